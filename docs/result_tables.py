@@ -351,7 +351,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "policy-strength": policy_strength,
     "policy-rates": policy_rates,
     "policy-model-index": policy_model_index,
-    "points-strength": whole("points-strength", "", "against", "deals", "score a game"),
+    "points-strength": whole("points-strength", "", "against", "deals", "score per game"),
     "chances": whole("chances", "", "chance given, %", "positions", "games won, %"),
     "training-stages": training_stages,
     "campaign": campaign,

@@ -29,10 +29,12 @@ def main() -> None:
         for number in range(GAMES):
             game = Game(hands, rules)
             game.play(first[number * len(first) // GAMES])
+            decisions = 1
             while game.winner is None:
                 game.play(rng.choice(game.legal_moves()))
+                decisions += 1
             values.append(1 if game.winner == 0 else -1)
-            lengths.append(len(game.played))
+            lengths.append(decisions)
         means = (f"{np.mean(found):.2f} ±{1.96 * np.std(found) / GAMES**0.5:.2f}" for found in (values, lengths))
         print(name, len(first), *means)
 

@@ -1,9 +1,19 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through the files of this package in one direction: several trees grow together, and share the budget
-among the root's moves (:mod:`~ddz_agents.neural_search.forest`), descents go down and back up
-(:mod:`~ddz_agents.neural_search.descent`), and the networks value the leaves
-(:mod:`~ddz_agents.neural_search.leaves`).
+A decision passes through twelve files in one direction:
+
+* :mod:`ddz_agents.searching` and :mod:`~ddz_agents.worlds.determinize`: whether there is something to search;
+* this one: the policy's word on the root, worlds, the budget, the choice;
+* :mod:`~ddz_agents.worlds.inference` and :mod:`~ddz_agents.worlds.particles`: the worlds, weighted by what was played;
+* :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
+* :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves;
+* :mod:`~ddz_agents.neural_search.descent`: down a tree and back up;
+* :mod:`~ddz_agents.neural_search.players`: what each seat is expected to play;
+* :mod:`ddz_agents.tree_search.search`, :mod:`~ddz_agents.tree_search.tree` and :mod:`~ddz_agents.tree_search.choice`:
+  what all tree searches share.
+
+Two protocols hide the rest: a network answers for :class:`~ddz_agents.neural.model.PolicyModel`, and what a hidden seat
+would have played is a :class:`~ddz_agents.worlds.story.PlayerModel`'s to say.
 """
 
 from __future__ import annotations
@@ -12,7 +22,7 @@ import math
 import time
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +31,11 @@ from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
-from ddz_agents.neural_search.descent import recognized
 from ddz_agents.neural_search.forest import Forest, halve
-from ddz_agents.neural_search.leaves import CachedModel, Evaluator, leaf_kind
-from ddz_agents.tree_search.agent import Clock, SearchAgent
-from ddz_agents.tree_search.choice import candidates_of, choose, kickers_of
-from ddz_agents.tree_search.search import Position
+from ddz_agents.neural_search.players import recognized
+from ddz_agents.neural_search.values import CachedModel, Evaluator, leaf_kind
+from ddz_agents.searching import Position, SearchAgent, kickers_of
+from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
@@ -34,10 +43,11 @@ from ddz_agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
 from ddz_env import Move, View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.support.clocks import Clock
+from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.support.options import Options, Range, takes
 
 _KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
 """Places of the policy and the rule agent among the kinds of players that a hidden seat may be."""
@@ -109,22 +119,22 @@ class ModelSearchAgent(SearchAgent[View]):
     Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
 
     Args:
-        model: The policy, with a critic (:class:`~ddz_agents.neural_search.leaves.GameCritic`) or without.
-        *values: The :class:`ModelSearchOptions`, as one object or value by value.
-        **named: The same by name.
+        model: The policy, with a critic (:class:`~ddz_agents.neural_search.values.GameCritic`) or without.
+        options: How it is searched with; None for the options by default.
 
     Attributes:
         options: The options.
         model: The policy.
 
     Raises:
-        InvalidAgentOptionError: If an option's value is not allowed, or a critic is wanted that the policy lacks.
+        InvalidAgentOptionError: If a critic is wanted that the policy lacks.
     """
 
     options: ModelSearchOptions
 
-    def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
-        self.options = options = ModelSearchOptions.of(*values, **named)
+    def __init__(self, model: PolicyModel, options: ModelSearchOptions | None = None) -> None:
+        options = options or ModelSearchOptions()
+        super().__init__(options)
         self.model = model
         self._cached = CachedModel(model)
         self._network = load_belief() if options.asks_belief else None
@@ -190,7 +200,7 @@ class ModelSearchAgent(SearchAgent[View]):
 
 
 def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:
-    """Whose value a leaf gets, as from :func:`~ddz_agents.neural_search.leaves.leaf_kind`."""
+    """Whose value a leaf gets, as from :func:`~ddz_agents.neural_search.values.leaf_kind`."""
     if options.leaf == "playout":
         return "simulation"
     kind = leaf_kind(model)
@@ -202,7 +212,6 @@ def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:
     return kind
 
 
-@takes(NeuralSearchOptions)
 class NeuralSearchAgent(ModelSearchAgent):
     """Information-set search guided by a trained policy: the shipped one, or ``path=FILE``.
 
@@ -216,6 +225,6 @@ class NeuralSearchAgent(ModelSearchAgent):
         TensorFileError: If the file cannot be read or does not fit this package.
     """
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = NeuralSearchOptions.of(*values, **named)
+    @takes(NeuralSearchOptions)
+    def __init__(self, options: NeuralSearchOptions) -> None:
         super().__init__(options.load(), options)

@@ -20,18 +20,18 @@ from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
-from ddz_agents.neural_search.leaves import ask_critic, leaf_kind, values_for
+from ddz_agents.neural_search.values import ask_critic, leaf_kind, values_for
 from ddz_agents.worlds.determinize import Reals, check_view, draw_world
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import ROW_WORDS, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
+from ddz_env.support.compiling import kernel
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError
 
 WORLDS = 64
 """Worlds in which a move is played."""
@@ -195,7 +195,7 @@ class Judge:
         games = new_descents(self._worlds * len(moves), 0)
         _begin(searcher, stages, deal, self._worlds, games)
         seats = np.full(len(games.waits), searcher.seat, np.uint64)
-        open_ones = games.waits.reshape(self._worlds, len(moves)).any(axis=0)
+        open_ones = np.asarray(games.waits.reshape(self._worlds, len(moves)).any(axis=0))
         values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return chances.reshape(self._worlds, len(moves)), open_ones

@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Mapping
 
 from ddz_env import Move, View
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError
 from ddz_env.core.spoken import question, worded
 from ddz_env.core.state import refusal
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError
 from ddz_env.table.dialogue.prompt import numbered
 
 _GROUP = r"(?:(?!1\d\d\b)(?:10|[2-9TJQKABR♠♥♦♣])+)"

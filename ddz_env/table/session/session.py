@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddz_env import Move, State, View
-from ddz_env.core.checks import as_integer, check_integer
-from ddz_env.core.errors import InvalidDealError, UnknownAgentError, shown
 from ddz_env.core.spoken import question, spoken, worded
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
+from ddz_env.support.checks import as_integer, check_integer
+from ddz_env.support.errors import InvalidDealError, UnknownAgentError, shown
 from ddz_env.table.render.table import Snapshot, role_text, table_of
 from ddz_env.table.session.advice import Advice, Advisers, believe, think
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError

@@ -12,9 +12,9 @@ import pytest
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search import leaves
-from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent, NeuralSearchOptions
+from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions, NeuralSearchAgent, NeuralSearchOptions
 from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
+from ddz_agents.neural_search.values import Evaluator, leaf_kind
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_agents.worlds.inference import inferred
@@ -22,10 +22,10 @@ from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, action_mask, observe, write_observation
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidAgentOptionError
 from tests.agents.neural.test_networks import small_networks
 from tests.oracles import figure_two
 from tests.oracles.figure_two import records, statistics_of
@@ -208,9 +208,9 @@ def test_the_prior_guides_main_groups_and_kickers() -> None:
     main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
     kicker = KICKER_BASE + 10  # the king
     model, view = Prefers({main, kicker}), state.view()
-    assert ModelSearchAgent(model, 600).act(view, np.random.default_rng(0)) == Move(main, (10,))
+    assert ModelSearchAgent(model, ModelSearchOptions(600)).act(view, np.random.default_rng(0)) == Move(main, (10,))
     # A visit or two never reach the kickers: there the prior chooses alone.
-    few = ModelSearchAgent(model, 1, trees=1, batch=1)
+    few = ModelSearchAgent(model, ModelSearchOptions(1, trees=1, batch=1))
     assert few.act(view, np.random.default_rng(0)) == Move(main, (10,))
 
 
@@ -244,7 +244,7 @@ def test_a_settled_move_is_played_at_once() -> None:
         (trio, with_kicker, 20.0, {"settled": 0.6}, False),
     ):
         model = Prefers({preferred}, weight)
-        agent = ModelSearchAgent(model, 100, particles=0, **options)
+        agent = ModelSearchAgent(model, ModelSearchOptions(100, particles=0, **options))
         decision = agent.decide(state.view(), np.random.default_rng(0))
         assert (len(model.sizes) == 1) == at_once
         assert decision.move.main == preferred or not at_once
@@ -255,7 +255,7 @@ def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monk
     """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
     monkeypatch.setattr(leaves, "AHEAD", ahead)
     model = Uniform()
-    agent = ModelSearchAgent(model, 600, trees=4, batch=15, particles=0)
+    agent = ModelSearchAgent(model, ModelSearchOptions(600, trees=4, batch=15, particles=0))
     agent.decide(State.new(5).view(), np.random.default_rng(0))
     assert model.sizes[0] == 1
     assert 1 + 10 * calls <= len(model.sizes) <= 1 + 12 * calls
@@ -265,7 +265,7 @@ def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monk
 def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> None:
     """Every candidate of a round gets as many descents as the others, and nothing else is visited."""
     model, state = Uniform(), State.new(5)
-    decision = ModelSearchAgent(model, 960, trees=2, batch=16, candidates=8).decide(
+    decision = ModelSearchAgent(model, ModelSearchOptions(960, trees=2, batch=16, candidates=8)).decide(
         state.view(), np.random.default_rng(0)
     )
     counts = sorted(count for count in decision.visits.values() if count)
@@ -295,7 +295,11 @@ def test_prior_and_leaves_can_be_taken_apart() -> None:
     view = State.new(5).view()
 
     def visits(model: PolicyModel, **options: Any) -> Mapping[int, int]:
-        return ModelSearchAgent(model, 480, particles=0, **options).decide(view, np.random.default_rng(0)).visits
+        return (
+            ModelSearchAgent(model, ModelSearchOptions(480, particles=0, **options))
+            .decide(view, np.random.default_rng(0))
+            .visits
+        )
 
     for leaf in (None, "playout"):
         assert visits(Uniform(), leaf=leaf, prior="uniform") == visits(Uniform(), leaf=leaf, candidates=400)
@@ -311,19 +315,21 @@ def test_prior_and_leaves_can_be_taken_apart() -> None:
 def test_a_critic_is_used_where_there_is_one() -> None:
     view = after(State.new(5), 4).view()
     decided = [
-        ModelSearchAgent(NetworkPolicy(*small_networks()), 60, leaf=leaf).decide(view, np.random.default_rng(0))
+        ModelSearchAgent(NetworkPolicy(*small_networks()), ModelSearchOptions(60, leaf=leaf)).decide(
+            view, np.random.default_rng(0)
+        )
         for leaf in (None, "critic")
     ]
     assert decided[0] == decided[1]
     with pytest.raises(InvalidAgentOptionError, match="needs a policy with a critic"):
-        ModelSearchAgent(Uniform(), leaf="critic")
+        ModelSearchAgent(Uniform(), ModelSearchOptions(leaf="critic"))
 
 
 def test_worlds_are_weighed_by_whom_the_option_names() -> None:
     state, model = after(State.new(3), 9), Prefers({0}, 3.0)
 
     def drawn(**options: Any) -> WorldPool:
-        agent = ModelSearchAgent(model, 30, particles=50, **options)
+        agent = ModelSearchAgent(model, ModelSearchOptions(30, particles=50, **options))
         return agent._inferred(state.view(), np.random.default_rng(0))[0]
 
     alone = inferred(state.view(), np.random.default_rng(0), 50, [LearnedPlayer(model)], 2)

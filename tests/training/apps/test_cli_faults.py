@@ -14,7 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from ddz_env.core.errors import InvalidMoveError
+from ddz_env.support.errors import InvalidMoveError
 from ddz_training.apps import tables
 from ddz_training.apps.cli import named_commands
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED

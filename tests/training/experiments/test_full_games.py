@@ -101,7 +101,7 @@ def test_table_2_by_hand() -> None:
     assert [rows[label][1].determinized.mean for label in ("= 0 %", "> 75 %")] == [0, 1]
     single = [one for name in LANDLORDS for one in games(name, dict.fromkeys(range(3), "1"))]
     alike = table_2.filter_deals(single)
-    assert (alike[0][1].deals, alike[0][2].deals) == (3, 0), "one game a deal leaves nothing to hold out"
+    assert (alike[0][1].deals, alike[0][2].deals) == (3, 0), "one game per deal leaves nothing to hold out"
 
 
 def test_filtering_luck_makes_a_gap_that_held_out_games_do_not_show() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Hand, Rules
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 from ddz_training.data.games import GAMES, read_games
 from ddz_training.measure.deal_file import read_deals
 from ddz_training.measure.duplicate import DealPlayer, new_deal

@@ -1,4 +1,4 @@
-"""Games are kept: of agents that play (themselves, duplicate deals of a match, or one a seat), and of Botzone's logs.
+"""Recording of games: of agents that play (themselves, duplicate deals, or one per seat), and of Botzone's logs.
 
 A game of a match is the very game that the arena plays with the same agents, seed and deal.
 """
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.options import Options
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.playing.agent import Decision, cheats, sight
 from ddz_env.playing.game import read_answer
+from ddz_env.support.options import Options
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables
@@ -32,7 +32,8 @@ class Recording(Options):
     """A recording: its agents, rules and seed, on which the games depend.
 
     Attributes:
-        agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one a seat.
+        agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one per
+            seat.
         rules: The rules.
         seed: Seed of the deals and the agents.
         visits: Whether to note what the searches think; all agents must report it (``decide``) and not cheat.
@@ -55,7 +56,7 @@ class Recording(Options):
         if len(self.agents) not in (1, 2, self.rules.players):
             raise DataSetError(
                 f"{len(self.agents)} agents: name one to play itself, two to play each deal from both sides, or "
-                f"{self.rules.players}, one a seat"
+                f"{self.rules.players}, one per seat"
             )
 
     @property
@@ -118,10 +119,10 @@ class GameRecorder:
 
         def noted(agent: Any, state: State, rng: np.random.Generator) -> Move:
             """Ask an agent, and note what it chooses and thinks."""
-            seen = sight(agent, state)
-            said = agent.decide(seen, rng) if recording.visits else Decision(agent.act(seen, rng))
-            moves.append(read_answer(said.move))
-            thoughts.append(_thoughts(said))
+            view = sight(agent, state)
+            decision = agent.decide(view, rng) if recording.visits else Decision(agent.act(view, rng))
+            moves.append(read_answer(decision.move))
+            thoughts.append(_thoughts(decision))
             return moves[-1]
 
         over = self._player.game(Match(recording.agents, deal, recording.agents), game, seats, noted).state
@@ -178,7 +179,7 @@ _SEATS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
 
 
 def recorded_match(log: BotzoneLog, number: int) -> RecordedGame | None:
-    """A match as a recorded game; None if it was not played to its end (a fault, or the log is cut short).
+    """Make a recorded game of a match; None if it was not played to its end (a fault, or the log is cut short).
 
     Args:
         log: The match.
@@ -198,7 +199,7 @@ def keep_matches(folder: Path, matches: Sequence[BotzoneLog]) -> DataSet:
     """Write the matches that were played to their end as a data set.
 
     Args:
-        folder: Where to; it must hold no data set.
+        folder: The folder, which must hold no data set.
         matches: Matches of one of the platform's two games.
 
     Raises:
@@ -212,7 +213,7 @@ def keep_matches(folder: Path, matches: Sequence[BotzoneLog]) -> DataSet:
         raise DataSetError("no match was played to its end: there is nothing to keep")
     kind, *others = {log.game.name: log.game for log in matches}.values()
     if others:
-        names = " and ".join(one.name for one in (kind, *others))
+        names = " and ".join(rules.name for rules in (kind, *others))
         raise DataSetError(f"the matches are of {names}, whose rules differ: write a data set of each")
     settings = games_settings(_SEATS, kind.rules, None, source=f"logs of Botzone, {kind.name}")
     store = ResultStore(RecordedGame, folder / GAMES, settings, ("deal",), resume=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ddz_env import Hand, Rules, State
-from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, shown
 from ddz_training.measure.errors import InvalidDealFileError
 from ddz_training.measure.store import DATABASES, holds_results
 from ddz_training.measure.tendency import deals_of_file

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
 from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 STACK, SMALL_BLIND, BIG_BLIND, STEP = 20_000, 50, 100, 500
 FOLD, CALL = 0, 1
@@ -125,7 +125,7 @@ def _theirs(bets: np.ndarray, win_rate: float, how: int) -> float:
 
 @pure_kernel
 def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: bool) -> float:
-    """Bet to the end, both sides by the policy; the searcher's payoff by equation 4, or what a fold loses."""
+    """Bet to the end, both sides by the policy; returns the searcher's payoff by equation 4, or what a fold loses."""
     while bets[OVER] == 0:
         rate = win_rate if bets[TURN] == 0 else _theirs(bets, win_rate, how)
         bet(bets, best_action(bets, rate, full, by_stage))
@@ -138,11 +138,12 @@ def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: 
 def search_bets(
     bets: np.ndarray, win_rates: np.ndarray, how: int, full: bool, by_stage: bool, exploration: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """UCT over the betting: an iteration a win rate.
+    """UCT over the betting, with one iteration per win rate.
 
     Args:
         bets: The searcher, who is the first player, is to act, shape ``[PLACES]``, int64.
-        win_rates: The searcher's, each counted from a few dealt hands, shape ``[iterations]``, float64.
+        win_rates: The searcher's win rate in each iteration, counted from a few dealt hands, shape ``[iterations]``,
+            float64.
         how: ``DEALT`` or ``STAKE``.
         full: The reading of equation 1 (:func:`~ddz_agents.bidding.payoff.expected_payoff`).
         by_stage: Whether equation 1 counts the chips of the current street only.
@@ -152,15 +153,15 @@ def search_bets(
         Visits of each action and its mean payoff, both of shape ``[ACTIONS]``.
     """
     tree = new_tree(win_rates.size + 2, ACTIONS, 512)
-    here, worth = bets.copy(), np.zeros(2)
+    position, worth = bets.copy(), np.zeros(2)
     for iteration in range(win_rates.size):
-        here[:] = bets
+        position[:] = bets
         node, depth, expanded = 0, 0, False
-        while here[OVER] == 0 and not expanded:
-            turn, free = here[TURN], is_free(here)
+        while position[OVER] == 0 and not expanded:
+            turn, free = position[TURN], is_free(position)
             best, best_score = np.int64(CALL), -1e9
             for action in range(ACTIONS):
-                if not is_legal(here, action) or (action == FOLD and free):
+                if not is_legal(position, action) or (action == FOLD and free):
                     continue
                 score = ucb(tree, node, action, float(STACK), exploration)
                 if score > best_score:
@@ -168,8 +169,8 @@ def search_bets(
             expanded = tree.child[node, best] == 0
             node = go_down(tree, node, best, depth, turn)
             depth += 1
-            bet(here, best)
-        worth[0] = simulate(here, win_rates[iteration], how, full, by_stage)
+            bet(position, best)
+        worth[0] = simulate(position, win_rates[iteration], how, full, by_stage)
         worth[1] = -worth[0]
         bring_up(tree, depth, worth)
     return at_root(tree)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.errors import plural
+from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bar, follow, quoted, show
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import COUNT, FOLDER, WEIGHTS, Output, deal_file_option, playing_options, working
@@ -58,7 +58,8 @@ def record(
 
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
-    wanted, numbers = recording.Recording(agents, Rules.preset(given["rules"]), given["seed"], visits), deals
+    wanted = recording.Recording(agents, Rules.preset(given["rules"]), given["seed"], visits)
+    numbers: int | list[int] = deals
     if deal_file is not None:
         listed = read_deals(deal_file, wanted.rules, wanted.seed)
         wanted, numbers = replace(wanted, hands=listed.hands), listed.chosen(deals, first_deal)

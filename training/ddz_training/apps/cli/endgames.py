@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import DouDizhuError, plural
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import DouDizhuError, plural
 from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.options import COUNT, RULES
 
@@ -88,7 +88,7 @@ def solve(
 def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
     """A preset in which some categories may not be played (禁手)."""
     from ddz_env import Rules
-    from ddz_env.core.errors import InvalidRulesError
+    from ddz_env.support.errors import InvalidRulesError
 
     rules = Rules.preset(name)
     for category in forbidden:
@@ -100,7 +100,8 @@ def _states(file: Any, where: dict[str, Any]) -> Iterator[tuple[str, State]]:
     """The positions of a file as text and as states; one that cannot be read is named by its line."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
 
-    lines = [line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]
+    content = file.read_text(encoding="utf-8-sig", errors="replace")
+    lines = [line.partition("#")[0].strip() for line in content.splitlines()]
     if not any(lines):
         raise InvalidPositionError(f"there is no position in {file}: write one per line, as 'KK5543 / 225543'")
     for number, text in enumerate(lines, 1):

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import plural
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, follow, quoted, remark, show
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import plural
+from ddz_training.apps.cli.console import complain, follow, quoted, remark, show
 from ddz_training.apps.cli.faults import agent_failed
 from ddz_training.apps.cli.options import (
     COUNT,
@@ -73,15 +73,13 @@ def _contest(
 
 
 @contextmanager
-def _reporting(out: Path | None, report: Callable[[], None]) -> Iterator[None]:
-    """Report after a block of games; after one that Ctrl-C ends, also say that it can be continued."""
+def _reporting(report: Callable[[], None]) -> Iterator[None]:
+    """Report after a block of games, also after one that Ctrl-C ends."""
     try:
         yield
-    except KeyboardInterrupt as error:
+    except KeyboardInterrupt:
         report()
-        kept = f"; {quoted(out)} is valid, and the same command resumes it" if out else ""
-        complain(f"interrupted{kept}")
-        raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
+        raise
     report()
 
 
@@ -141,7 +139,7 @@ def arena(agents: tuple[str, ...], out: Path | None, table: Path | None, scoring
         if played and (results := _report_arena(contest, played, scoring)) and table is not None:
             write_table(table, {**store.settings, "scoring": scoring}, results)
 
-    with _reporting(out, report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
+    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
         records += run_arena(contest, deals, first_deal=given["first_deal"], store=store, **how)
 
 
@@ -163,7 +161,7 @@ def _report_arena(
     contest: contest.Arena, records: Sequence[duplicate.GameRecord], scoring: str
 ) -> list[statistics.AgentResult]:
     """Print the tables; what is in them."""
-    from ddz_training.apps.tables import note, results_table
+    from ddz_training.apps.tables import deals_for_one_percent, note, results_table
     from ddz_training.measure import statistics
 
     results = statistics.summarize(records, scoring)
@@ -174,6 +172,8 @@ def _report_arena(
     if totals:
         show(results_table(totals, "Against all others", scoring, "against"))
     remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
+    if (most := max(map(deals_for_one_percent, results))) > len({record.deal for record in records}):
+        remark(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)
     report_faults(records)
     return [*results, *totals]
 
@@ -191,7 +191,7 @@ def _report_arena(
 @plot_option
 @_match_options
 def rate(agents: tuple[str, ...], out: Path, deals: int, until_decided: bool, anchor: str | None, **given: Any) -> None:
-    """Rate agents in a league on duplicate deals; those play next whose games say most.
+    """Rate agents in a league on duplicate deals; pairs that narrow the ratings most play more.
 
     \b
     Examples:
@@ -212,7 +212,7 @@ def rate(agents: tuple[str, ...], out: Path, deals: int, until_decided: bool, an
     store = league.LeagueStore(out, contest, True)
     click.secho(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     report = functools.partial(_report_league, out, anchor, **given)
-    with _reporting(out, report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
+    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
 
 
@@ -262,7 +262,7 @@ def benchmark(
     out: Path | None,
     **given: Any,
 ) -> None:
-    """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited.
+    """Rate an agent against fixed opponents, in about five minutes; or play, write and check results that can be cited.
 
     \b
     Examples:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.checks import check_choice
+from ddz_env.support.checks import check_choice
 from ddz_training.apps.cli.console import follow, remark, rules_words, show
 from ddz_training.apps.cli.info import opening, show_options
 from ddz_training.apps.cli.options import (

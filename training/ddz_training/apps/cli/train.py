@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.errors import plural
+from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bars, follow, quoted, remark, rules_words, show, stopping
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import COUNT, FOLDER, NEW_WEIGHTS, RULES, plot_option, together

@@ -81,6 +81,7 @@ def game_shape(game: StoredGame) -> Json:
         "must_pass": may_only_pass(game),
         "may_undo": bool(sight.decisions),
         "words": list(sight.legal),
+        **({"seed": str(session.deal.seed)} if game.is_open else {}),  # as text: JavaScript rounds such numbers
     }
 
 

@@ -2,8 +2,8 @@
 
 There are two lists of deals: one to choose by, one to report on.  A list is a seed; deal ``n`` of it is
 ``State.new(seed, "standard", n)``.  A committed SHA-256 of all its deals as text lets other programs check that they
-deal the same: a line a deal, the landlord's twenty cards first, then both other hands in playing order, with blanks
-between.
+deal the same: one line per deal, the landlord's twenty cards first, then both other hands in playing order, separated
+by blanks.
 
 Every option of the field's players is written out.  A committed sample of positions comes with the move that each
 player of the field chose in it.  Before a player plays, it chooses again: if a move differs, it is another player,
@@ -21,10 +21,10 @@ from importlib import resources
 from pathlib import Path
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.checks import check_choice
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import ask, read_answer, tell
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.checks import check_choice
 from ddz_training.measure.duplicate import new_deal
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
 from ddz_training.measure.keeper import answer_of
@@ -65,7 +65,7 @@ class DealList:
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def check(self) -> None:
-        """Deal them and compare.
+        """Deal the list again and compare it with the committed hash.
 
         Raises:
             FrozenChangedError: If they differ from those that were committed.
@@ -191,7 +191,7 @@ class SamplePosition:
 
 
 def read_positions() -> list[SamplePosition]:
-    """The committed sample: games as text, and after how many of their moves a player chooses."""
+    """Read the committed sample of positions."""
     games = json.loads(POSITIONS_FILE.read_text(encoding="utf-8"))
     return [SamplePosition(game["deal"], tuple(game["moves"].split()[:ply])) for game in games for ply in game["asked"]]
 
@@ -226,8 +226,8 @@ def digest(moves: Iterable[str]) -> str:
 @functools.cache
 def frozen_moves() -> Mapping[str, tuple[str, ...]]:
     """The committed moves of each player of the field in the sample."""
-    found = json.loads(MOVES_FILE.read_text(encoding="utf-8"))
-    return {name: tuple(moves.split()) for name, moves in found.items()}
+    document = json.loads(MOVES_FILE.read_text(encoding="utf-8"))
+    return {name: tuple(moves.split()) for name, moves in document.items()}
 
 
 @functools.cache

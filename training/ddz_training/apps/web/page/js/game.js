@@ -202,7 +202,7 @@ class GameView {
     const goal = game.puzzle && make("section", { class: "panel" }, puzzle && make("h2", {}, word("puzzle number", { n: puzzle })), make("p", {}, word("puzzle first")));
     const choose = (text) => (/^[a-z]/.test(text) ? this.move(text) : this.hand.choose(text));
     const names = game.names.map((_, seat) => whoAs(game, seat));
-    const panels = [goal, thoughts && thoughtsElement(thoughts, yours ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && beliefsElement(thoughts, names, false), logElement(game), keysElement("keys game")];
+    const panels = [goal, thoughts && thoughtsElement(thoughts, yours ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && beliefsElement(thoughts, names, false), logElement(game), game.over && !game.puzzle && make("p", { class: "source" }, word("dealt by seed", { seed: game.seed })), keysElement("keys game")];
     return make("aside", { class: "side" }, panels.filter(Boolean));
   }
 

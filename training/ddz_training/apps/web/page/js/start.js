@@ -23,7 +23,7 @@ export async function startPage(root) {
   const rules = choice("rules", choices.rules.map(({ name }) => [name, word(`rules ${name}`)]), USUAL(), { change: seats });
   const seat = choice("seat", []);
   const others = make("div", { class: "others" });
-  const seed = make("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]{1,15}", autocomplete: "off" });
+  const seed = make("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]{1,20}", autocomplete: "off" });
   seat.addEventListener("change", agents);
 
   const played = () => choices.rules.find(({ name }) => name === rules.value);
@@ -45,7 +45,7 @@ export async function startPage(root) {
   const deal = () => once(root, async () => {
     const own = seat.value === "" ? null : Number(seat.value);
     const players = Array.from({ length: played().players }, (_, place) => others.querySelector(`#agent-${place}`)?.value ?? choices.agent);
-    const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value === "" ? null : Number(seed.value) }, "dealing");
+    const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value || null }, "dealing");
     location.hash = own === null ? `#/replay/${id}` : `#/game/${id}`;
   });
 

@@ -19,20 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.descent import (
-    Descents,
-    RecognizedSeats,
-    describe_leaf,
-    skip_known,
-)
+from ddz_agents.neural_search.descent import Descents, describe_leaf
+from ddz_agents.neural_search.players import RecognizedSeats, skip_known
 from ddz_agents.worlds.determinize import Words
 from ddz_env import View
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import action_mask, mask_bytes, observe
-from ddz_env.core.owned import OwnsArrays
+from ddz_env.support.compiling import kernel
+from ddz_env.support.owned import OwnsArrays
 
 AHEAD = 4
 """Decisions that the policy plays from a leaf before it is valued."""

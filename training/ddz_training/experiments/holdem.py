@@ -5,7 +5,7 @@ A match is 100 hands: 50 deals, each played from both sides.  Both players begin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
 from pathlib import Path
@@ -24,8 +24,12 @@ from ddz_training.measure.statistics import Interval, normal_interval, settling
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
 """The paper's algorithm 2, then its algorithm 1, against its program; both against each other; a yardstick."""
-READINGS = {"weighted": False, "full": True}
-"""How equation 1 subtracts the loss rate: by the chance of losing, or in full."""
+READINGS: Mapping[str, Mapping[str, bool]] = {
+    "weighted": {},
+    "full": {"full": True},
+    "full, by stage": {"full": True, "by_stage": True},
+}
+"""How equation 1 subtracts the loss rate: by the chance of losing, or in full; and there of what stake."""
 NAMES = {"uct-stake": "algorithm 2", "uct-dealt": "algorithm 1"}
 _SMALL, _LARGE = STACK // 4, STACK // 2
 """The paper counts hands with less than 5,000 and more than 10,000 of 20,000 chips bet."""
@@ -67,7 +71,7 @@ class HoldemMatchOptions(ex.ParallelOptions):
 
 def play_match(options: HoldemMatchOptions, reading: str, a: Player, b: Player, match: int) -> list[HoldemResult]:
     """Play a match."""
-    agents = [HoldemAgent(name, full=READINGS[reading]) for name in (a, b)]
+    agents = [HoldemAgent(name, **READINGS[reading]) for name in (a, b)]
     results = []
     for hand in range(HANDS):
         deck = np.random.default_rng([options.seed, match, hand // 2]).permutation(52).astype(np.int64)

@@ -1,8 +1,8 @@
 """Monte Carlo equivalents where the answer is known: of searches, and of simulated games with a known curve.
 
-To validate its algorithms, the thesis searches between 1 and twice the answer in table 5.1, so that the first step
-already tries the answer, and between the bounds of algorithm 5 in table 5.2, as ``doubling`` does.  For the other
-methods our bounds are drawn from [m/8, m] and [m, 8m].
+To validate its algorithms, the thesis searches between 1 and twice the answer in table 5.1, as ``printed`` does, so that
+the first step already tries the answer, and between the bounds of algorithm 5 in table 5.2, as ``doubling`` does.  For
+the other methods our bounds are drawn from [m/8, m] and [m, 8m].
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from ddz_training.measure import equivalent as finding
 from ddz_training.measure.statistics import Interval, wilson_interval
 from ddz_training.measure.store import Key
 
-Method = Literal["sequential", "binary", "doubling"]
-"""How an equivalent is found; ``doubling`` is the thesis's whole way, algorithm 5 and then algorithm 4."""
+Method = Literal["sequential", "binary", "doubling", "printed"]
+"""How an equivalent is found; ``doubling`` is the thesis's whole way, algorithm 5 and then algorithm 4, ``printed`` its
+table 5.1, algorithm 4 between 1 and twice the answer."""
 
 TABLE_5_1 = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
 TABLE_5_2 = {500: "505 ± 30", 1000: "1,020 ± 80", 2000: "1,960 ± 100"}
@@ -99,7 +100,7 @@ def _search(
     if method == "doubling":
         bounds, played = finding.initial_bounds(play, finding.FIRST_BOUNDS, options.step_deals, rng)
     else:
-        bounds, played = draw_bounds(known, rng), {}
+        bounds, played = finding.Bounds(1, 2 * known) if method == "printed" else draw_bounds(known, rng), {}
     if method == "sequential":
         found = finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
     else:
@@ -283,20 +284,23 @@ def _batches(options: SimulatedOptions) -> list[Key]:
 
 def simulated_table(saved: ex.Saved[SimulatedResult]) -> ex.Table:
     """Coverage, error and games by curve and method."""
-    lines = []
+    settings, lines = saved.settings, []
+    known = settings["known"]
     for curve in (*CURVES, "all"):
         results = [result for result in saved.results if curve in (result.curve, "all")]
         for method, batches in ex.grouped(results, "method", order=get_args(Method)).items():
             covered = wilson_interval(sum(b.covered for b in batches), sum(b.searches for b in batches))
             ratio, square = fmean(b.ratio for b in batches), fmean(b.square for b in batches)
             error, games = f"{100 * math.expm1(math.sqrt(square)):.0f} %", f"{2 * fmean(b.deals for b in batches):,.0f}"
-            lines.append((curve, method, f"{covered.count:,}", covered.both(), f"{math.exp(ratio):.3f}", error, games))
-    header = ("curve", "method", "searches", "covered %", "mean ratio", "typical error", "games")
-    settings = saved.settings
+            middle = known * math.exp(ratio)
+            found = f"{middle:,.0f} ± {middle * math.sqrt(max(0.0, square - ratio**2)):,.0f}"
+            cells = f"{covered.count:,}", covered.both(), found, f"{math.exp(ratio):.3f}", error, games
+            lines.append((curve, method, *cells))
+    header = ("curve", "method", "searches", "covered %", "found", "mean ratio", "typical error", "games")
     note = (
-        f"Equivalent m = {settings['known']}, bounds drawn from [m/8, m] and [m, 8m] or found by doubling; at most "
-        f"{settings['deals']} deals, or {settings['step_deals']} per step. Typical error: the root mean square of the "
-        f"logarithm of the ratio, as a factor; {saved.name}."
+        f"Equivalent m = {known}, bounds drawn from [m/8, m] and [m, 8m], found by doubling, or [1, 2m] as printed; at "
+        f"most {settings['deals']} deals, or {settings['step_deals']} per step. Typical error: the root mean square of "
+        f"the logarithm of the ratio, as a factor; {saved.name}."
     )
     return ex.Table("Simulated searches", header, lines, note)
 

@@ -38,6 +38,7 @@ class HoldemOptions(Options):
         hands_each: Dealt hands of each iteration.
         exploration: The constant of UCB, on payoffs divided by the stack.
         full: Whether equation 1 subtracts the loss rate in full (:func:`ddz_agents.bidding.payoff.expected_payoff`).
+        by_stage: Whether its stake is what was bet in the current stage, not in the whole hand.
     """
 
     error = HoldemError
@@ -48,6 +49,7 @@ class HoldemOptions(Options):
     hands_each: Annotated[int, Range(1)] = 128
     exploration: Annotated[float, Range(0)] = 0.7
     full: bool = False
+    by_stage: bool = False
 
 
 class HoldemAgent:
@@ -74,11 +76,12 @@ class HoldemAgent:
         if options.name == "random":
             return int(rng.choice(legal_actions(bets)))
         if options.name == "payoff":
-            return int(at.best_action(bets, float(showdowns(hole, board, options.hands, rng).mean()), options.full))
+            rate = float(showdowns(hole, board, options.hands, rng).mean())
+            return int(at.best_action(bets, rate, options.full, options.by_stage))
         rates = showdowns(hole, board, options.iterations * options.hands_each, rng)
         means = rates.reshape(options.iterations, -1).mean(axis=1)
         simulation = at.STAKE if options.name == "uct-stake" else at.DEALT
-        visits, _ = at.search_bets(bets, means, simulation, options.full, options.exploration)
+        visits, _ = at.search_bets(bets, means, simulation, options.full, options.by_stage, options.exploration)
         return int(visits.argmax())
 
 

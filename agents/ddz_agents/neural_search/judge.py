@@ -26,6 +26,7 @@ from ddz_agents.worlds.inference import draw_hands, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.particles import distinct, effective_size
 from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer
+from ddz_agents.worlds.story import PlayerModel
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.layout import HANDS, HIDDEN, SIZES, STAGE, STAGE_OVER
@@ -152,7 +153,7 @@ class Judge:
             raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
         self._calibration, self._worlds, self._network = calibration, worlds, load_belief()
         self._cached = CachedModel(self._model)
-        self._believed = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
+        self._believed: tuple[PlayerModel, ...] = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
 
     def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
         """What is known of each of some moves, for the side of the seat to act.
@@ -196,7 +197,7 @@ class Judge:
         deals, deal = distinct(hands)
         rows = np.tile(view.row, (len(deals), 1))
         rows[:, HANDS : HANDS + 3], rows[:, HIDDEN], rows[:, SIZES] = deals[:, :3], deals[:, 3], 0
-        return rows, np.bincount(deal, weights)
+        return rows, np.bincount(deal, weights).astype(np.float64)
 
     def _play(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> tuple[Reals, Reals]:
         """What each move is worth in each world, shape ``[worlds, moves]``, and how likely the worlds are."""

@@ -446,10 +446,10 @@ def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
 def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     """Prior by leaves: what each search wins against the policy alone."""
     lines = []
-    for spec, own in ex.grouped(saved.results, "agent", order=PARTS).items():
+    for spec, results in ex.grouped(saved.results, "agent", order=PARTS).items():
         budget, prior, leaf = PARTS[spec]
-        rate = matches.win_interval(own).both(to="–")
-        lines.append((budget, prior, leaf, f"{len(own):,}", rate, *matches.side_rates(own)))
+        rate = matches.win_interval(results).both(to="–")
+        lines.append((budget, prior, leaf, f"{len(results):,}", rate, *matches.side_rates(results)))
     header = ("budget", "prior", "leaf", "deals", "win %", "landlord %", "peasants %")
     note = f"Against `{POLICY}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
     return ex.Table("`neural-ismcts` taken apart", header, lines, note)

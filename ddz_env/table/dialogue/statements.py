@@ -22,7 +22,8 @@ _CARDS = rf"(?:{_FEW}(?:[ ,、]+{_FEW})+|{_SET}(?!{_PART}|{_COUNTED}))"
 _BODY = rf"{_SET}(?:[ ,、]+{_SET})*"
 _TOKEN = re.compile(
     rf"""(?P<aside>\()|(?P<end>[,:)\[\]{{}}|—–、]|\s-+\s)
-    |(?P<move>(?<![A-Za-z0-9_+%/=~→<>到至带.-])(?<![Ss]eat[ ])(?!(?<![a-z][ ])A[ ](?!(?:or|and|to|with|plus)\b)[a-z]|[A-Z]:)
+    |(?P<move>(?<![A-Za-z0-9_+%/=~→<>到至带.-])(?<![Ss]eat[ ])
+        (?!(?<![a-z][ ])A[ ](?!(?:or|and|to|with|plus)\b)[a-z]|[A-Z]:)
         (?:(?i:no[ ](?:bid|call|rob|double|show)|bid[ ]\d+|pass|call|rob|double|show)
         |1\d\d(?!{_COUNTED})
         |{_BODY}(?:\s*\+\s*{_CARDS}){{1,2}}|{_CARDS})(?!{_PART})

@@ -40,6 +40,7 @@ class ChatOptions(Options):
         retries: Further answers that a decision may take after one that is not a legal move, and further attempts of a
             request that failed.
         seconds: Time for a request.
+        max_tokens: Tokens that an answer may take, reasoning included; none leaves it to the endpoint.
         transcript: A file to which every answer is appended with its conversation, as a line of JSON.
     """
 
@@ -50,6 +51,7 @@ class ChatOptions(Options):
     temperature: Annotated[float, Range(0, 2)] | None = None
     retries: Annotated[int, Range(0, 100)] = 2
     seconds: Annotated[float, Range(0, above=True)] = 60.0
+    max_tokens: Annotated[int, Range(1)] | None = None
     transcript: str | Path | None = None
 
     def check(self) -> None:
@@ -148,23 +150,25 @@ class ChatAgent:
             messages += [{"role": "assistant", "content": repeated}, {"role": "user", "content": complaint}]
         self.cost.fallbacks += 1
         self._keep(view, fallback=str(legal[0]))
-        _log.warning("chat: no answer was a legal move; seat %d plays %s", view.seat, legal[0])
+        _log.warning("chat: no answer was a legal move (%s); seat %d plays %s", complaint, view.seat, legal[0])
         return legal[0]
 
     def _answered(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
         """The model's answer with the move in it, or with the reason why there is none."""
-        settings = {} if self.options.temperature is None else {"temperature": self.options.temperature}
+        chosen = {"temperature": self.options.temperature, "max_tokens": self.options.max_tokens}
+        settings = {name: value for name, value in chosen.items() if value is not None}
         reply = self._endpoint.answer({"model": self.options.model, "messages": messages, **settings})
         self.cost.requests += 1
         self.cost.prompt_tokens += reply.prompt_tokens
         self.cost.completion_tokens += reply.completion_tokens
-        move, complaint = None, ""
+        move, complaint = None, reply.problem
         try:
-            move = answered_move(reply.text, view)
+            move = None if complaint else answered_move(reply.text, view)
         except (InvalidMoveError, IllegalMoveError) as error:
-            self.cost.refused += 1
             complaint = str(error)
-        self._keep(view, messages=messages, **reply._asdict(), move=move and str(move), complaint=complaint)
+        self.cost.refused += move is None
+        said = {"text": reply.text, "prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
+        self._keep(view, messages=messages, **said, move=move and str(move), complaint=complaint)
         return reply.text, move, complaint
 
     def _keep(self, view: View, **said: Any) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
-from ddz_env.core.errors import InvalidMoveError, Message, shown
 from ddz_env.core.notation import CALLED, ROBBED, SHOWN, Move
 from ddz_env.core.rules import Rules
+from ddz_env.support.errors import InvalidMoveError, Message, shown
 
 _CHINESE = {"不叫": ("no bid", "no call"), "叫地主": ("call",), "不抢": ("no rob",), "抢地主": ("rob",)}
 _CHINESE |= {"不加倍": ("no double",), "加倍": ("double",), "不明牌": ("no show",), "明牌": ("show",)}

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.spoken import offered
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
 from ddz_env.table.dialogue import answered_move, numbered, position_text, rules_text
 from tests.hidden import permuted
 from tests.table.answers import ANSWERS, POSITIONS

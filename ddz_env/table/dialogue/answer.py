@@ -15,9 +15,9 @@ import unicodedata
 from collections.abc import Iterable
 
 from ddz_env import Move, View
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.core.spoken import MOST_LISTED, offered, read
 from ddz_env.core.state import refusal
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.table.dialogue.prompt import numbered
 from ddz_env.table.dialogue.statements import KINDS, Level, Named, is_plain, named_moves
 

@@ -11,7 +11,7 @@ import pytest
 
 from ddz_agents.neural_search.judge import SHIPPED, Calibration, Judge, LogOddsCurve
 from ddz_env import Move, Rules, State
-from ddz_env.core.errors import IllegalMoveError
+from ddz_env.support.errors import IllegalMoveError
 from ddz_training.experiments import chances
 from tests.hidden import permuted
 from tests.training.experiments import committed
@@ -49,6 +49,10 @@ def test_no_chance_depends_on_hidden_cards() -> None:
 def test_what_is_forced_is_played_before_the_critic_judges() -> None:
     class Strict:
         """Says nothing of a seat that has no choice, as the critic has learned nothing of it."""
+
+        def evaluate(self, observations: Any, masks: Any) -> Any:
+            logs = np.where(masks, -np.log(masks.sum(axis=1, keepdims=True)), -np.inf)
+            return logs.astype(np.float32), np.zeros(len(masks), np.float32)
 
         def value_of_games(self, observations: Any, masks: Any, concealed: Any) -> Any:
             assert (masks.sum(axis=1) > 1).all()

@@ -15,8 +15,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ddz_env.core.checks import as_integer
-from ddz_env.core.errors import InvalidAgentOptionError, install_hint, plural, shown
+from ddz_env.support.checks import as_integer
+from ddz_env.support.errors import InvalidAgentOptionError, install_hint, plural, shown
 
 try:
     import anyio

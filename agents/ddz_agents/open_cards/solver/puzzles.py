@@ -1,7 +1,7 @@
 """Endgame puzzles (残局): open hands in which exactly one first move wins.
 
 A puzzle is graded by how many losing moves look right: those after which the hand needs no more moves than after the
-winning one.  ``puzzles.txt`` ships some, one a line: the hands, the winning move and the grade.
+winning one.  ``puzzles.txt`` ships some, one per line: the hands, the winning move and the grade.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHIPPED = Path(__file__).with_name("puzzles.txt")
 OPEN = "standard,players=2,open_hands=true"
 """The rules of a puzzle that is played."""
 _LEAST_MOVES = 6
-"""Legal first moves of a puzzle at least."""
+"""The fewest legal first moves of a puzzle."""
 _MOST_IN_VAIN = 10_000
 
 
@@ -70,7 +70,7 @@ def shipped_puzzles() -> list[Puzzle]:
 
 
 def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puzzle]:
-    """Deal hands until exactly one first move wins, for ever.
+    """Make puzzles for ever: deal hands until exactly one first move wins.
 
     Args:
         sizes: Cards of each hand.

@@ -12,7 +12,7 @@
 ``POST api/games/ID/advance``               the move of the agent whose turn it is
 ``POST api/games/ID/undo``                  take the person's last decision back
 ``POST api/games/ID/hint``                  what an agent would do in the person's place
-``POST api/games/ID/solution``                of a puzzle: whether the person still wins, and how
+``POST api/games/ID/solution``              of a puzzle: whether the person still wins, and how; it counts as failed
 ``POST api/games/ID/replace``               another agent takes an agent's seat, for example of one that failed
 ``GET api/games/ID/record``                 a file: the whole game when it may be seen, else what the person has seen
 ``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole
@@ -21,13 +21,17 @@
 ``POST api/games/ID/moves/N/thoughts``      what an agent thinks there
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes
-``GET api/puzzles``                         how many puzzles there are, with their grades
+``GET api/puzzles``                         ``puzzles`` with ``hands`` and ``grade``, the number of the ``daily`` one;
+                                            what the person has done: how many were ``tried``, ``first`` (solved at
+                                            the first try), ``solved``, ``streak``, ``rating``
 ``GET api/ready``                           what is not prepared yet, so that it answers late: ``ready``, the steps
-                                            ``left`` (``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``)
+                                            ``left`` (``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``),
+                                            of how many ``steps``
 ==========================================  ==================================================================
 
-Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (its own first, then the best: ``text``, ``group``, ``chance``,
-``points``, ``prior``, ``visits``, ``line``), ``played`` (the move of a replay), ``source`` of the chances or points
+Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (a certain win first, then in the agent's order: ``text``,
+``group``, ``chance``, ``points``, ``prior``, ``visits``, ``line``, ``compared``: a word for how it compares with the
+first), ``played`` (the move of a replay), ``source`` of the chances or points
 (``critic``, ``search``, ``solver``, ``payoff`` or null), ``why`` (in the page's language) and ``beliefs``.  An agent is
 named by its specification or by its level.
 
@@ -57,14 +61,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.playing.game import AgentFaultError
+from ddz_env.support.errors import DouDizhuError, Message
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.server import LANGUAGE, FailedError, Server, language
 from ddz_training.apps.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
+ARRIVING = 10.0
+"""Seconds in which a request must have come whole; its headers get up to twice as long."""
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
 THINKING = 16
@@ -106,7 +112,9 @@ async def _read(request: Request) -> Json:
     if request.method == "POST":
         _check_origin(request)
         try:
-            body = await request.json()
+            body = await asyncio.wait_for(request.json(), ARRIVING)
+        except asyncio.TimeoutError:
+            raise HTTPException(408, "the body has not come whole") from None
         except (ValueError, RecursionError):
             raise RequestError("the body is not JSON") from None
         if not isinstance(body, dict):
@@ -214,3 +222,19 @@ def new_server(app: Starlette) -> uvicorn.Server:
     """The server of an application; in the end it does not wait long for an agent."""
     config = uvicorn.Config(app, log_level="warning", headers=list(HEADERS.items()), timeout_graceful_shutdown=1)
     return uvicorn.Server(config)
+
+
+async def close_half_sent(server: uvicorn.Server) -> None:
+    """Close connections on which a request begins and does not arrive: uvicorn ends those only that are idle."""
+    before = set[Any]()
+    connections: set[Any] = server.server_state.connections  # protocols of HTTP, each with the request at hand
+    while True:
+        await asyncio.sleep(ARRIVING)
+        waiting = {(connection, connection.cycle) for connection in connections if _awaits_request(connection)}
+        for connection, _ in waiting & before:
+            connection.transport.close()
+        before = waiting
+
+
+def _awaits_request(connection: Any) -> bool:
+    return connection.cycle is None or bool(connection.cycle.response_complete)

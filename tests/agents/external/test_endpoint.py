@@ -94,12 +94,16 @@ HOSTILE: dict[str, Iterable[bytes]] = {
 }
 
 
+def endpoint(port: int) -> Endpoint:
+    return Endpoint(f"http://127.0.0.1:{port}/v1", KEY, SECONDS, 1)
+
+
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Endpoint]]:
-    """Makes an endpoint of what it sends."""
+def serve() -> Iterator[Callable[[Iterable[bytes]], int]]:
+    """Sends a client what it is given, at a port."""
     listeners: list[socket.socket] = []
 
-    def made(pieces: Iterable[bytes], attempts: int = 1) -> Endpoint:
+    def listen(pieces: Iterable[bytes]) -> int:
         listener = socket.create_server(("127.0.0.1", 0))
         listeners.append(listener)
 
@@ -114,19 +118,21 @@ def serve() -> Iterator[Callable[..., Endpoint]]:
                         connection.sendall(piece)
 
         threading.Thread(target=answer, daemon=True).start()
-        return Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", KEY, SECONDS, attempts)
+        return int(listener.getsockname()[1])
 
-    yield made
+    yield listen
     for listener in listeners:
         listener.close()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_endpoint_costs_its_time_and_learns_nothing_more(serve: Callable[..., Endpoint], name: str) -> None:
-    endpoint = serve(HOSTILE[name])
+def test_a_hostile_endpoint_costs_its_time_and_learns_nothing_more(
+    serve: Callable[[Iterable[bytes]], int], name: str
+) -> None:
+    hostile = endpoint(serve(HOSTILE[name]))
     began = time.monotonic()
     with pytest.raises(EndpointError) as refused:
-        endpoint.answer({"model": "x", "messages": []})
+        hostile.answer({"model": "x", "messages": []})
     assert time.monotonic() - began < SECONDS + 1
     text = "".join(map(str, (refused.value, refused.value.__context__, refused.value.__cause__)))
     assert len(text) < 500
@@ -157,15 +163,19 @@ def test_a_hostile_endpoint_costs_its_time_and_learns_nothing_more(serve: Callab
     ],
 )
 def test_a_completion_is_read_and_what_is_not_whole_has_a_reason(
-    serve: Callable[..., Endpoint], pieces: Iterable[bytes], text: str, problem: str
+    serve: Callable[[Iterable[bytes]], int], pieces: Iterable[bytes], text: str, problem: str
 ) -> None:
-    reply: Reply = serve(pieces).answer({"model": "x", "messages": []})
+    reply: Reply = endpoint(serve(pieces)).answer({"model": "x", "messages": []})
     assert reply.text == text
     assert problem in reply.problem
     assert bool(reply.problem) == bool(problem)
 
 
-def test_the_environment_names_no_proxy(serve: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_is_the_one_that_is_named(
+    serve: Callable[[Iterable[bytes]], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert serve(completion("33")).answer({"model": "x"}).text == "33"
+    assert endpoint(serve(completion("33"))).answer({"model": "x"}).text == "33"
+    proxy = f"http://127.0.0.1:{serve(completion('44'))}"
+    assert Endpoint("http://nowhere.invalid/v1", KEY, SECONDS, 1, proxy).answer({"model": "x"}).text == "44"

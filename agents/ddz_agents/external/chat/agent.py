@@ -33,7 +33,8 @@ class ChatOptions(Options):
     """Which model plays, and what it may take.
 
     Attributes:
-        address: The endpoint without `/chat/completions`, as `http://localhost:11434/v1`. Nothing else is connected to.
+        address: The endpoint without `/chat/completions`, as `http://localhost:11434/v1`. Nothing else but a `proxy` is
+            connected to.
         model: The model's name there.
         key: The environment variable that holds the key; none for an endpoint without one.
         temperature: Sent along; none leaves it to the endpoint.
@@ -41,6 +42,7 @@ class ChatOptions(Options):
             request that failed.
         seconds: Time for a request.
         max_tokens: Tokens that an answer may take, reasoning included; none leaves it to the endpoint.
+        proxy: The address of a proxy, as `http://proxy:3128`; the environment's are not used.
         transcript: A file to which every answer is appended with its conversation, as a line of JSON.
     """
 
@@ -52,15 +54,17 @@ class ChatOptions(Options):
     retries: Annotated[int, Range(0, 100)] = 2
     seconds: Annotated[float, Range(0, above=True)] = 60.0
     max_tokens: Annotated[int, Range(1)] | None = None
+    proxy: str | None = None
     transcript: str | Path | None = None
 
     def check(self) -> None:
         """Refuse addresses of other kinds, and keys that are not there."""
-        if not _is_address(self.address):
-            raise InvalidAgentOptionError(
-                f"address={shown(self.address)} must begin with http:// or https:// and a host, without a user's name, "
-                "as http://localhost:11434/v1"
-            )
+        for name, address in (("address", self.address), ("proxy", self.proxy)):
+            if address is not None and not _is_address(address):
+                raise InvalidAgentOptionError(
+                    f"{name}={shown(address)} must begin with http:// or https:// and a host, without a user's name, "
+                    "as http://localhost:11434/v1"
+                )
         key = os.environ.get(self.key, "") if self.key is not None else "none"
         if not (key and key.isascii() and key.isprintable()):
             # What was given may be the key itself, which belongs in no message.
@@ -121,7 +125,7 @@ class ChatAgent:
     def __init__(self, options: ChatOptions) -> None:
         self.options = options
         key = options.key and os.environ[options.key]
-        self._endpoint = Endpoint(options.address, key, options.seconds, options.retries + 1)
+        self._endpoint = Endpoint(options.address, key, options.seconds, options.retries + 1, options.proxy)
         self.cost = Cost()
         try:
             self._write(b"")  # before the first answer is paid for

@@ -73,12 +73,13 @@ class Endpoint:
         key: Sent as a bearer token; None for none.
         seconds: Time for a request, from the look-up of the host to the last byte.
         attempts: Requests before it counts as failed.
+        proxy: The address of a proxy.
 
     Raises:
         InvalidAgentOptionError: If the HTTP client is not installed.
     """
 
-    def __init__(self, address: str, key: str | None, seconds: float, attempts: int) -> None:
+    def __init__(self, address: str, key: str | None, seconds: float, attempts: int, proxy: str | None = None) -> None:
         if httpx2 is None:
             raise InvalidAgentOptionError(f"chat needs httpx2: {install_hint('chat')}")
         self._address = f"{address.rstrip('/')}/chat/completions"
@@ -86,7 +87,8 @@ class Endpoint:
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         self._headers |= {"Authorization": f"Bearer {key}"} if key else {}
         self._seconds, self._attempts = seconds, attempts
-        self._certificates = httpx2.create_ssl_context()  # takes long to make
+        certificates = httpx2.create_ssl_context()  # takes long to make
+        self._settings: dict[str, Any] = {"verify": certificates, "proxy": proxy, "trust_env": False, "timeout": None}
         self._key = re.compile("".join(map(_spelled, key))) if key else None
 
     def answer(self, body: Mapping[str, Any]) -> Reply:
@@ -128,7 +130,7 @@ class Endpoint:
         """
         with anyio.fail_after(self._seconds):
             async with (
-                httpx2.AsyncClient(verify=self._certificates, trust_env=False, timeout=None) as client,
+                httpx2.AsyncClient(**self._settings) as client,
                 client.stream("POST", self._address, content=body, headers=self._headers) as response,
             ):
                 content = bytearray()

@@ -1,8 +1,8 @@
 """Monte Carlo equivalents where the answer is known: of searches, and of simulated games with a known curve.
 
-To validate its algorithms, the thesis searches between 1 and twice the answer in table 5.1, as ``printed`` does, so that
-the first step already tries the answer, and between the bounds of algorithm 5 in table 5.2, as ``doubling`` does.  For
-the other methods our bounds are drawn from [m/8, m] and [m, 8m].
+To validate its algorithms, the thesis searches between 1 and twice the answer in table 5.1, as ``printed`` does, so
+that the first step already tries the answer, and between the bounds of algorithm 5 in table 5.2, as ``doubling`` does.
+For the other methods our bounds are drawn from [m/8, m] and [m, 8m].
 """
 
 from __future__ import annotations

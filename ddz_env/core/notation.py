@@ -44,7 +44,7 @@ _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
 _NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
 _PEERS_JOKER = re.compile(r"(?<![^\s,])[BR]J(?![^\s,])", re.IGNORECASE)
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
-CALLED = {BID_BASE: "no call", BID_BASE + 1: "call"}
+CALLED = {BID_BASE: "no call", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
 ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
 SHOWN = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
 """The words of the auction where the landlord is called, then robbed for, and of showing the hand."""
@@ -335,9 +335,9 @@ class Move:
         if word in _WORDS:
             return cls(_WORDS[word])
         if word.startswith("bid"):
-            raise InvalidMoveError(
-                "there is no {word}: the bids are {moves}", word=repr(word), moves=[cls(bid) for bid in _BIDS]
-            )
+            robbing = rules.bidding == "robbing"
+            bids = [Message(bid) for bid in ROBBED.values()] if robbing else [cls(bid) for bid in _BIDS]
+            raise InvalidMoveError("there is no {word}: the bids are {moves}", word=repr(word), moves=bids)
         try:
             if "+" in text:
                 return cls._parse_separated(text, rules)

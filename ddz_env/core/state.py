@@ -21,6 +21,7 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
 from ddz_env.core.notation import Hand, Move, slot_move
 from ddz_env.core.rules import Rules
+from ddz_env.core.spoken import MOST_LISTED, offered, question, said, worded
 from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
 from ddz_env.support.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.support.errors import (
@@ -416,14 +417,14 @@ def refusal(view: View, move: Move) -> Message:
         view: What the seat knows.
         move: A move that is not legal.
     """
-    legal, stage = view.legal_moves(), view.stage
+    asked, legal = question(view.history, view.stage, view.rules), said(offered(view))
     missing = [
         RANK_NAMES[rank]
         for rank, (needed, held) in enumerate(zip(move.cards.counts, view.hand.counts, strict=True))
         if needed > held
     ]
-    if stage in AUCTION or move.main >= KICKER_BASE:
-        why = Message("the stage is {stage}", stage=Message(stage))
+    if view.stage in AUCTION or move.main >= KICKER_BASE:
+        why = Message("the stage is {stage}", stage=Message(asked))
     elif missing:
         why = Message("the hand {hand} has not enough {ranks}", hand=view.hand, ranks=missing)
     elif move.main == PASS:
@@ -432,6 +433,7 @@ def refusal(view: View, move: Move) -> Message:
         why = Message("it does not beat {move}", move=target[1])
     else:
         why = Message("the {rules} rules do not allow it now", rules=Message(view.rules.name))
-    more = " and {number} more" if len(legal) > 12 else ""
-    values = {"move": move, "seat": view.seat, "why": why, "moves": legal[:12], "number": len(legal) - 12}
-    return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **values)
+    more = " and {number} more" if len(legal) > MOST_LISTED else ""
+    words = {"move": Message(worded(move, asked)), "moves": legal[:MOST_LISTED]}
+    values = {"seat": view.seat, "why": why, "number": len(legal) - MOST_LISTED}
+    return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **words, **values)

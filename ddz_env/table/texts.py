@@ -86,7 +86,7 @@ class Texts:
     def _value(self, value: Any) -> Any:
         """A value of a message, which may be moves, or a message itself."""
         if isinstance(value, Message):
-            return self.complaint(value)
+            return self.move(self.complaint(value))
         if isinstance(value, list):
             return "、".join(str(self._value(part)) for part in value)
         return self.move(value) if isinstance(value, Move) else value

@@ -1,9 +1,9 @@
 """The chance of winning after a move, for people: the critic's mean over sampled worlds, made honest by a map.
 
 A person wants to know of every move how often it wins, also of one that a search never tried or that an agent played
-without thinking.  So each move is played in the same worlds, drawn uniformly from what the seat cannot see, and the
-critic says what each is worth.  The mean depends on nothing that the seat does not know.  How often games are really
-won where the mean is so high was counted in games of the policy against itself (``ddz reproduce chances``).
+without thinking.  So each move is played in the same worlds, which are weighed by what the hidden seats have played,
+and the critic says what each is worth.  The mean depends on nothing that the seat does not know.  How often games are
+really won where the mean is so high was counted in games of the policy against itself (``ddz reproduce chances``).
 """
 
 from __future__ import annotations
@@ -14,33 +14,37 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
-from ddz_agents.neural_search.values import ask_critic, leaf_kind, values_for
-from ddz_agents.worlds.determinize import Reals, check_view, draw_world
+from ddz_agents.neural_search.values import CachedModel, ask_critic, leaf_kind, values_for
+from ddz_agents.worlds.determinize import Reals, Words, check_view
+from ddz_agents.worlds.inference import draw_hands, inferred
+from ddz_agents.worlds.learned_player import LearnedPlayer
+from ddz_agents.worlds.particles import distinct, effective_size
+from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer
+from ddz_agents.worlds.story import PlayerModel
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
-from ddz_env.core.engine.layout import ROW_WORDS, STAGE, STAGE_OVER
+from ddz_env.core.engine.layout import HANDS, HIDDEN, SIZES, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
-from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.support.compiling import kernel
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError
 
-WORLDS = 64
-"""Worlds in which a move is played."""
+WORLDS = 256
+"""Particles: worlds in which a move is played, as far as they differ."""
 _MOST = 8.0
 """Log odds beyond which the critic is as good as certain."""
 ERRORS = 2.0
 """Standard errors by which two moves differ if that is to be no accident of the worlds."""
 _LIKELIEST = 0.99
-"""The highest chance of a move that does not win by force, and the lowest of the other side's."""
+"""The highest chance of a move, and the lowest of the other side's: worlds prove nothing."""
 
 
 class Judgement(NamedTuple):
@@ -49,12 +53,10 @@ class Judgement(NamedTuple):
     Attributes:
         chance: The chance of winning after it, 0 to 1.
         noise: How much better the best of the compared moves may look by accident of the worlds.
-        forced: Whether it wins in every world without another decision.
     """
 
     chance: float
     noise: float
-    forced: bool
 
 
 class LogOddsCurve(NamedTuple):
@@ -103,24 +105,21 @@ SHIPPED = Calibration(peasants=LogOddsCurve(0.086, 0.109, 0.066), landlord=LogOd
 
 
 @kernel
-def _begin(searcher: Searcher, moves: np.ndarray, deal: np.uint64, worlds: int, games: Descents) -> None:
+def _begin(searcher: Searcher, moves: np.ndarray, worlds: np.ndarray, games: Descents) -> None:
     """Play every move in every world, and what needs no decision after it; describe the positions reached.
 
     Args:
         searcher: Whose chances they are.
         moves: The stages of each, shape ``[moves, 1 + MAX_KICKERS]``, int16, ``-1`` behind the last.
-        deal: Seed of the sequence of worlds.
-        worlds: How many.
+        worlds: Full rows, shape ``[worlds, 32]``, uint64.
         games: Output, move by move within world by world.
     """
-    mask, drawn = np.empty(MASK_WORDS, np.uint64), np.empty(ROW_WORDS, np.uint64)
-    for world in range(worlds):
-        state = np.uint64(key(deal, np.uint64(world)))
-        draw_world(searcher.row, searcher.seat, searcher.rules, searcher.pool, state, drawn)
+    mask = np.empty(MASK_WORDS, np.uint64)
+    for world in range(worlds.shape[0]):
         for move in range(moves.shape[0]):
             index = world * moves.shape[0] + move
             row, ring = games.rows[index], games.rings[index]
-            row[:] = drawn
+            row[:] = worlds[world]
             ring[:] = searcher.ring
             for stage in range(moves.shape[1]):
                 if moves[move, stage] >= 0:
@@ -142,7 +141,7 @@ class Judge:
     Args:
         model: A policy with a critic that was trained to win.
         calibration: The map from its means to chances.
-        worlds: Worlds in which each move is played.
+        worlds: Particles of the worlds in which each move is played.
 
     Raises:
         InvalidAgentOptionError: If the model has no such critic.
@@ -152,7 +151,9 @@ class Judge:
         self._model = load_policy() if model is None else model
         if leaf_kind(self._model) != "critic":
             raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
-        self._calibration, self._worlds = calibration, worlds
+        self._calibration, self._worlds, self._network = calibration, worlds, load_belief()
+        self._cached = CachedModel(self._model)
+        self._believed: tuple[PlayerModel, ...] = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
 
     def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
         """What is known of each of some moves, for the side of the seat to act.
@@ -160,45 +161,60 @@ class Judge:
         Args:
             view: What the seat to act knows, when the landlord is known.
             moves: Legal moves, in any order.
-            rng: The generator; it is drawn from once.
+            rng: The only source of randomness.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn to play cards.
             InconsistentViewError: If the view contradicts itself.
         """
-        values, open_ones = self._play(view, moves, rng)
-        means = values.mean(axis=0)
+        values, weights = self._play(view, moves, rng)
+        means = np.clip(weights @ values, 0.0, 1.0)
         curve = self._calibration[view.landlord == view.seat]
         chances = curve.chances(means)
         leads = values[:, [int(means.argmax())]] - values
-        errors = ERRORS * leads.std(axis=0) / math.sqrt(len(values))
+        spreads = np.sqrt(weights @ (leads - weights @ leads) ** 2)
+        errors = ERRORS * spreads / math.sqrt(effective_size(weights))
         noises = curve.chances(np.minimum(means + errors, 1.0)) - chances
-        forced = (values == 1.0).all(axis=0) & ~open_ones
-        lost = (values == 0.0).all(axis=0) & ~open_ones
-        shown = np.where(forced | lost, chances, np.clip(chances, 1.0 - _LIKELIEST, _LIKELIEST))
-        return list(map(Judgement, shown.tolist(), noises.tolist(), forced.tolist()))
+        shown = np.clip(chances, 1.0 - _LIKELIEST, _LIKELIEST)
+        return list(map(Judgement, shown.tolist(), noises.tolist()))
 
     def means(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> Reals:
         """The critic's means over the worlds, 0 to 1, shape ``[moves]``; arguments and errors as of :meth:`judge`."""
-        return np.asarray(self._play(view, moves, rng)[0].mean(axis=0))
+        values, weights = self._play(view, moves, rng)
+        return np.clip(weights @ values, 0.0, 1.0)
 
-    def _play(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> tuple[Reals, npt.NDArray[np.bool_]]:
-        """What each move is worth in each world, shape ``[worlds, moves]``, and which leave somebody a decision."""
+    def worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
+        """Different full games that a seat may be in, ``[n, 32]``, and how likely they are, ``[n]``.
+
+        They come from the belief network, where it knows the rules, and are weighed by how plausible they make the
+        moves of the hidden seats, as in the search; a position without a history has any deal as likely.
+        """
+        self._cached.forget()
+        proposal = self._network.proposal(view, rng, self._worlds)
+        known = inferred(view, rng, self._worlds, self._believed, proposal=proposal)
+        hands = draw_hands(view, rng, self._worlds) if known is None else known.hands
+        weights = np.full(len(hands), 1 / len(hands)) if known is None else known.weights
+        deals, deal = distinct(hands)
+        rows = np.tile(view.row, (len(deals), 1))
+        rows[:, HANDS : HANDS + 3], rows[:, HIDDEN], rows[:, SIZES] = deals[:, :3], deals[:, 3], 0
+        return rows, np.bincount(deal, weights).astype(np.float64)
+
+    def _play(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> tuple[Reals, Reals]:
+        """What each move is worth in each world, shape ``[worlds, moves]``, and how likely the worlds are."""
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
         searcher = Searcher.of(view)
-        deal = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
+        rows, weights = self.worlds(view, rng)
         stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
         for place, move in enumerate(moves):
             stages[place, : len(move.actions)] = move.actions
-        games = new_descents(self._worlds * len(moves), 0)
-        _begin(searcher, stages, deal, self._worlds, games)
+        games = new_descents(len(rows) * len(moves), 0)
+        _begin(searcher, stages, rows, games)
         seats = np.full(len(games.waits), searcher.seat, np.uint64)
-        open_ones = np.asarray(games.waits.reshape(self._worlds, len(moves)).any(axis=0))
         values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
-        return chances.reshape(self._worlds, len(moves)), open_ones
+        return chances.reshape(len(rows), len(moves)), weights
 
 
 def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:

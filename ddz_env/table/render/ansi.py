@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 
 from ddz_env.core.state import State
 from ddz_env.core.view import View
-from ddz_env.table.render.table import Card, Cards, LastMove, Seat, Snapshot, table_of
+from ddz_env.table.render.table import SUITS_IN_ORDER, Card, Cards, LastMove, Seat, Snapshot, Suits, table_of
 from ddz_env.table.texts import Texts
 
 _RESET = "\x1b[0m"
@@ -34,6 +34,8 @@ def render_ansi(
     reveal: bool = False,
     width: int | None = None,
     language: str = "en",
+    highest_first: bool = False,
+    suits: Suits | None = None,
 ) -> str:
     """Write the table.
 
@@ -44,6 +46,8 @@ def render_ansi(
         reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
         width: Characters of a line; longer lines are written more tightly (80 are enough for 20 cards).  None for any.
         language: ``en`` or ``zh``.
+        highest_first: Whether hands begin with their highest card, as players hold them.
+        suits: Which suit each copy of a rank has (:func:`ddz_env.table.render.table.shuffled_suits`); in order if None.
 
     Returns:
         Some lines, the last without a line break.
@@ -61,7 +65,8 @@ def render_ansi(
           seat 2  peasant up     1  6♠
         seat 0 leads
     """
-    return _Writer(colour, width, Texts(language)).table(table_of(game, perspective, reveal=reveal))
+    table = table_of(game, perspective, reveal=reveal, suits=SUITS_IN_ORDER if suits is None else suits)
+    return _Writer(colour, width, Texts(language), -1 if highest_first else 1).table(table)
 
 
 class _Writer:
@@ -71,10 +76,11 @@ class _Writer:
         colour: Whether to colour.
         width: Characters of a line; None for any.
         say: The texts.
+        order: 1 to write hands from the lowest card, -1 from the highest.
     """
 
-    def __init__(self, colour: bool, width: int | None, say: Texts) -> None:
-        self.colour, self.width, self.say = colour, width, say
+    def __init__(self, colour: bool, width: int | None, say: Texts, order: int) -> None:
+        self.colour, self.width, self.say, self.order = colour, width, say, order
         self.role_width = max(cell_len(say(role)) for role in _ROLES)
         self.seat_width = cell_len(say("seat", seat=0))
 
@@ -110,7 +116,10 @@ class _Writer:
         role = set_cell_size(self.say(seat.role) if seat.role else "-", self.role_width)
         if seat.role == "landlord":
             role = self._paint(_GOLD, role)
-        hands = (" ".join(filter(None, [self._cards(seat.hand, gap), self._backs(seat.unseen, gap)])) for gap in _GAPS)
+        hands = (
+            " ".join(filter(None, [self._cards(seat.hand[:: self.order], gap), self._backs(seat.unseen, gap)]))
+            for gap in _GAPS
+        )
         result = f"  [{seat.result:+g}]" if seat.result is not None else ""
         doubled = (f"  {self.say('doubled')}", "  ×2")
         extras = (self._paint(_BOLD, text * seat.doubled + result) for text in doubled)

@@ -5,7 +5,8 @@ The table is read from a row and the history alone.  For a perspective it is rea
 
 Suits never matter in Dou Dizhu.  Cards get one here for the eye only.  The copies of a rank are numbered in the order
 in which the observer gets to see them: the hand that it was dealt, the landlord cards, the other hands that it sees,
-and what comes out of hidden hands, move by move.  So no card is drawn twice, and none changes its suit during a game.
+and what comes out of hidden hands, move by move.  So no card is drawn twice, and none changes its suit during a game;
+nor afterwards, where the moves that are still to come are named.  A shuffle says which suit each copy has.
 """
 
 from __future__ import annotations
@@ -66,6 +67,10 @@ class Card(NamedTuple):
 Cards = tuple[Card, ...]
 Counts = Sequence[int] | npt.NDArray[np.int64]
 """How many cards of each rank."""
+Suits = npt.NDArray[np.int64]
+"""The suit of each copy of a rank, 0 to 3, shape ``[13, 4]``."""
+History = Sequence[tuple[int, Move]]
+SUITS_IN_ORDER: Suits = np.tile(np.arange(len(SUITS)), (BLACK_JOKER, 1))
 
 
 @dataclass(frozen=True)
@@ -224,13 +229,27 @@ def role_text(role: str, players: int) -> str:
     return role.partition("_")[0] if players == 2 else role.replace("_", " ")
 
 
-def table_of(game: State | View, perspective: int | None = None, *, reveal: bool = False) -> Snapshot:
+def shuffled_suits(seed: int) -> Suits:
+    """Which suit each copy of a rank has, shape ``[13, 4]``: every rank's are shuffled."""
+    return np.random.default_rng(seed).permuted(SUITS_IN_ORDER, axis=1)
+
+
+def table_of(
+    game: State | View,
+    perspective: int | None = None,
+    *,
+    reveal: bool = False,
+    suits: Suits = SUITS_IN_ORDER,
+    later: History = (),
+) -> Snapshot:
     """Read the table of a game.
 
     Args:
         game: A game, or what a seat knows of it.
         perspective: The seat that looks; None shows every hand of a ``State``.  A ``View`` has its own.
         reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
+        suits: Which suit each copy of a rank has (:func:`shuffled_suits`).
+        later: Of a game that is over, the ``(seat, move)`` that follow: what they play keeps its suits.
 
     Raises:
         InvalidPictureError: If there is no such seat, or the perspective is not that of the view.
@@ -247,10 +266,10 @@ def table_of(game: State | View, perspective: int | None = None, *, reveal: bool
             raise InvalidPictureError(
                 f"this is the view of seat {game.seat}: it cannot show the perspective of seat {perspective}"
             )
-        return _Reader(game, game.seat).table()
+        return _Reader(game, game.seat, suits=suits).table()
     if perspective is None or reveal:
-        return _Reader(game, None, seen_by=perspective).table()
-    return _Reader(game.view(perspective), perspective).table()
+        return _Reader(game, None, perspective, suits, later).table()
+    return _Reader(game.view(perspective), perspective, suits=suits).table()
 
 
 class _Reader:
@@ -260,9 +279,19 @@ class _Reader:
         game: What to read.
         viewer: The observer, whose view it is; None means that the row is complete.
         seen_by: Whose suits a complete row is drawn with, as this seat saw the cards come; None if all were open.
+        suits: Which suit each copy of a rank has.
+        later: The moves to come.
     """
 
-    def __init__(self, game: State | View, viewer: int | None, seen_by: int | None = None) -> None:
+    def __init__(
+        self,
+        game: State | View,
+        viewer: int | None,
+        seen_by: int | None = None,
+        suits: Suits = SUITS_IN_ORDER,
+        later: History = (),
+    ) -> None:
+        self.suits, self.later = suits, later
         self.row, self.rules, self.history, self.stage = game.row, game.rules, game.history, game.stage
         self.viewer = viewer
         self.view = game if isinstance(game, View) else game.view()  # what everybody knows is in every view
@@ -317,7 +346,7 @@ class _Reader:
         if self.view.is_shown and self.landlord is not None:
             open_hands.add(self.landlord)
 
-        pack = _Pack(len(self.seats))
+        pack = _Pack(len(self.seats), self.suits)
         dealt = [own + more for own, more in zip(played, held, strict=True)]
         if self.landlord is not None:
             dealt[self.landlord] = dealt[self.landlord] - self.bottom
@@ -333,6 +362,10 @@ class _Reader:
         for seat, move in self.history:
             body = pack.play(seat, move.group.need) if move.group is not None else ()
             moves.append(body + pack.play(seat, move.kicker_counts) if move.kickers else body)
+        to_come = np.zeros((len(self.seats), NUM_RANKS), np.int64)
+        for seat, move in self.later:
+            to_come[seat] += move.cards.counts
+            pack.show(seat, to_come[seat])
         for seat, counts in enumerate(held):  # hands that are shown in the end only
             pack.show(seat, counts)
         return bottom, [tuple(sorted(hand)) for hand in pack.hands], moves
@@ -391,12 +424,14 @@ class _Pack:
 
     Args:
         players: How many hands there are.
+        suits: Which suit each copy of a rank has.
 
     Attributes:
         hands: What each seat holds of them.
     """
 
-    def __init__(self, players: int) -> None:
+    def __init__(self, players: int, suits: Suits) -> None:
+        self._suits = suits
         self.hands: list[Cards] = [()] * players
         self._next = [0] * NUM_RANKS
 
@@ -421,7 +456,8 @@ class _Pack:
             if count > 0:
                 first = self._next[rank]
                 self._next[rank] = first + int(count)
-                cards += [Card(rank, copy) for copy in range(first, self._next[rank])]
+                suits = self._suits[rank] if rank < BLACK_JOKER else range(1)
+                cards += [Card(rank, int(suit)) for suit in suits[first : self._next[rank]]]
         return tuple(cards)
 
 

@@ -8,6 +8,7 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ``session``   the game itself: seats, moves, undo, hints; what a viewer may see
 ``replay``    a recorded game, step by step, and what an agent says of its decisions
 ``advice``    what an agent says of a position: ranked moves
+``certain``   moves that win whatever the others hold
 ``reasons``   why a move is advised
 ============  =======================================================================
 """

@@ -23,6 +23,9 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
 from ddz_env.support.errors import DouDizhuError
 
+AS_GOOD, CLEARLY = 0.03, 0.1
+"""Differences of chances: below the first moves are as good as each other, from the second on one is clearly better."""
+
 
 @dataclass(frozen=True)
 class RankedMove:
@@ -38,7 +41,7 @@ class RankedMove:
         line: The moves that it expects afterwards; empty if it does not say.
         prior: The probability that a policy plays it, 0 to 1; None without a policy.
         noise: By how much the chance of the best option may exceed this one's by accident; None if that is unknown.
-        forced: Whether it wins by force in every deal that was looked at.
+        certain: Whether it wins whatever the others hold, which is proved; ``line`` is then the seat's own moves.
     """
 
     main: int
@@ -49,7 +52,7 @@ class RankedMove:
     line: tuple[Move, ...] = ()
     prior: float | None = None
     noise: float | None = None
-    forced: bool = False
+    certain: bool = False
 
     @property
     def text(self) -> str:
@@ -67,7 +70,7 @@ class Advice:
         move: What it would play.
         options: What it compared, its own move first; at least that move.
         question: What the seat has to decide (:func:`ddz_env.core.spoken.question`).
-        source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of sampled
+        source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of inferred
             worlds; ``solver``, open cards that were played out; ``payoff``, deals that were played out for points; None
             where there are none.
     """
@@ -83,6 +86,19 @@ class Advice:
     def chance(self) -> float | None:
         """The chance of winning that it sees in its move."""
         return self.options[0].chance
+
+    def compared(self, option: RankedMove) -> str | None:
+        """How another option compares with the first by its chance, in a word; None where that is not known.
+
+        Differences that are smaller than what the estimate may err by count for nothing.
+        """
+        own = self.options[0]
+        if option is own or own.chance is None or option.chance is None or self.source != "critic":
+            return None
+        lead = own.chance - option.chance
+        if lead < max(AS_GOOD, option.noise or 0.0):
+            return "as good"
+        return "clearly weaker" if lead >= CLEARLY else "slightly weaker"
 
     def said(self, option: RankedMove) -> str:
         """An option in the words of the rules."""

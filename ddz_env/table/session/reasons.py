@@ -1,27 +1,23 @@
-"""Why a move is advised: by its chance or its points, by how it was found, and by the cards.
+"""Why a move is advised: in a sentence how it compares with the next best one, and then in cards.
 
-Every sentence is checked against the numbers that are shown beside it, and says no more than they do.
+Every sentence about cards is true of every deal that the seat may be in.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from ddz_env import Hand, Move, View
-from ddz_env.core.actions import BOMB_CATEGORY, KICKER_BASE, MAIN_GROUPS, PASS, ROCKET_CATEGORY, MainGroup
+from ddz_env.core.actions import BOMB_CATEGORY, ROCKET_CATEGORY, MainGroup
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.view import role_of
 from ddz_env.table.render.table import role_text
-from ddz_env.table.session.advice import Advice, RankedMove
+from ddz_env.table.session.advice import AS_GOOD, CLEARLY, Advice, RankedMove
+from ddz_env.table.session.certain import leads, replies
 from ddz_env.table.texts import Texts
 
-_CLOSE = 2
-"""Points of chance below which moves are about as good."""
 _CLOSE_POINTS = 0.3
 """Points of a game below which answers are about as good."""
-SURE = 0.98
-"""The probability from which on a policy is called sure."""
 _FEW = 3
 """Replies that are listed one by one."""
 _SHORT = 2
@@ -38,85 +34,97 @@ def explain(advice: Advice, say: Texts, view: View) -> str:
         say: The language.
         view: What the seat to act knows.
     """
-    sentences = [_by_numbers(advice, say, view), *_by_source(advice, say)]
+    sentences = [_compared(advice, say, view)]
     if view.stage == "play" and not view.rules.open_hands and len(advice.options) > 1:
         sentences += _by_cards(advice, view, say)
     return say("between sentences").join(sentences)
 
 
-def is_searched(option: RankedMove) -> bool:
-    """Whether a search has tried a move; a single visit marks a move that was played without a search."""
-    return option.visits is not None and option.visits > 1
-
-
-def _by_numbers(advice: Advice, say: Texts, view: View) -> str:
+def _compared(advice: Advice, say: Texts, view: View) -> str:
     """How the advised move compares with the next best one."""
     own, *others = advice.options
     if advice.source == "payoff":
         return _by_points(own, others, say)
-    if own.chance is None:
-        return say("why unknown")
     if advice.source == "solver":
         return say("why solved" if own.chance == 1 else "why lost")
-    if view.hand == advice.move.cards:
+    if view.stage == "play" and view.hand == advice.move.cards:
         return say("why wins")
-    if own.forced:
-        return say("why forced")
+    if own.certain:
+        return say("why certain", moves=say("then").join(_cards(move.cards, say) for move in own.line))
     known = [option for option in others if option.chance is not None]
-    if not known:
-        return say("why only" if len(view.legal_moves()) == 1 else "why alone")
-    return _by_chance(own, max(known, key=lambda option: option.chance or 0.0), say)
+    if not known or own.chance is None:
+        return say("why only" if len(view.legal_moves()) == 1 else "why unknown")
+    return _by_chance(own, max(known, key=lambda option: option.chance or 0.0), advice, say)
 
 
-def _by_chance(own: RankedMove, rival: RankedMove, say: Texts) -> str:
-    assert own.chance is not None
-    assert rival.chance is not None
-    if own.chance == rival.chance == 0:
-        return say("why beaten")
-    points = round(100 * own.chance) - round(100 * rival.chance)
-    if abs(points) < _CLOSE:
-        return say("why close")
-    if points < 0:
-        return say("why behind", number=-points)
-    certain = own.chance - rival.chance > (rival.noise or 0.0)
-    return say("why better" if certain else "why perhaps", number=points)
+def _by_chance(own: RankedMove, rival: RankedMove, advice: Advice, say: Texts) -> str:
+    lead, error = (own.chance or 0.0) - (rival.chance or 0.0), max(AS_GOOD, rival.noise or 0.0)
+    if abs(lead) < error:
+        key = "why close"
+    elif lead < 0:
+        key = "why behind"
+    else:
+        key = "why clearly" if lead >= CLEARLY else "why slightly"
+    return say(key, move=_move(rival, advice, say))
 
 
 def _by_points(own: RankedMove, others: list[RankedMove], say: Texts) -> str:
-    if own.score is None or not others:
+    """The points of the answers; to decline before the first bid counts as nothing, and nobody has played it out."""
+    rival = max(others, key=lambda option: option.score or 0.0, default=None)
+    if rival is None:
         return say("why unknown")
-    lead = own.score - max(option.score or 0.0 for option in others)
+    if own.score is None:
+        return say("why decline", number=f"{-(rival.score or 0.0):.1f}")
+    if rival.score is None:
+        return say("why bid", number=f"{own.score:.1f}")
+    lead = own.score - rival.score
     if lead < _CLOSE_POINTS:
         return say("why equal points")
-    return say("why more points", number=f"{round(own.score, 1) - round(own.score - lead, 1):.1f}")
+    return say("why more points", number=f"{round(own.score, 1) - round(rival.score, 1):.1f}")
 
 
-def _by_source(advice: Advice, say: Texts) -> Iterator[str]:
-    """How the move was found."""
-    own = advice.options[0]
-    if is_searched(own):
-        tries = [option.visits or 0 for option in advice.options]
-        if tries[0] == max(tries) and len(tries) > 1:
-            yield say("why searched", number=tries[0], total=sum(tries))
-    elif own.prior is not None and own.prior >= SURE and len(advice.options) > 1:
-        yield say("why sure", number=math.floor(100 * own.prior))
+def _move(option: RankedMove, advice: Advice, say: Texts) -> str:
+    """An option as a sentence names it."""
+    return _cards(option.move.cards, say) if option.move and len(option.move.cards) else say.move(advice.said(option))
 
 
 # --- the cards ---
 
 
 def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
-    """What the move keeps, what beats it, and who is about to go out."""
+    """What the move leaves and keeps, what beats it, and who is about to go out."""
+    move = advice.move
+    if move.is_pass:
+        partner = None if view.target is None else view.target[0]
+        if partner is not None and view.landlord not in (view.seat, partner):
+            yield say("why partner")
+    elif view.hand != move.cards and not advice.options[0].certain:
+        yield from _left(view, move, say)
     kept = _kept(advice, view.hand)
     if len(kept):
-        yield say("why keeps", cards=_named(kept, say))
-    if not advice.move.is_pass and view.hand != advice.move.cards:
-        yield from _said_of(replies(view, advice.move), view, say)
+        yield say("why keeps", cards=_cards(kept, say))
+    opposed = [seat for seat, size in enumerate(view.hand_sizes) if _opposed(view, seat) and size]
+    if not move.is_pass and view.hand != move.cards:
+        yield from _said_of(replies(view, move, opposed), view, say)
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _SHORT:
             players = view.rules.players
             role = say(role_text(role_of(view.row, seat, players) or "", players))
-            yield say("why last card" if size == 1 else "why last cards", role=role, number=size)
+            stopped = seat in opposed and not move.is_pass and not replies(view, move, [seat])
+            yield say(("why stopped" if stopped else "why last") + f" {size}", role=role)
+
+
+def _left(view: View, move: Move, say: Texts) -> Iterator[str]:
+    """The one or two moves that the rest of the hand makes."""
+    rest = view.hand - move.cards
+    moves = leads(view, rest)
+    whole = {lead.cards: lead for lead in moves}
+    if rest in whole:
+        yield say("why leaves one", first=_cards(rest, say))
+        return
+    first = next((lead.cards for lead in moves if rest - lead.cards in whole), None)
+    if first is not None:
+        yield say("why leaves two", first=_cards(first, say), second=_cards(rest - first, say))
 
 
 def _kept(advice: Advice, hand: Hand) -> Hand:
@@ -136,13 +144,13 @@ def _said_of(found: list[MainGroup], view: View, say: Texts) -> Iterator[str]:
     if not found:
         yield say("why unbeatable")
     elif len(found) <= _FEW:
-        yield say("why rarely beaten", moves=say("or").join(_named(Hand(group.need), say) for group in found))
+        yield say("why rarely beaten", moves=say("or").join(_cards(Hand(group.need), say) for group in found))
     elif all(group.category in (BOMB_CATEGORY, ROCKET_CATEGORY) for group in found):
         rocket = found[-1].category == ROCKET_CATEGORY
         yield say("why beaten by bombs or rocket" if rocket else "why beaten by bombs")
 
 
-def _named(cards: Hand, say: Texts) -> str:
+def _cards(cards: Hand, say: Texts) -> str:
     """Cards as the page writes them: 10 for a T, and names for the jokers."""
     *plain, black, red = cards.counts
     groups = [[name] * count for name, count in zip(RANK_NAMES, plain, strict=False) if count]
@@ -151,32 +159,5 @@ def _named(cards: Hand, say: Texts) -> str:
     return " ".join(filter(None, (text, jokers and say(jokers))))
 
 
-def replies(view: View, move: Move) -> list[MainGroup]:
-    """What an opponent may hold that beats a move, by the cards that the seat cannot see.
-
-    Args:
-        view: What the seat knows.
-        move: A move of cards.
-    """
-    size = max(size for seat, size in enumerate(view.hand_sizes) if _opposed(view, seat))
-    unseen, played = view.unseen.counts, MAIN_GROUPS[move.main]
-    return [
-        group
-        for group in MAIN_GROUPS[PASS + 1 : KICKER_BASE]
-        if group.cards <= size
-        and all(need <= held for need, held in zip(group.need, unseen, strict=True))
-        and _beats(group, played, view)
-    ]
-
-
 def _opposed(view: View, seat: int) -> bool:
     return seat != view.seat and (view.landlord in (seat, view.seat))
-
-
-def _beats(group: MainGroup, played: MainGroup, view: View) -> bool:
-    rules = view.rules
-    if group.category == BOMB_CATEGORY and played.category != BOMB_CATEGORY:
-        return rules.bombs and (played.category != ROCKET_CATEGORY or rules.bombs_beat_rocket)
-    if group.category == ROCKET_CATEGORY:
-        return rules.bombs
-    return group.segment == played.segment and group.rank > played.rank

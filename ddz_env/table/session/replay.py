@@ -65,6 +65,7 @@ class Replay(Session):
     def __init__(self, record: Record, number: int = 0, *, advisers: Advisers | None = None) -> None:
         super().__init__(Record(record.deal, (PERSON,) * len(record.players)), shown=True, advisers=advisers)
         self.game = record
+        self._first = len(record.moves) - len(record.deal.state(record.moves).history)  # of the last deal
         self.go(number)
 
     def __len__(self) -> int:
@@ -86,6 +87,9 @@ class Replay(Session):
             self.undo(number)
         for seat, move in self.game.moves[self.number : number]:
             self.play(move, seat)
+
+    def _later(self) -> Sequence[tuple[int, Move]]:
+        return self.game.moves[self.number :] if self.number >= self._first else ()
 
     def until_here(self, players: Sequence[str]) -> Record:
         """The game up to this position, with other players: to play on from it."""

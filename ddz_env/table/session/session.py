@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddz_env import Move, State, View
-from ddz_env.core.spoken import question, spoken, worded
+from ddz_env.core.spoken import offered, question, read, spoken
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
@@ -18,7 +19,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
 from ddz_env.support.checks import as_integer, check_integer
 from ddz_env.support.errors import InvalidDealError, UnknownAgentError, shown
-from ddz_env.table.render.table import Snapshot, role_text, table_of
+from ddz_env.table.render.table import Snapshot, Suits, role_text, shuffled_suits, table_of
 from ddz_env.table.session.advice import Advice, Advisers, believe, think
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
@@ -201,13 +202,22 @@ class Session:
         position, history, rules = self.position(viewer, reveal=reveal), self._state.history, self.rules
         mine = legal and viewer == self.seat and self.waits_for == PERSON
         return Sight(
-            table=table_of(position, viewer, reveal=True),
+            table=table_of(position, viewer, reveal=True, suits=self.suits, later=self._later()),
             players=self.players,
             history=tuple((seat, spoken(history, number, rules)) for number, (seat, _) in enumerate(history)),
             waits_for=self.waits_for,
-            legal=tuple(worded(move, self.question) for move in self._state.legal_moves()) if mine else (),
+            legal=tuple(offered(self._state)) if mine else (),
             decisions=tuple(number for number, (seat, _) in enumerate(self._moves) if seat == viewer),
         )
+
+    @functools.cached_property
+    def suits(self) -> Suits:
+        """The suits of this deal, for the eye: shuffled by its seed, and the same to the end."""
+        return shuffled_suits(self.deal.seed)
+
+    def _later(self) -> Sequence[tuple[int, Move]]:
+        """The moves of this deal that follow, where they are known: in a replay."""
+        return ()
 
     def position(self, viewer: int | None, *, reveal: bool = False) -> View | State:
         """What a renderer may draw for a viewer (:meth:`sight`): a view, or a copy of the game with all hands.
@@ -410,7 +420,7 @@ class Session:
     def _step(self, move: Move | str) -> PlayedMove:
         seat, number = self.seat, len(self._moves)
         if isinstance(move, str):
-            move = Move.parse(move, self.rules)
+            move = read(move, self._state)
         if self.observer in (None, seat):
             self._state.step(move)
         else:

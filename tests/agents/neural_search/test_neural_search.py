@@ -11,7 +11,7 @@ import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
-from ddz_agents.neural_search import leaves
+from ddz_agents.neural_search import values as leaf_values
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions, NeuralSearchAgent, NeuralSearchOptions
 from ddz_agents.neural_search.forest import Forest
 from ddz_agents.neural_search.values import Evaluator, leaf_kind
@@ -170,7 +170,7 @@ def plain_search(state: State, model: PolicyModel, firsts: np.ndarray) -> Node:
 @pytest.mark.parametrize("moves", [0, 5, 12])
 def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, moves: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Number for number, down to the third level."""
-    monkeypatch.setattr(leaves, "play_on", lambda *how: None)
+    monkeypatch.setattr(leaf_values, "play_on", lambda *how: None)
     state, model = after(State.new(seed, rules="perfect"), moves), Distinct()
     firsts = firsts_of(state.view(), 600)
     tree, root = grow(state.view(), model, 600, seed, leaf="value"), plain_search(state, model, firsts)
@@ -253,7 +253,7 @@ def test_a_settled_move_is_played_at_once() -> None:
 @pytest.mark.parametrize(("ahead", "calls"), [(1, 2), (4, 5)])
 def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
-    monkeypatch.setattr(leaves, "AHEAD", ahead)
+    monkeypatch.setattr(leaf_values, "AHEAD", ahead)
     model = Uniform()
     agent = ModelSearchAgent(model, ModelSearchOptions(600, trees=4, batch=15, particles=0))
     agent.decide(State.new(5).view(), np.random.default_rng(0))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search import leaves
+from ddz_agents.neural_search import values as leaf_values
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions
 from ddz_agents.neural_search.descent import Descents, new_descents
 from ddz_agents.neural_search.judge import likely_moves
@@ -90,7 +90,7 @@ def test_the_policy_plays_leaves_on_as_it_would_at_the_table(
     decisions: int, rules: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And then the critic values them; to the end, leaves are won or lost."""
-    monkeypatch.setattr(leaves, "AHEAD", decisions)
+    monkeypatch.setattr(leaf_values, "AHEAD", decisions)
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
     logs, values = Evaluator(model, "critic").leaves(games, states[0].rule_words, none_recognized())

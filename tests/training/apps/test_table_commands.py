@@ -56,9 +56,11 @@ def test_a_game_is_played_to_its_end_with_mistakes_and_hints(
     record, typed = lowest(rules, 1, seat)
     file, say = tmp_path / "game.txt", Texts(language)
     options = ("--agents", "rules", "--seed", "1", "--seat", seat, "--rules", rules, "--lang", language, "--out", file)
-    screen = told("play", *options, text=f"zebra\n9999\nhint rules\nhint ghost\n{typed}")
+    screen = told("play", *options, text=f"?\nzebra\n9999\n提示 rules\nhint ghost\n{typed}")
     assert Record.load(file).moves == record.moves
     assert f"rules {say('would play', agent='', move='').split()[0]}" in screen
+    assert say("help") in screen
+    assert say("still out", cards="").strip() in screen
     assert ("看不懂" if language == "zh" else "cannot read 'Z'") in screen
     assert "ghost" in screen
     assert len(CHINESE.findall(screen)) > 100 if language == "zh" else not CHINESE.search(screen)

@@ -1,20 +1,22 @@
-"""Hints on the web page: one ranking, and no sentence that the cards or its own numbers contradict."""
+"""Hints: the adviser's order behind certain wins, and no sentence that the cards or its own numbers contradict."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ddz_agents.worlds.determinize import determinize
-from ddz_env import Move, Rules, State, View
-from ddz_env.core.engine.layout import ROW_WORDS
+from ddz_env import Hand, Move, Rules, State, View
+from ddz_env.core.engine.layout import HIDDEN, ROW_WORDS
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
-from ddz_env.table.session.reasons import explain, is_searched
+from ddz_env.table.session.certain import CertainWins
+from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
 
@@ -49,78 +51,170 @@ def worlds(view: View, rng: np.random.Generator) -> Iterator[State]:
         yield State(row, view.rules)
 
 
-def wins(view: View, move: Move, rng: np.random.Generator) -> bool:
-    """Whether the seat's side wins after a move, however the others play by chance."""
+def wins(view: View, plan: Sequence[Move], rng: np.random.Generator) -> bool:
+    """Whether a seat that plays its plan goes out first, though the others beat what they can."""
     for state in worlds(view, rng):
-        state.step(move)
+        own = iter(plan)
         while not state.is_over:
-            legal = state.legal_moves()
-            state.step(legal[int(rng.integers(len(legal)))])
-        if (state.winner == view.landlord) != (view.seat == view.landlord):
+            if state.seat == view.seat:
+                state.step(next(own))
+            else:
+                state.step(state.legal_moves()[-1])  # the first is to pass
+        if state.winner != view.seat:
             return False
     return True
 
 
-@pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.long)])
-def test_hints_are_ranked_once_and_true_by_their_own_numbers(count: int) -> None:
-    chances, rng = Chances(), RNG(5)
+def beats(view: View, move: Move, seat: int, rng: np.random.Generator) -> bool:
+    """Whether a seat can beat a move in some world."""
+    for state in worlds(view, rng):
+        state.step(move)
+        while not state.is_over and state.seat != seat:
+            state.step("pass")
+        if len(state.legal_moves()) > 1:
+            return True
+    return False
+
+
+NAMES = {"10": "T", "black joker": "B", "red joker": "R", "the rocket": "BR"}
+
+
+def cards(text: str) -> Hand:
+    """Cards as sentences name them."""
+    return Hand.parse(re.sub("|".join(NAMES), lambda name: NAMES[name[0]], text))
+
+
+def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> set[str]:
+    """Check what an explanation says of cards, and say which kinds of sentences it had."""
+    kinds, rest = set(), view.hand - move.cards
+    roles = {"landlord": view.landlord, "peasant down": (view.landlord + 1) % 3, "peasant up": (view.landlord + 2) % 3}  # type: ignore[operator]
+    opponents = [seat for seat in range(3) if seat != view.seat and view.landlord in (seat, view.seat)]
+    for role, left, more in re.findall(r"The ([a-z ]+) (?:has|with) (1|2|one|two) cards?( left| cannot beat it)", said):
+        assert view.hand_sizes[roles[role]] == {"1": 1, "one": 1}.get(left, 2)
+        assert more == " left" or not beats(view, move, roles[role], rng)
+        kinds.add(more)
+    for names in re.findall(r"It leaves (?:one move|two moves): ([^.]+)\.", said):
+        parts = [cards(part) for part in names.split(" and ")]
+        assert sum(parts[1:], parts[0]) == rest
+        leading = State.from_hands([str(rest), "3", "4"], check_sizes=False)
+        assert set(parts) <= {lead.cards for lead in leading.legal_moves()}
+        kinds.add("leaves")
+    if "No opponent can beat it" in said:
+        assert not any(beats(view, move, seat, rng) for seat in opponents)
+        kinds.add("unbeatable")
+    if "your partner's" in said:
+        assert view.target is not None
+        assert view.target[0] not in (view.landlord, view.seat)
+        kinds.add("partner")
+    for kept in re.findall(r"It keeps ([^.]+)\.", said):
+        assert all(spent <= left for spent, left in zip(cards(kept).counts, rest.counts, strict=True))
+        kinds.add("keeps")
+    return kinds
+
+
+@pytest.mark.parametrize("count", [24, pytest.param(1000, marks=pytest.mark.long)])
+def test_hints_keep_the_advisers_order_and_say_what_is_true(count: int) -> None:
+    chances, rng, kinds = Chances(), RNG(5), set()
     for (state, session), adviser in zip(positions(count, Rules(), 60), itertools.cycle(ADVISERS)):
-        view = state.view()
-        advice = chances.judged(view, session.hint(adviser))
+        view, asked = state.view(), session.hint(adviser)
+        advice = chances.judged(view, asked)
         own, *others = advice.options
         assert len({str(one.move) for one in advice.options}) == len(advice.options) > 1
-        assert all(one.chance is not None and 0 <= one.chance <= 1 for one in advice.options)
         assert (advice.move, advice.source) == (own.move, "critic")
-        assert [one.chance for one in others] == sorted((one.chance for one in others), reverse=True)
-        best = others[0]
-        assert own.chance + own.noise >= best.chance  # type: ignore[operator]  # checked above
-        said, points = explain(advice, Texts(), view), round(100 * own.chance) - round(100 * best.chance)  # type: ignore[operator]
-        if "goes out" in said:
-            assert view.hand == advice.move.cards
-        if "by force" in said:
-            assert wins(view, advice.move, rng)
-        elif own.chance == 1:
-            assert "goes out" in said
-        if number := re.search(r"(about|seems to win) (\d+) more", said):
-            assert abs(points) == int(number[2]) >= 2
-            assert ("Another" in said) == (points < 0)
-            assert (number[1] == "about") == (own.chance - best.chance > best.noise)  # type: ignore[operator]
-        if "search" in said:
-            assert is_searched(own)
-            assert own.visits == max(one.visits or 0 for one in advice.options)
-        for role, left in re.findall(r"The ([a-z ]+) has (\d) cards? left", said):
-            seat = next(seat for seat in range(3) if session.role(seat) == role)
-            assert view.hand_sizes[seat] == int(left) <= 2
+        searched = [one.move for one in asked.options if one.move is not None]
+        if own.certain:
+            assert wins(view, [advice.move, *own.line], rng)
+            assert own.chance == 1
+        else:
+            assert not any(one.certain for one in others)
+            assert advice.move == asked.move
+            assert [one.move for one in advice.options][: len(searched)] == searched[: len(advice.options)]
+        assert all(one.chance == 1 if one.certain else 0 < one.chance < 1 for one in advice.options)  # type: ignore[operator]
+        said = explain(advice, Texts(), view)
+        assert ("It wins whatever" in said or "goes out" in said) == own.certain
+        best = max(one.chance for one in others)  # type: ignore[type-var]
+        if verdict := re.search("Clearly|Slightly|About as good|close choice", said):
+            lead = own.chance - best  # type: ignore[operator]
+            assert {"Clearly": lead >= 0.1, "Slightly": lead >= 0.03, "close choice": lead <= -0.03}.get(
+                verdict[0], True
+            )
+        assert "earch" not in said
+        assert "policy" not in said
+        kinds |= check_cards(said, view, advice.move, rng)
         assert explain(advice, Texts("zh"), view)
+    assert {"leaves", "keeps", "unbeatable"} <= kinds or count < 100
+
+
+@pytest.mark.parametrize(
+    ("hands", "plan"),
+    [
+        (["2233", "AAKK", "QQJJ"], "22 33"),  # nobody has a higher pair
+        (["R345678", "AAKK", "QQJJ"], "R 345678"),
+        (["R34569", "AAKK", "QQJJ"], None),  # five moves are left
+        (["2233", "AAKK", "BR"], None),  # somebody may hold the rocket
+        (["2233", "AAKKB", "QQJJ"], "22 33"),
+        (["33222", "AAAKK", "QQJJ"], "222+33"),
+    ],
+)
+def test_a_certain_win_is_proved_from_what_is_unseen(hands: list[str], plan: str | None) -> None:
+    state = State.from_hands(hands, check_sizes=False)
+    view = state.view()
+    view.row[HIDDEN] = np.uint64(sum(state.hand(seat).word for seat in (1, 2)))  # the rest of the deck is gone
+    wins = CertainWins(view)
+    proved = {(str(move), *map(str, more)) for move in view.legal_moves() if (more := wins.after(move)) is not None}
+    assert (plan is not None) == bool(proved)
+    assert plan is None or tuple(plan.split()) in proved
 
 
 @pytest.mark.parametrize(
     ("chances", "more", "said"),
     [
-        ((0.62, 0.55), {}, "It wins about 7 more games in 100"),
-        ((0.62, 0.55), {"noise": 0.1}, "It seems to win 7 more games in 100"),
-        ((0.62, 0.61), {}, "about as good"),
-        ((0.6, 0.5), {"visits": 9}, "The search tried it most: 9 times of 18"),
-        ((0.6, 0.5), {"visits": 1, "prior": 0.987}, "The policy is sure: it plays this 98 times in 100"),
-        ((1.0, 0.3), {"forced": True}, "by force"),
-        ((None, None), {}, "does not say why"),
+        ((0.62, 0.51), {}, "Clearly better than 4."),
+        ((0.62, 0.55), {}, "Slightly better than 4."),
+        ((0.62, 0.55), {"noise": 0.1}, "About as good as 4."),
+        ((0.62, 0.61), {"visits": 9}, "About as good as 4."),
+        ((0.5, 0.6), {}, "A close choice: 4 may be better."),
+        ((1.0, 0.3), {"certain": True, "line": (Move(2), Move(3))}, "whatever the others hold: next 4, then 5."),
+        ((None, None), {}, "not compared"),
     ],
 )
-def test_sentences_say_why(chances: tuple[float | None, ...], more: dict[str, float], said: str) -> None:
-    options = tuple(RankedMove(place, Move(place), chance, **more) for place, chance in enumerate(chances, 1))  # type: ignore[arg-type]
+def test_sentences_say_why(chances: tuple[float | None, ...], more: dict[str, Any], said: str) -> None:
+    options = tuple(RankedMove(place, Move(place), chance, **more) for place, chance in enumerate(chances, 1))
     advice = Advice("policy", 0, Move(1), options, source="critic")
-    text = explain(advice, Texts(), State.new(1).view())
-    assert said in text
-    assert ("search" in said) == ("search" in text)
+    assert said in explain(advice, Texts(), State.new(1).view())
+
+
+def test_points_of_a_declined_bid_are_not_made_up() -> None:
+    chances, said = Chances(), set()
+    for seed in range(12):
+        state = State.new(seed, Rules.preset("bidding"))
+        session = Session(Record(Deal(state.rules, seed), (PERSON,) * 3))
+        advice = chances.judged(state.view(), session.hint("rules"))
+        declined = next(one for one in advice.options if advice.said(one) == "no bid")
+        assert declined.score is None
+        scores = [one.score or 0.0 for one in advice.options]
+        assert scores == sorted(scores, reverse=True)
+        said.add(re.sub(r"[\d.]+", "N", explain(advice, Texts(), state.view())))
+    assert any("would lose" in line for line in said)
 
 
 @pytest.mark.parametrize(
     ("hands", "move", "other", "said"),
     [
-        (["333355", "77778", "4"], "3333", "55", "Only a bomb or the rocket can beat it. The peasant up has 1"),
-        (["AAA5566", "KKK", "QQ8"], "AAA", "55", "Only 222 or the rocket can beat it."),
+        (
+            ["333355", "77778", "4"],
+            "3333",
+            "55",
+            "It leaves one move: 55. Only a bomb or the rocket can beat it. The peasant up with",
+        ),
+        (["AAA5566", "KKK", "QQ8"], "AAA", "55", "It leaves two moves: 55 and 66. Only 222 or the rocket can beat it."),
         (["44BR2", "999", "KK"], "BR", "44", "No opponent can beat it."),
-        (["TT55", "KK", "Q"], "TT", "55", "about as good. The peasant down has 2 cards left. The peasant up has 1"),
+        (
+            ["TT55", "KK", "Q"],
+            "TT",
+            "55",
+            "The peasant down has 2 cards left. The peasant up with one card cannot beat it.",
+        ),
     ],
 )
 def test_reasons_are_in_cards(hands: list[str], move: str, other: str, said: str) -> None:

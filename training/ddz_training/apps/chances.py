@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +13,8 @@ from ddz_env import Move, Rules, View
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION
 from ddz_env.table.session import Advice, RankedMove, Replay
+from ddz_env.table.session.advice import AS_GOOD
+from ddz_env.table.session.certain import CertainWins
 
 if TYPE_CHECKING:
     from ddz_agents.bidding.policy import PayoffAgent
@@ -33,8 +35,8 @@ class MoveReview(NamedTuple):
         role: What the seat was; None at the end.
         move: The move in the words of its rules; None at the end.
         landlord: The landlord's chance of winning before it, 0 to 1, by what the seat knew; None where it is unknown.
-        loss: By how much the move was worse than the best one, in chances of its side; 0 where the difference is within
-            the error, None where it is unknown.
+        loss: By how much the move was worse than the best one, in chances of its side; 0 where it was as good, None
+            where it is unknown.
     """
 
     number: int
@@ -49,10 +51,11 @@ class Chances:
     """Says how likely moves win, with the shipped policy and its critic (:mod:`ddz_agents.neural_search.judge`)."""
 
     def judged(self, view: View, advice: Advice, *more: Move) -> Advice:
-        """An advice in one ranking: of chances, or of points where an auction or doubling is scored in points.
+        """An advice with chances, or points where an auction or doubling is scored in points.
 
-        The adviser's move stays the first unless another one is better by more than the error of the estimate.  The
-        advice is left as it is where nothing is known: with open hands, or with fewer players.
+        A move that wins whatever the others hold comes first, then the adviser's in its own order, then what the policy
+        likes; no chance moves a move.  Points are ranked by points.  The advice is left as it is where nothing is
+        known: with open hands, or with fewer players.
 
         Args:
             view: What the seat that is advised knows.
@@ -64,17 +67,21 @@ class Chances:
         if not judges(view):
             return advice
         known = {option.move: option for option in advice.options if option.move is not None}
-        likely = self._likely(view)
-        moves = list(dict.fromkeys((advice.move, *more, *known, *likely)))[:_SHOWN]
-        options = [
-            replace(known.get(move, RankedMove(move.main, move)), score=None, prior=likely.get(move), **found._asdict())
-            for move, found in zip(moves, self.of_moves(view, moves), strict=True)
-        ]
-        return _ranked(advice, options, "critic")
+        likely, plans = self._likely(view), certain_wins(view)
+        certain = min(plans, key=lambda move: (move != advice.move, len(plans[move])), default=advice.move)
+        moves = list(dict.fromkeys((certain, advice.move, *more, *known, *likely)))[:_SHOWN]
+        options = []
+        for move, found in zip(moves, self.of_moves(view, moves, plans), strict=True):
+            option = known.get(move, RankedMove(move.main, move))
+            line, prior = plans.get(move, option.line), likely.get(move)
+            about = replace(option, score=None, prior=prior, line=line, certain=move in plans)
+            options.append(replace(about, chance=found.chance, noise=found.noise))
+        return replace(advice, move=certain, options=tuple(options), source="critic")
 
-    def of_moves(self, view: View, moves: Sequence[Move]) -> list[Judgement]:
-        """What is known of some moves; always the same for a position."""
-        return self._judge.judge(view, moves, _generator(view))
+    def of_moves(self, view: View, moves: Sequence[Move], certain: Container[Move]) -> list[Judgement]:
+        """What is known of some moves, 1 for those that win for certain; always the same for a position."""
+        found = self._judge.judge(view, moves, _generator(view))
+        return [one._replace(chance=1.0) if move in certain else one for move, one in zip(moves, found, strict=True)]
 
     def review(self, replay: Replay) -> MoveReview:
         """What the next move of a replay lost, by what its seat knew; at the end who won."""
@@ -87,20 +94,24 @@ class Chances:
         found = MoveReview(replay.number, seat, replay.role(seat), text, None, None)
         if not judges(view):
             return found
-        moves = list(dict.fromkeys((*(move for _, move in played), *self._likely(view))))[:_SHOWN]
-        own, *others = self.of_moves(view, moves)
+        plans = certain_wins(view)
+        moves = list(dict.fromkeys((*(move for _, move in played), *plans, *self._likely(view))))[:_SHOWN]
+        own, *others = self.of_moves(view, moves, plans)
         best = max(others, key=lambda other: other.chance, default=own)
-        chance = (best if best.chance - own.chance > own.noise else own).chance
-        landlord = chance if seat == view.landlord else 1 - chance
-        return found._replace(landlord=round(landlord, 4), loss=round(chance - own.chance, 4) if played else None)
+        loss = best.chance - own.chance
+        if loss < max(AS_GOOD, own.noise):
+            best, loss = own, 0.0
+        landlord = best.chance if seat == view.landlord else 1 - best.chance
+        return found._replace(landlord=round(landlord, 4), loss=round(loss, 4) if played else None)
 
     def _in_points(self, view: View, advice: Advice) -> Advice:
-        """Every answer with the points that it earns on average in deals that are played out."""
-        options = [
-            RankedMove(found.move.main, found.move, score=found.payoff + 0.0)
-            for found in self._payoff.appraise(view, _generator(view))
-        ]
-        return _ranked(advice, options, "payoff")
+        """Every answer with the points that it earns on average in deals that are played out, the best first.
+
+        To decline before the first bid is worth nothing by definition: it has no points.
+        """
+        found = sorted(self._payoff.appraise(view, _generator(view)), key=lambda one: -one.payoff)
+        options = [RankedMove(one.move.main, one.move, score=one.payoff + 0.0 if one.chip else None) for one in found]
+        return replace(advice, move=found[0].move, options=tuple(options), source="payoff")
 
     def _likely(self, view: View) -> dict[Move, float]:
         """What the policy finds likely, with its probabilities, the likeliest first."""
@@ -146,15 +157,8 @@ def _generator(view: View) -> np.random.Generator:
     return np.random.default_rng([_SEED, view.seat, len(view.history)])
 
 
-def _ranked(advice: Advice, options: Sequence[RankedMove], source: str) -> Advice:
-    """The advice with its options, the best first; the adviser's move leads those that are as good."""
-
-    def worth(option: RankedMove) -> float:
-        return (option.chance if option.score is None else option.score) or 0.0
-
-    best, *others = sorted(options, key=worth, reverse=True)
-    own = next((option for option in others if option.move == advice.move), best)
-    if worth(best) - worth(own) <= (own.noise or 0.0):
-        best, others = own, [option for option in (best, *others) if option is not own]
-    assert best.move is not None
-    return replace(advice, move=best.move, options=(best, *others), source=source)
+def certain_wins(view: View) -> dict[Move, tuple[Move, ...]]:
+    """The moves that win whatever the others hold, with the seat's own moves after each."""
+    wins = CertainWins(view)
+    plans = ((move, wins.after(move)) for move in view.legal_moves())
+    return {move: plan for move, plan in plans if plan is not None}

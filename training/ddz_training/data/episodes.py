@@ -90,10 +90,10 @@ def _replace(path: Path, file: GameFile, about: Mapping[str, Any], on_game: Call
 def _read_metadata(path: Path) -> Mapping[str, Any]:
     """Read Minari's own metadata of episodes; empty where there are none."""
     try:
-        metadata: Mapping[str, Any] = json.loads((path / "metadata.json").read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
+        metadata = json.loads((path / "metadata.json").read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return metadata
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:

@@ -249,10 +249,10 @@ def read_about(path: Path) -> Mapping[str, Any]:
 
     try:
         about = json.loads((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"))
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise DataSetError(f"{path} is not a table: {error}") from error
-    if about.get("kind") != KIND:
-        raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(about.get('kind'))}")
+    if not isinstance(about, dict) or about.get("kind") != KIND:
+        raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(about)}")
     written = str(about.get("fingerprint"))
     if EARLIER_FINGERPRINTS.get(written, written) != fingerprint():
         raise DataSetError(
@@ -271,7 +271,7 @@ def rules_of_tables(path: str | Path) -> Rules:
     Raises:
         DataSetError: If there is no table, one is not ours, or they are of different rules.
     """
-    presets = {read_rules_settings(read_about(file)["rules"]) for file in table_files(path)}
+    presets = {read_rules_settings(read_about(file).get("rules")) for file in table_files(path)}
     if len(presets) > 1:
         names = " and ".join(sorted(rules.name for rules in presets))
         raise DataSetError(f"the tables at {path} are of games under different rules: {names}")
@@ -295,6 +295,10 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
 
         try:
             with pq.ParquetFile(file) as table:
+                types = {field.name: field.type for field in table.schema_arrow}
+                for column in COLUMNS:
+                    if column.name in columns and types.get(column.name) != _field(column).type:
+                        raise DataSetError(f"{file} has no column {column.name} of the type {column.kind}")
                 yield from table.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
         except (OSError, pa.ArrowException) as error:
             raise DataSetError(f"{file} cannot be read: {error}") from error

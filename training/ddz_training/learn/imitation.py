@@ -26,7 +26,7 @@ from ddz_agents.neural.network import PolicyNetwork
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.observation import OBSERVATION_SIZE
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.data.games import DataSetError
 from ddz_training.data.table import read_pieces
@@ -314,10 +314,15 @@ def load_recorded(path: str | Path) -> RecordedSet:
         path: A table, a folder with tables, or the folder of a data set.
 
     Raises:
-        DataSetError: If there is no table or no row, a table cannot be read, or it is for other observations or
-            actions.
+        DataSetError: If there is no table or no row, a table cannot be read, it is for other observations or actions,
+            or its rows are no decisions.
     """
-    pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
+    try:
+        pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
+    except (IndexError, TypeError, ValueError) as error:
+        if isinstance(error, DataSetError):
+            raise
+        raise DataSetError(f"{path} has rows that are no decisions: {error}") from error
     if not pieces:
         raise DataSetError(f"{path} holds no decisions")
     columns = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
@@ -330,6 +335,8 @@ def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
     options = legal.value_lengths().to_numpy()
     row = np.repeat(np.arange(len(options)), options)
     action = legal.flatten().to_numpy()
+    if action.min(initial=0) < 0:
+        raise ValueError("an action is negative")
     mask = np.zeros((len(options), NUM_ACTIONS), np.uint8)
     mask[row, action] = 1
     count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
@@ -338,6 +345,8 @@ def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
+    if (observations < OBSERVATION.low).any() or (observations > OBSERVATION.high).any():
+        raise ValueError("a number of an observation is out of range")
     return {
         "observations": observations[chosen],
         "legal": np.packbits(mask[chosen], axis=1),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
+from ddz_env.core.cards import RANK_NAMES
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.apps.cli.console import console, quoted
 from ddz_training.apps.cli.faults import CommandLineError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _WIDTH = 80
 """Columns where there is no terminal."""
 _ADVISER = "rollout"
+"""Of a language model's program; people get the page's."""
+_HINT, _HELP = ("hint", "提示"), ("help", "?", "？", "帮助")
 
 _table_options = together(
     option("--rules", default="standard", help=RULES),
@@ -48,7 +51,7 @@ _table_options = together(
 @option("--seat", default=0, help="Your seat; without an auction seat 0 is the landlord.")
 @_table_options
 def play(agents: str, seat: int, **table: Any) -> None:
-    """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), or quit.
+    """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), help, or quit.
 
     \b
     Examples:
@@ -187,13 +190,28 @@ def _person_moves(session: Session, say: Texts) -> bool:
             return False
         word, _, rest = text.partition(" ")
         try:
-            if word != "hint":
+            if word in _HELP:
+                click.echo(say("help"))
+            elif word in _HINT:
+                _hint(session, say, rest)
+            else:
                 session.play(text)
                 return True
-            advice = session.hint(rest or _ADVISER)
-            click.echo(say("would play", agent=advice.agent, move=say.move(advice.said(advice.options[0]))))
         except DouDizhuError as error:
             click.secho(say.complaint(error), fg="red")
+
+
+def _hint(session: Session, say: Texts, agent: str) -> None:
+    """What the page's hint says, too."""
+    from ddz_env.table.session.reasons import explain
+    from ddz_training.apps.chances import Chances
+    from ddz_training.apps.cli.web import ADVISER
+
+    view, asked = session.view(session.seat), session.hint(agent or ADVISER)
+    advice = Chances().judged(view, asked)
+    click.echo(say("would play", agent=advice.agent.partition(":")[0], move=say.move(advice.said(advice.options[0]))))
+    chance = advice.options[0].chance
+    click.echo(explain(advice, say, view) + ("" if chance is None else say("wins", number=round(100 * chance))))
 
 
 def _agent_moves(session: Session, say: Texts) -> None:
@@ -212,4 +230,9 @@ def _show(session: Session, say: Texts, viewer: int | None) -> None:
     width = screen.width if screen.is_terminal else min(screen.width, _WIDTH)
     position = session.position(viewer, reveal=True)
     click.echo()
-    click.echo(render_ansi(position, perspective=viewer, reveal=True, width=width, language=say.language))
+    about: dict[str, Any] = {"width": width, "language": say.language, "highest_first": True, "suits": session.suits}
+    click.echo(render_ansi(position, perspective=viewer, reveal=True, **about))
+    if viewer is not None and not session.is_over and not session.rules.open_hands:
+        unseen = zip(RANK_NAMES, session.view(viewer).unseen.counts, strict=True)
+        cards = " ".join(f"{name}:{count}" for name, count in reversed([*unseen]) if count)
+        click.echo(say("still out", cards=cards))

@@ -52,9 +52,9 @@ class Preparation:
         threading.Thread(target=self._prepare, daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """What is left, step by step; nothing where nothing was begun."""
+        """What is left, step by step, and how many steps there are; nothing is left where nothing was begun."""
         left = [step.what for step in self._left.copy().values()]
-        return {"ready": not left, "left": left}
+        return {"ready": not left, "left": left, "steps": len(self._steps)}
 
     def is_ready(self, name: str) -> bool:
         """Whether there is nothing to wait for."""

@@ -12,7 +12,7 @@
 ``POST api/games/ID/advance``               the move of the agent whose turn it is
 ``POST api/games/ID/undo``                  take the person's last decision back
 ``POST api/games/ID/hint``                  what an agent would do in the person's place
-``POST api/games/ID/solution``                of a puzzle: whether the person still wins, and how
+``POST api/games/ID/solution``              of a puzzle: whether the person still wins, and how; it counts as failed
 ``POST api/games/ID/replace``               another agent takes an agent's seat, for example of one that failed
 ``GET api/games/ID/record``                 a file: the whole game when it may be seen, else what the person has seen
 ``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole
@@ -21,13 +21,17 @@
 ``POST api/games/ID/moves/N/thoughts``      what an agent thinks there
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes
-``GET api/puzzles``                         how many puzzles there are, with their grades
+``GET api/puzzles``                         ``puzzles`` with ``hands`` and ``grade``, the number of the ``daily`` one;
+                                            what the person has done: how many were ``tried``, ``first`` (solved at
+                                            the first try), ``solved``, ``streak``, ``rating``
 ``GET api/ready``                           what is not prepared yet, so that it answers late: ``ready``, the steps
-                                            ``left`` (``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``)
+                                            ``left`` (``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``),
+                                            of how many ``steps``
 ==========================================  ==================================================================
 
-Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (its own first, then the best: ``text``, ``group``, ``chance``,
-``points``, ``prior``, ``visits``, ``line``), ``played`` (the move of a replay), ``source`` of the chances or points
+Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (a certain win first, then in the agent's order: ``text``,
+``group``, ``chance``, ``points``, ``prior``, ``visits``, ``line``, ``compared``: a word for how it compares with the
+first), ``played`` (the move of a replay), ``source`` of the chances or points
 (``critic``, ``search``, ``solver``, ``payoff`` or null), ``why`` (in the page's language) and ``beliefs``.  An agent is
 named by its specification or by its level.
 

@@ -23,6 +23,7 @@ from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
+from ddz_training.apps.puzzle_book import PuzzleBook, verdict
 from ddz_training.apps.seating import read_seed
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, steps
@@ -51,6 +52,7 @@ class Server:
         self._others = [name for name in agents if name not in {level.name for level in LEVELS}]
         self.games = Games(folder, agents, (adviser, SOLVER))
         self._puzzles: list[Puzzle] = shipped_puzzles()
+        self._book = PuzzleBook(folder / "puzzles.json", self._puzzles)
         self._chances = Chances()
         self.preparation = Preparation(steps(self._agents, adviser, QUICK))
 
@@ -72,8 +74,8 @@ class Server:
         }
 
     def puzzles(self, body: Json) -> Json:
-        """The grades of all puzzles."""
-        return {"grades": [puzzle.grade for puzzle in self._puzzles]}
+        """All puzzles, and what the person has done with them."""
+        return self._book.shape()
 
     # --- games ---
 
@@ -90,15 +92,21 @@ class Server:
             return {"id": game.name, "open": game.is_open}
 
     def look(self, game: StoredGame, body: Json) -> Json:
-        """The game as its person sees it."""
-        return game_shape(game)
+        """The game as its person sees it; of a puzzle, whether it is decided, which is kept."""
+        shape = game_shape(game)
+        if game.session.deal.endgame and game.session.moves and game.viewer is not None:
+            self.preparation.wait(SOLVER)
+            shape["verdict"] = verdict(game.session, game.viewer)
+            if shape["verdict"]:
+                self._book.note(game.session.deal, shape["verdict"] == "won")
+        return shape
 
     def move(self, game: StoredGame, body: Json) -> Json:
         """The person's move."""
         text, legal = _text(body, "text"), self._legal_moves(game, body)
         session = game.session.copy()
         session.play(next((move for move in legal if str(move) == text), text), game.viewer)
-        return game_shape(self.games.keep(game, session))
+        return self.look(self.games.keep(game, session), body)
 
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
@@ -118,13 +126,13 @@ class Server:
         except AgentFaultError as error:  # its text may reveal what the agent saw
             _log.warning("%s", error)
             raise FailedError(error, session.seat) from error
-        return game_shape(self.games.keep(game, session))
+        return self.look(self.games.keep(game, session), body)
 
     def replace(self, game: StoredGame, body: Json) -> Json:
         """Another agent takes an agent's seat."""
         _check_fresh(game, body)
         seat = _number(body, "seat", len(game.session.players) - 1)
-        return game_shape(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))))
+        return self.look(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))), body)
 
     def undo(self, game: StoredGame, body: Json) -> Json:
         """Take the person's last decision back; a forced pass does not count as one."""
@@ -133,7 +141,7 @@ class Server:
         before.session.undo(seat=game.viewer)
         while may_only_pass(before) and before.session.sight(game.viewer, legal=False).decisions:
             before.session.undo(seat=game.viewer)
-        return game_shape(self.games.keep(game, before.session))
+        return self.look(self.games.keep(game, before.session), body)
 
     def hint(self, game: StoredGame, body: Json) -> Json:
         """What an agent would do in the person's place; the person may play meanwhile."""
@@ -143,11 +151,12 @@ class Server:
         return self._thoughts(game.session, agent, game.viewer, language(body))
 
     def solution(self, game: StoredGame, body: Json) -> Json:
-        """Whether the person still wins a puzzle, and the rest of it if both sides make no mistake."""
+        """Whether the person still wins a puzzle, and the rest of it if both sides make no mistake; it is given up."""
         self.preparation.wait(SOLVER)
         session = game.session
         if not session.deal.endgame or session.is_over:
             raise RequestError("only a puzzle that is not over has a solution")
+        self._book.note(session.deal, won=False)
         solver, state = OpenSolver(session.rules), session.position(None)
         assert isinstance(state, State)  # all hands of an endgame are open
         landlord = session.role(session.seat) == "landlord"
@@ -165,7 +174,7 @@ class Server:
     def position(self, game: StoredGame, body: Json) -> Json:
         """The position after a number of moves."""
         replay = self._replay(game, body)
-        return replay_shape(game, replay.sight(None), replay.number)
+        return replay_shape(game, replay.sight(game.viewer, reveal=True), replay.number)
 
     def thoughts(self, game: StoredGame, body: Json) -> Json:
         """What an agent thinks there, knowing what the seat to act knew."""

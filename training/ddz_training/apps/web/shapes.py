@@ -9,7 +9,7 @@ from ddz_env.core.cards import NUM_RANKS
 from ddz_env.playing.thoughts import NOBODY, Belief
 from ddz_env.table.render.table import Card, LastMove, Seat
 from ddz_env.table.session import PERSON, Advice, RankedMove, Sight
-from ddz_env.table.session.reasons import explain, is_searched
+from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
 from ddz_training.apps.web.games import StoredGame
 
@@ -25,7 +25,7 @@ def _plain(part: Any) -> Any:
     return {name: _plain(one) for name, one in vars(part).items()} if isinstance(part, (LastMove, Seat)) else part
 
 
-_TABLE = ("seats", "landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "spring")
+_TABLE = ("seats", "landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "bombs", "spring")
 
 
 def _moves(sight: Sight) -> list[Json]:
@@ -70,6 +70,7 @@ def game_shape(game: StoredGame) -> Json:
     # A page needs no list of these moves, and the first list takes long to compile.
     sight = session.sight(viewer, reveal=True, legal=not plays)  # all hands once the game is over
     position = _position(game, sight, viewer)
+    shows_unseen = not (game.is_open or session.deal.endgame)
     return {
         "puzzle": session.deal.endgame,
         "bombs": session.rules.bombs,
@@ -80,6 +81,7 @@ def game_shape(game: StoredGame) -> Json:
         "may_pass": plays and viewer == session.seat and position["to_beat"] is not None,
         "must_pass": may_only_pass(game),
         "may_undo": bool(sight.decisions),
+        "unseen": session.view(viewer).unseen.counts if viewer is not None and shows_unseen else None,
         "words": list(sight.legal),
         **({"seed": str(session.deal.seed)} if game.is_open else {}),  # as text: JavaScript rounds such numbers
     }
@@ -89,7 +91,7 @@ def replay_shape(game: StoredGame, sight: Sight, number: int) -> Json:
     """A position of a game that may be seen as a whole."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
-    shape = _position(game, sight, None) | {"number": number, "total": len(session.moves)}
+    shape = _position(game, sight, game.viewer) | {"number": number, "total": len(session.moves)}
     return shape | {"story": _moves(session.sight(None)), "running": running}
 
 
@@ -101,7 +103,8 @@ def _option_shape(advice: Advice, option: RankedMove) -> Json:
         "group": option.main,
         **{name: None if share is None else round(share, 4) for name, share in shares.items()},
         "points": None if option.score is None or advice.source != "payoff" else round(option.score, 2),
-        "visits": option.visits if is_searched(option) else None,
+        "visits": option.visits,
+        "compared": advice.compared(option),
         "line": [str(move) for move in option.line],
     }
 

@@ -29,7 +29,11 @@ const offered = (name) => (isLevel(name) ? short(name) : name);
 export function agentChoice(id, names, chosen, attributes = {}, label = offered) {
   const all = new Set([...levels.map(({ name }) => name), ...names, chosen]);
   const text = (name) => [label(name), cheaters.includes(name) && `(${word("cheats")})`].filter(Boolean).join(" ");
-  return choice(id, [...all].map((name) => [name, text(name)]), chosen, attributes);
+  const named = [...all].map((name) => [name, text(name)]);
+  const ordinary = ([name]) => isLevel(name) || label(name) !== offered(name);
+  const others = named.filter((one) => !ordinary(one));
+  const some = named.length > others.length; // without levels there is nothing to set them apart from
+  return choice(id, some ? named.filter(ordinary) : named, chosen, attributes, { label: word("for researchers"), values: some ? others : [] });
 }
 
 /** Whom to ask: the adviser, or anybody who plays. */

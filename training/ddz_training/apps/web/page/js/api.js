@@ -7,13 +7,17 @@ const SOON = 300; // ms after which a person wonders
 const AGAIN = 1500; // ms between questions about the server
 const timing = new Set(); // of the requests that are waited for
 
+let began = null; // when this page first heard of it
 const NEEDS = { dealing: "table", moment: "table", searching: "hints" }; // by what is waited for, else an opponent
 
 /** What the server is still being prepared for, all of it or what is needed now; nothing when it is ready. */
 async function preparing(needed) {
-  const { left = [] } = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
+  const { left = [], steps = 0 } = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
   const place = needed ? left.indexOf(needed) : 0;
-  return left[place] ? word("preparing", { what: word(`preparing ${left[place]}`), n: place + 1 }) : "";
+  if (!left[place]) return "";
+  began ??= performance.now();
+  const seconds = Math.round((performance.now() - began) / 1000);
+  return word("preparing", { what: word(`preparing ${left[place]}`), n: steps - left.length + 1, all: steps, seconds });
 }
 
 /** Let a page say so, as long as it is shown and there is something to say. */

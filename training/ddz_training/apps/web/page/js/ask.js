@@ -4,7 +4,7 @@ import { adviserChoice, offers } from "./agents.js";
 import { post } from "./api.js";
 import { LETTERS, rankName, readCards, row } from "./cards.js";
 import { choice, field, hush, make, messages, notify, once } from "./dom.js";
-import { beliefsElement, thoughtsElement } from "./thoughts.js";
+import { numbersElement, thoughtsElement } from "./thoughts.js";
 import { word } from "./words.js";
 
 const FIELDS = ["rules", "own", "role", "bottom", "moves", "agent"];
@@ -84,7 +84,7 @@ export async function askPage(root) {
     once(root, async () => {
       const thoughts = await post("ask", { rules: rules.value, hand: hand.value, landlord_cards: bottom.value, role: role.value, moves: lines(), agent: agent.value }, "searching");
       const names = played().places.map((name) => word(name));
-      found.replaceChildren(...[thoughtsElement(thoughts), beliefsElement(thoughts, names)].filter(Boolean));
+      found.replaceChildren(...[thoughtsElement(thoughts), numbersElement(thoughts, names)].filter(Boolean));
       found.scrollIntoView({ block: "nearest" });
     }, complaint);
   }

@@ -5,7 +5,8 @@ import { said } from "./cards.js";
 import { make } from "./dom.js";
 import { word } from "./words.js";
 
-const KEYS = { Enter: "play", p: "pass", h: "hint", u: "undo" };
+const KEYS = { Enter: "play", p: "pass", h: "hint", u: "undo", n: "next puzzle" };
+const TOGGLES = { c: "count", s: "sound" };
 
 const idOf = (name) => name.replaceAll(" ", "-");
 const link = (href, name) => make("a", { href, class: "button", id: idOf(name) }, word(name));
@@ -19,7 +20,7 @@ export class Controls {
 
   button(name, press, kind = "", text = word(name)) {
     const shortcut = Object.keys(KEYS).find((key) => KEYS[key] === name);
-    return (this.buttons[name] = make("button", { type: "button", id: idOf(name), class: kind, click: press, "aria-keyshortcuts": shortcut }, text));
+    return (this.buttons[name] = make("button", { type: "button", id: idOf(name), class: kind, click: press, "aria-keyshortcuts": shortcut, title: shortcut && `${text} (${shortcut.length > 1 ? shortcut : shortcut.toUpperCase()})` }, text));
   }
 
   /** The buttons for the position now. */
@@ -29,22 +30,22 @@ export class Controls {
     const { game, puzzle, failed } = play;
     this.buttons = {};
     const undo = (kind = "") => this.button("undo", () => view.undo(), kind);
-    const save = () => this.button("save", () => view.save());
-    if (game.over) {
+    const next = () => this.button("next puzzle", () => view.next(), play.lost ? "" : "first");
+    const solution = () => this.button("hint", () => view.hint(), "", word("solution"));
+    if (play.lost && !game.over) return [undo("first"), puzzle && next()];
+    if (play.ended) {
       const same = choices.rules.some(({ name }) => name === game.rules) ? this.button("again", () => view.again(), "first") : link("#/", "new game");
-      const more = puzzle ? this.button("next puzzle", () => view.next(), "first") : link("#/puzzle", "puzzle");
-      return [game.puzzle ? more : same, undo(), save(), link(`#/replay/${play.id}`, "step through")];
+      return [game.puzzle ? (puzzle ? next() : link("#/puzzle", "puzzle")) : same, undo(), link(`#/replay/${play.id}`, game.puzzle ? "step through" : "review")];
     }
     if (failed) {
       const instead = failed.seat !== undefined && this.button("replace", () => view.replace(), "", word("replace", { name: short(choices.agent) }));
       return [this.button("retry", () => view.retry(), "first"), instead || null, undo()];
     }
-    if (!play.yours) return [undo(), save()];
-    const pass = () => [this.button("play", () => view.playChosen(), play.lost ? "" : "first"), this.button("pass", () => view.move("pass"))];
+    if (!play.yours) return [undo()];
+    const pass = () => [this.button("play", () => view.playChosen(), "first"), this.button("pass", () => view.move("pass"))];
     const words = () => game.words.map((text) => this.button(text, () => view.move(text), "first", said(text)));
     const own = game.stage === "play" ? pass() : words();
-    const help = !play.lost && this.button("hint", () => view.hint(), "", word(game.puzzle ? "solution" : "hint"));
-    return [...own, help, undo(play.lost ? "first" : ""), save()];
+    return [...own, game.puzzle ? solution() : this.button("hint", () => view.hint()), undo()];
   }
 
   /** What can be pressed now. */
@@ -60,13 +61,19 @@ export class Controls {
   }
 
   key(event) {
-    const { hand, play } = this.view;
+    const { view } = this;
+    const { hand, play } = view;
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, dialog")) return;
     if (event.key === "Escape") return hand.choose("");
-    if (event.key === "Enter" && event.target.closest?.("button:not(.card), a, summary")) return;
+    if (TOGGLES[event.key]) return view.toggle(TOGGLES[event.key]);
+    if (event.key === "Enter" && event.target.closest?.(`button:not(.card${view.suggested ? ", #hint" : ""}), a, summary`)) return;
+    if (event.key === "Enter" && play.yours && /^[a-z]/.test(view.suggested ?? "") && !hand.text) {
+      event.preventDefault();
+      return view.move(view.suggested);
+    }
     const button = this.buttons[KEYS[event.key]];
     if (button && !button.disabled) button.click();
-    else if (event.key.length > 1 || play.game.over || !hand.type(event.key)) return;
+    else if (event.key.length > 1 || play.ended || !hand.type(event.key)) return;
     event.preventDefault();
   }
 }

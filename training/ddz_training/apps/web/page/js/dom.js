@@ -24,10 +24,11 @@ export function draw(tag, attributes = {}, ...children) {
 
 export const symbol = (name, kind = "") => draw("svg", { class: kind, "aria-hidden": "true" }, draw("use", { href: `#${name}` }));
 
-/** A choice between values; `[value, text]` shows another text than the value. */
-export function choice(id, values, chosen, attributes = {}) {
-  const options = values.map((value) => (Array.isArray(value) ? value : [value, value]));
-  return make("select", { id, ...attributes }, options.map(([value, text]) => make("option", { value, selected: value === chosen }, text)));
+/** A choice between values; `[value, text]` shows another text than the value; the values of `group` stand below its `label`. */
+export function choice(id, values, chosen, attributes = {}, group = { label: "", values: [] }) {
+  const option = (value) => make("option", { value: [value].flat()[0], selected: [value].flat()[0] === chosen }, [value].flat().at(-1));
+  const more = group.values.length > 0 && make("optgroup", { label: group.label }, group.values.map(option));
+  return make("select", { id, ...attributes }, values.map(option), more);
 }
 
 /** A label with its field. */

@@ -6,13 +6,15 @@ import { said } from "./cards.js";
 import { Controls, keysElement } from "./controls.js";
 import { announce, focusAgain, focused, hush, inform, make, messages, notify, redraw } from "./dom.js";
 import { Hand } from "./hand.js";
-import { Play } from "./play.js";
+import { Play, skip } from "./play.js";
 import { nextPuzzle } from "./puzzle.js";
-import { mark, puzzles, remember } from "./recent.js";
+import { remember } from "./recent.js";
 import { ending, resultElement } from "./result.js";
-import { logElement, tableElement, whoAs } from "./table.js";
-import { beliefsElement, thoughtsElement } from "./thoughts.js";
-import { word } from "./words.js";
+import { set, setting } from "./settings.js";
+import { soundOf } from "./sounds.js";
+import { countElement, logElement, tableElement, who, whoAs } from "./table.js";
+import { numbersElement, thoughtsElement } from "./thoughts.js";
+import { entitle, word } from "./words.js";
 
 /** The page of a game, with its number if it is a puzzle; it returns what ends it when the person goes elsewhere. */
 export async function gamePage(root, id, number) {
@@ -33,11 +35,14 @@ class GameView {
     this.asking = false; // for a hint; the cards can be played meanwhile
     this.hand = null;
     this.choice = null; // what the chosen cards can be played as
+    this.suggestion = -1; // the move of a hint whose cards are raised
+    this.seen = game.number; // moves that have been drawn
     this.ended = game.over; // before this page looked
     this.listeners = [
       [document, "keydown", (event) => this.controls.key(event)],
       [document, "visibilitychange", () => { if (!document.hidden) this.act(() => this.play.lookAgain()); }],
       [window, "pagehide", () => this.keep()],
+      [root, "click", (event) => { if (!event.target.closest("button, a, summary")) skip(); }],
     ];
   }
 
@@ -45,6 +50,7 @@ class GameView {
     const left = JSON.parse(sessionStorage.getItem("game")); // what was chosen and said before a reload
     if (left?.id === this.play.id && left.number === this.play.game.number) {
       this.play.thoughts = left.thoughts;
+      this.suggestion = left.suggestion;
       this.hand = left;
     }
     for (const [target, name, listener] of this.listeners) target.addEventListener(name, listener);
@@ -53,13 +59,14 @@ class GameView {
   }
 
   close() {
+    this.keep(); // another language draws the page again
     this.play.alive = false;
     for (const [target, name, listener] of this.listeners) target.removeEventListener(name, listener);
   }
 
   keep() {
     const { id, game, thoughts } = this.play;
-    sessionStorage.setItem("game", JSON.stringify({ id, number: game.number, chosen: this.hand.chosen, thoughts }));
+    sessionStorage.setItem("game", JSON.stringify({ id, number: game.number, chosen: this.hand.chosen, thoughts, suggestion: this.suggestion }));
   }
 
   // --- what the person does ---
@@ -150,15 +157,17 @@ class GameView {
     this.act(async () => { await download(id); if (!game.over && !game.puzzle) inform(word("saved seen")); });
   }
 
+  /** The first press raises the cards of the best move, each further one those of the next. */
   async hint() {
     if (this.asking || this.busy) return;
     const { number } = this.play.game;
+    if (this.play.thoughts) return this.suggest((this.suggestion + 1) % this.play.thoughts.moves.length);
     this.asking = true;
     hush();
     this.enable();
     try {
       await this.play.think();
-      this.show();
+      if (this.play.thoughts) this.suggest(0);
     } catch (error) {
       if (this.play.alive && this.play.game.number === number) notify(error.message); // else it comes too late
     } finally {
@@ -167,14 +176,36 @@ class GameView {
     }
   }
 
+  suggest(place) {
+    this.suggestion = place;
+    this.show();
+    this.hand.choose(this.suggested);
+  }
+
+  /** The move of the hint that is raised. */
+  get suggested() {
+    return this.play.thoughts?.moves[this.suggestion]?.text ?? null;
+  }
+
+  /** Choose what the list of a hint names; Enter then plays it. */
+  pickFrom(place) {
+    this.suggest(place);
+    this.hand.element.querySelector("[aria-pressed=true]")?.focus({ preventScroll: true });
+  }
+
+  toggle(name) {
+    set(name, !setting(name));
+    this.show();
+  }
+
   // --- what the person sees ---
 
   status() {
     const { game, failed, yours, lost } = this.play;
-    if (game.over) return game.puzzle ? `${this.puzzleEnd().title} ${this.puzzleEnd().text}` : ending(game);
+    if (lost && !game.over) return word("lost move");
+    if (this.play.ended) return game.puzzle ? `${this.puzzleEnd().title} ${this.puzzleEnd().text}` : ending(game);
     if (failed) return failed.text;
     if (!yours) return word("their turn", { name: whoAs(game, game.turn) });
-    if (lost) return word("lost move");
     if (game.stage !== "play") return word(`your ${game.question}`);
     if (!game.to_beat) return word("your lead");
     const key = game.must_pass ? "must pass" : this.play.partnerLeads ? "partner leads" : "your turn";
@@ -183,15 +214,14 @@ class GameView {
 
   /** How a puzzle ended. */
   puzzleEnd() {
-    const { id, puzzle, game } = this.play;
-    if (!(game.result > 0)) return { title: word("lost"), text: word("check") };
-    return puzzles()[puzzle] === id ? { title: word("followed"), text: word("not counted") } : { title: word("solved"), text: word("solved about") };
+    if (this.play.lost) return { title: word("lost"), text: word("check") };
+    return this.play.followed ? { title: word("followed"), text: word("not counted") } : { title: word("solved"), text: word("solved about") };
   }
 
   /** The line over the hand, or the banner of a game that is over. */
   headline() {
     const { game, lost } = this.play;
-    if (!game.over) return make("p", { class: `status ${lost ? "bad" : ""}` }, this.status());
+    if (!this.play.ended || (lost && !game.over)) return make("p", { class: `status ${lost ? "bad" : ""}` }, this.status());
     const { title, text } = game.puzzle ? this.puzzleEnd() : {};
     return resultElement(game, title, text);
   }
@@ -200,25 +230,46 @@ class GameView {
   side() {
     const { puzzle, game, thoughts, yours } = this.play;
     const goal = game.puzzle && make("section", { class: "panel" }, puzzle && make("h2", {}, word("puzzle number", { n: puzzle })), make("p", {}, word("puzzle first")));
-    const choose = (text) => (/^[a-z]/.test(text) ? this.move(text) : this.hand.choose(text));
+    const choose = (text) => (/^[a-z]/.test(text) ? this.move(text) : this.pickFrom(thoughts.moves.findIndex((move) => move.text === text)));
     const names = game.names.map((_, seat) => whoAs(game, seat));
-    const panels = [goal, thoughts && thoughtsElement(thoughts, yours ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && beliefsElement(thoughts, names, false), logElement(game), game.over && !game.puzzle && make("p", { class: "source" }, word("dealt by seed", { seed: game.seed })), keysElement("keys game")];
+    const save = make("button", { type: "button", id: "save", click: () => this.save() }, word("save"));
+    const panels = [goal, thoughts && thoughtsElement(thoughts, yours ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && numbersElement(thoughts, names), logElement(game, null, [], save), game.over && !game.puzzle && make("p", { class: "source" }, word("dealt by seed", { seed: game.seed })), keysElement("keys game")];
     return make("aside", { class: "side" }, panels.filter(Boolean));
+  }
+
+  /** What a hint says, on the table itself. */
+  advice() {
+    const { thoughts } = this.play;
+    if (!this.suggested) return null;
+    const why = this.suggestion === 0 ? thoughts.why : thoughts.moves[this.suggestion].compared && word(thoughts.moves[this.suggestion].compared);
+    return make("p", { class: "advice", role: "status" }, make("b", {}, said(this.suggested)), why ? ` · ${why}` : "");
+  }
+
+  /** What can be switched on and off at the table. */
+  toggles() {
+    const button = (name, key) => make("button", { type: "button", id: name, class: "toggle", "aria-pressed": String(Boolean(setting(name))), "aria-keyshortcuts": key, title: `${word(name)} (${key.toUpperCase()})`, click: () => this.toggle(name) }, word(name));
+    const { unseen } = this.play.game;
+    return [make("div", { class: "toggles" }, unseen && button("count", "c"), button("sound", "s")), unseen && setting("count") && countElement(unseen)];
   }
 
   /** Draw everything; chosen cards stay chosen, unless the person has moved. */
   show(moved = false) {
     const { alive, id, puzzle, game } = this.play;
     if (!alive) return;
-    if (game.over && game.puzzle && game.result > 0 && puzzles()[puzzle] !== id) mark(puzzle, "solved");
     remember(game, puzzle);
-    const end = game.over && !this.ended;
-    this.ended = game.over;
+    const end = this.play.ended && !this.ended;
+    this.ended = this.play.ended;
+    const news = game.number > this.seen;
+    if (news) soundOf(game);
+    const heard = game.moves.slice(news ? this.seen - game.number : game.moves.length).filter(({ seat }) => seat !== game.seat);
+    this.seen = game.number;
+    if (!this.play.thoughts) this.suggestion = -1;
     this.hand = new Hand(game.table.seats[game.seat].hand, () => { hush(); this.chosen(); }, moved ? null : this.hand);
-    const below = make("div", { class: "below" }, messages(this.headline()), this.hand.element, make("div", { class: "controls", "data-focus": "controls" }, this.controls.draw()));
-    announce(this.status());
+    const below = make("div", { class: "below" }, messages(this.headline()), this.advice(), this.hand.element, make("div", { class: "controls", "data-focus": "controls" }, this.controls.draw()));
+    announce([...heard.map(({ seat, text }) => `${who(game, seat)}: ${said(text)}.`), this.status()].join(" "));
+    entitle(this.status());
     this.chosen();
-    redraw(this.root, make("div", { class: "desk" }, tableElement(game, below), this.side()));
-    if (end) this.root.querySelector(".result").focus({ preventScroll: true }); // where Enter does nothing
+    redraw(this.root, make("div", { class: "desk" }, tableElement(game, below, this.toggles(), news), this.side()));
+    if (end) this.root.querySelector(".result")?.focus({ preventScroll: true }); // where Enter does nothing
   }
 }

@@ -8,7 +8,7 @@ import { puzzlePage } from "./puzzle.js";
 import { replayPage } from "./replay.js";
 import { forget } from "./recent.js";
 import { startPage } from "./start.js";
-import { switchLanguage, translate, word } from "./words.js";
+import { entitle, switchLanguage, translate, word } from "./words.js";
 
 const PAGES = { ask: askPage, game: gamePage, open: openPage, puzzle: puzzlePage, replay: replayPage };
 
@@ -25,6 +25,7 @@ async function show() {
   const root = make("div", { class: "page", "aria-busy": "false" }, messages());
   main.replaceChildren(root);
   announce("");
+  entitle(word(name in PAGES && name !== "game" && name !== "replay" ? name : name ? "" : "new game"));
   notify(carried);
   carried = "";
   for (const link of document.querySelectorAll("nav a")) link.toggleAttribute("aria-current", link.hash.slice(2) === name);

@@ -1,12 +1,17 @@
 // A game that the person plays, as the server has it, with what is known of the position now.
 
 import { get, post } from "./api.js";
-import { mark } from "./recent.js";
 
-const PAUSE = 350; // ms between the moves of agents, so that they can be followed
+const PAUSE = 500; // ms before each move of an agent, so that it can be followed
+const PASSED = 700; // ms that a pass is seen before the next move
 const FORCED = 1400; // ms after which a pass that is forced is played
 
-const pause = (time) => new Promise((done) => setTimeout(done, time));
+let hurry = () => {}; // ends the pause that is under way
+
+/** Wait, unless a click skips it. */
+const pause = (time) => new Promise((done) => { hurry = done; setTimeout(done, time); });
+
+export const skip = () => hurry();
 
 export class Play {
   /** @param puzzle its number, if it is one of the puzzles; @param show is called when something else is to be seen, with whether the person has moved. */
@@ -14,8 +19,8 @@ export class Play {
     Object.assign(this, { id, puzzle, game, show });
     this.alive = true;
     this.thoughts = null; // what an adviser thinks
-    this.solution = null; // of a puzzle: whether the person still wins, and how
     this.failed = null; // why the others do not go on
+    this.followed = false; // the solution of a puzzle, which was shown
   }
 
   get yours() {
@@ -24,7 +29,12 @@ export class Play {
 
   /** Whether a puzzle cannot be won any more. */
   get lost() {
-    return this.yours && this.solution?.wins === false;
+    return this.game.verdict === "lost";
+  }
+
+  /** Whether there is nothing more to play: a puzzle ends when it is decided. */
+  get ended() {
+    return this.game.over || Boolean(this.game.verdict);
   }
 
   /** The seat whose move is to be beaten. */
@@ -46,7 +56,7 @@ export class Play {
 
   /** What was thought of another position is of no use; draw this one. */
   forget(moved = false) {
-    this.thoughts = this.solution = this.failed = null;
+    this.thoughts = this.failed = null;
     this.show(moved);
   }
 
@@ -65,19 +75,18 @@ export class Play {
 
   /** What needs no decision of the person's. */
   async others() {
-    while (this.alive && !this.game.over && (!this.yours || this.game.must_pass)) {
-      const before = performance.now();
+    while (this.alive && !this.ended && (!this.yours || this.game.must_pass)) {
+      const last = this.game.moves.at(-1)?.text;
       try {
-        if (!this.game.must_pass) await this.send("advance");
-        else if ((await pause(FORCED), this.alive)) await this.send("move", { text: "pass" });
+        await pause(this.game.must_pass ? FORCED : last === "pass" ? PASSED : PAUSE);
+        if (!this.alive) return;
+        await (this.game.must_pass ? this.send("move", { text: "pass" }) : this.send("advance"));
       } catch (error) {
         if (error.status === 409) { await this.fresh(); continue; }
         this.failed = { text: error.message, seat: error.data?.failed };
         return this.show();
       }
-      await pause(PAUSE - (performance.now() - before));
     }
-    this.judge();
   }
 
   async go(path, body) {
@@ -92,23 +101,16 @@ export class Play {
     return this.alive && this.game.number === number && !this.game.over ? answer : null;
   }
 
-  /** Whether a puzzle can still be won: shown after every move. */
-  async judge() {
-    if (!this.game.puzzle || !this.game.number || !this.yours) return;
-    this.solution = await this.ask("solution", null).catch(() => null);
-    if (this.solution) this.show();
-  }
-
   /** Think of this position; of a puzzle the rest is shown, and it does not count as solved then. */
   async think() {
     if (!this.game.puzzle) {
       this.thoughts = (await this.ask("hint", "searching")) ?? this.thoughts;
       return;
     }
-    this.solution = await this.ask("solution", "searching");
-    if (!this.solution?.wins) return;
-    mark(this.puzzle, this.id);
-    const [text, ...line] = this.solution.line;
+    const solution = await this.ask("solution", "searching");
+    if (!solution?.wins) return;
+    this.followed = true;
+    const [text, ...line] = solution.line;
     this.thoughts = { moves: [{ text, group: 0, line }] };
   }
 }

@@ -1,18 +1,25 @@
-// The puzzles: a game with open hands, against a player that makes no mistakes.
+// The puzzles: a game with open hands, against a player that makes no mistakes.  The server keeps what was solved.
 
 import { get, post } from "./api.js";
 import { choice, make, messages, once } from "./dom.js";
-import { puzzles } from "./recent.js";
+import { setting, set } from "./settings.js";
 import { word } from "./words.js";
 
 const MOST = 5;
-const solved = ({ number }) => puzzles()[number] === "solved";
+const SHOWN = 12; // puzzles at a time
+const THEMES = { any: () => true, rocket: (hands) => hands.some((hand) => /B.*R/.test(hand)), bombs: (hands) => hands.some((hand) => /(.)\1\1\1/.test(hand)), runs: (hands) => hands.some(hasRun), short: (hands) => hands.every((hand) => hand.length < 9) };
 
-/** All puzzles, the easiest first. */
+/** Whether a hand has five ranks in a row. */
+function hasRun(hand) {
+  const ranks = [...new Set(hand)].map((sign) => "3456789TJQKA".indexOf(sign)).filter((rank) => rank >= 0);
+  return ranks.some((rank) => [1, 2, 3, 4].every((step) => ranks.includes(rank + step)));
+}
+
+/** All puzzles, the easiest first, with what has been done. */
 async function all() {
-  const { grades } = await get("puzzles");
-  const numbers = grades.map((grade, place) => ({ grade, number: place + 1, stars: Math.min(MOST, 1 + Math.floor(grade / 2)) }));
-  return numbers.sort((a, b) => a.grade - b.grade || a.number - b.number);
+  const { puzzles, ...done } = await get("puzzles");
+  const list = puzzles.map(({ grade, hands }, place) => ({ grade, hands: hands.replaceAll(" ", "").split("/"), number: place + 1, stars: Math.min(MOST, 1 + Math.floor(grade / 2)) }));
+  return { list: list.sort((a, b) => a.grade - b.grade || a.number - b.number), ...done };
 }
 
 /** Begin a puzzle, and say where it is. */
@@ -21,34 +28,42 @@ async function begin(number) {
   return `#/game/${id}/${number}`;
 }
 
-/** Begin the next puzzle that has not been solved; where the list is if there is none. */
+const matches = ({ stars, hands }) => stars === (setting("stars") ?? 1) && (THEMES[setting("theme")] ?? THEMES.any)(hands);
+
+/** Begin the next puzzle of the same stars and theme that has not been solved; where the list is if there is none. */
 export async function nextPuzzle(before) {
-  const list = await all();
+  const { list, solved } = await all();
   const place = list.findIndex(({ number }) => number === before);
-  const next = [...list.slice(place + 1), ...list.slice(0, place)].find((one) => !solved(one));
+  const next = [...list.slice(place + 1), ...list.slice(0, place)].find((one) => matches(one) && !solved.includes(one.number));
   return next ? begin(next.number) : "#/puzzle";
 }
 
 export async function puzzlePage(root) {
-  const list = await all();
-  const count = list.filter(solved).length;
-  const place = make("div", { class: "controls" });
+  const { list, solved, first, tried, streak, rating, daily } = await all();
+  const place = make("div", { class: "puzzles" });
+  const go = (number) => once(root, async () => (location.hash = await begin(number)));
 
-  function button(puzzle) {
-    const { number } = puzzle;
-    const label = [word("puzzle number", { n: number }), solved(puzzle) && word("solved mark")].filter(Boolean).join(", ");
-    const press = () => once(root, async () => (location.hash = await begin(number)));
-    return make("button", { type: "button", class: solved(puzzle) ? "solved" : "", "aria-label": label, click: press }, `${solved(puzzle) ? "✓ " : ""}${number}`);
+  function button({ number, stars, hands }) {
+    const mark = first.includes(number) ? "✓✓ " : solved.includes(number) ? "✓ " : "";
+    const label = [word("puzzle number", { n: number }), mark && word(first.includes(number) ? "first mark" : "solved mark")].filter(Boolean).join(", ");
+    return make("button", { type: "button", class: mark ? "solved" : "", "aria-label": label, click: () => go(number) },
+      `${mark}${word("puzzle number", { n: number })}`, make("small", {}, `${"★".repeat(stars)} · ${word("puzzle cards", { own: hands[0].length, other: hands[1].length })}`));
   }
 
-  const grades = Array.from({ length: MOST }, (_, at) => [at + 1, "★".repeat(at + 1)]);
-  const filter = choice("stars", grades, Number(sessionStorage.getItem("stars")) || 1, { "aria-label": word("stars"), change: show });
+  const change = (name, read) => (event) => { set(name, read(event.target.value)); show(); };
+  const grades = Array.from({ length: MOST }, (_, at) => [String(at + 1), "★".repeat(at + 1)]);
+  const stars = choice("stars", grades, String(setting("stars") ?? 1), { "aria-label": word("stars"), change: change("stars", Number) });
+  const theme = choice("theme", Object.keys(THEMES).map((name) => [name, word(`theme ${name}`)]), setting("theme") ?? "any", { "aria-label": word("theme"), change: change("theme", String) });
 
-  function show() {
-    sessionStorage.setItem("stars", filter.value);
-    place.replaceChildren(...list.filter(({ stars }) => stars === Number(filter.value)).map(button));
+  function show(most = SHOWN) {
+    const found = list.filter(matches);
+    const open = [...found.filter(({ number }) => !solved.includes(number)), ...found.filter(({ number }) => solved.includes(number))];
+    const more = open.length > most && make("button", { type: "button", click: () => show(most + 4 * SHOWN) }, word("more", { n: open.length - most }));
+    place.replaceChildren(...[...open.slice(0, most).map(button), more].filter(Boolean));
   }
 
   show();
-  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), count > 0 ? make("p", {}, word("solved so far", { n: count, all: list.length })) : "", filter, messages(), place));
+  const facts = tried > 0 && make("p", { id: "record" }, word("puzzle record", { rating, streak, first: first.length, tried, solved: solved.length, all: list.length }));
+  const today = make("button", { type: "button", class: "first", id: "daily", click: () => go(daily) }, `${solved.includes(daily) ? "✓ " : ""}${word("daily")}`);
+  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), facts || "", make("div", { class: "controls" }, today, stars, theme), messages(), place));
 }

@@ -1,4 +1,4 @@
-// What this browser keeps: the games that it has begun, whose names are the only keys to them, and the puzzles solved.
+// What this browser keeps: the games that it has begun, whose names are the only keys to them.
 
 const MOST = 8;
 const ALL = 1000;
@@ -32,12 +32,4 @@ export function remember({ id, rules, scoring, over, winner, result, table, seat
   const since = recent().find((game) => game.id === id)?.since ?? Date.now();
   const end = over && { result: winner == null ? null : result, role: table.seats[seat].role };
   keep("games", [{ id, rules, puzzle, since, end }, ...others(id)].slice(0, MOST));
-}
-
-/** By a puzzle's number: `solved`, or the game in which its solution was shown. */
-export const puzzles = () => kept("puzzles", {});
-
-export function mark(number, what) {
-  const before = puzzles();
-  if (number && before[number] !== "solved") keep("puzzles", { ...before, [number]: what });
 }

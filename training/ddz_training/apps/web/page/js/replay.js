@@ -7,17 +7,17 @@ import { keysElement } from "./controls.js";
 import { announce, hush, make, messages, notify, redraw } from "./dom.js";
 import { ending } from "./result.js";
 import { logElement, tableElement, who, whoAs } from "./table.js";
-import { beliefsElement, curveElement, thoughtsElement, worstElement } from "./thoughts.js";
-import { word } from "./words.js";
+import { curveElement, mineElement, numbersElement, thoughtsElement } from "./thoughts.js";
+import { entitle, word } from "./words.js";
 
 const PACE = 900; // ms between moves that play by themselves
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run", l: "look", b: "play on" };
 
-/** The chance that a seat's thoughts give the landlord, and what the move that was played lost. */
+/** The same from an agent's thoughts, under rules for which there is no better estimate. */
 function landlordChance({ table }, { seat, moves, played }) {
   const chance = table.landlord === null ? null : moves[0]?.chance ?? null;
   const other = moves.find(({ text }) => text === played)?.chance;
-  return { seat, landlord: chance === null || seat === table.landlord ? chance : 1 - chance, loss: other == null ? null : Math.max(0, chance - other) };
+  return { seat, landlord: chance === null || seat === table.landlord ? chance : 1 - chance, loss: chance === null || other == null ? null : Math.max(0, chance - other) };
 }
 
 export async function replayPage(root, id, at) {
@@ -27,6 +27,8 @@ export async function replayPage(root, id, at) {
   let thoughts = null;
   let chances = null; // by number of moves, as far as they have been fetched
   let asking = false;
+  let done = 0; // share of the decisions that have been asked about
+  const own = game.seat;
   let running = null;
   let alive = true;
   let busy = false;
@@ -66,33 +68,37 @@ export async function replayPage(root, id, at) {
     show();
   });
 
-  const branch = () => guarded(async () => {
-    const found = await post(`games/${id}/moves/${game.number}/branch`);
-    location.hash = `#/game/${found.id}`;
-  });
-
   const save = () => guarded(() => download(id));
 
-  /** Ask about one position after the other, and draw what is known so far. */
+  /** Ask about one decision after the other, mine or all where I have none, and draw what is known so far. */
   async function curve() {
     if (asking) { asking = false; return show(); }
     asking = true;
     chances = [];
-    show();
-    for (let number = 0; alive && asking && number <= game.total; number += 1) {
+    const first = game.total - game.story.length;
+    const numbers = game.story.map((_, place) => first + place).filter((number) => own == null || game.story[number - first].seat === own);
+    for (const [place, number] of [...numbers, game.total].entries()) {
+      done = place / (numbers.length + 1);
+      show();
       try {
         const found = await get(`games/${id}/moves/${number}/chance`, null);
-        const there = found.landlord == null && number < game.total && (await get(`games/${id}/moves/${number}`, null));
-        chances[number] = there ? landlordChance(there, await post(`games/${id}/moves/${number}/thoughts`, { agent }, null)) : found;
+        chances[number] = found.landlord == null && number < game.total ? await byAdviser(number) : found;
       } catch (error) {
         notify(error.message);
         break;
       }
-      if (alive && asking) show();
+      if (!alive || !asking) break;
     }
     asking = false;
     show();
   }
+
+  const byAdviser = async (number) => landlordChance(await get(`games/${id}/moves/${number}`, null), await post(`games/${id}/moves/${number}/thoughts`, { agent }, null));
+
+  const tryAgain = (number) => guarded(async () => {
+    const found = await post(`games/${id}/moves/${number}/branch`);
+    location.hash = `#/game/${found.id}`;
+  });
 
   function stop() {
     clearInterval(running);
@@ -116,13 +122,17 @@ export async function replayPage(root, id, at) {
       button("last", () => go(total), number >= total), button("run", run, !more, word(running ? "halt" : "run")));
     const adviser = adviserChoice("adviser", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } });
     const questions = make("div", { class: "controls", "data-focus": "questions" },
-      button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : "curve")), adviser, button("play on", branch, game.over), button("save", save));
+      button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : own == null ? "curve" : "my game")), adviser, button("play on", () => tryAgain(game.number), game.over), button("save", save));
     const turn = game.over ? ending(game) : `${number} / ${total} · ${word("to move", { name: whoAs(game, game.turn) })}`;
     const below = make("div", { class: "below" }, messages(make("p", { class: "status" }, turn)), steps, questions);
     const names = game.names.map((_, seat) => whoAs(game, seat));
     history.replaceState(null, "", `#/replay/${id}/${number}`); // a reload and a link come back here
-    const side = [chances && curveElement(chances, total, number, names, go), chances && worstElement(chances, game, names, go), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && beliefsElement(thoughts, names), logElement(game, go), keysElement("keys replay")];
+    const known = (chances ?? []).some((found) => found?.landlord != null);
+    const bar = asking && make("progress", { value: done, max: 1, "aria-label": word("curve") });
+    const losses = Object.fromEntries((chances ?? []).flatMap((found, place) => (found?.loss > 0 ? [[place, found.loss]] : [])));
+    const side = [bar, known && curveElement(chances, game, own, go), known && own != null && mineElement(chances, game, own, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses), keysElement("keys replay")];
     announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${said(game.moves.at(-1).text)}. ${turn}` : turn);
+    entitle(turn);
     redraw(root, make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
   }
 
@@ -137,6 +147,7 @@ export async function replayPage(root, id, at) {
 
   document.addEventListener("keydown", press);
   show();
+  if (own != null && !at && game.table.seats.length > 2) curve();
   return () => {
     alive = false;
     stop();

@@ -2,6 +2,7 @@
 
 import { make } from "./dom.js";
 import { results } from "./recent.js";
+import { stakeText } from "./table.js";
 import { word } from "./words.js";
 
 export const signed = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}${Math.abs(result)}`;
@@ -30,10 +31,10 @@ export function scoreElement({ scoring }) {
 
 /** The banner: who won, as what, for how much; `title` and `text` say more than the game knows (a puzzle). */
 export function resultElement(game, title = null, text = null) {
-  const won = game.result > 0;
-  if (game.winner == null) return make("div", { class: "result", tabindex: -1 }, make("strong", {}, word("no bids")));
-  const stake = game.scoring !== "win" && word("stake", { n: game.table.stake }); // what a win counts does not depend on it
-  const facts = [word(game.table.seats[game.seat].role), stake, points(game)].filter(Boolean);
+  const won = game.verdict ? game.verdict === "won" : game.result > 0;
+  if (!title && game.winner == null) return make("div", { class: "result", tabindex: -1 }, make("strong", {}, word("no bids")));
+  const stake = game.scoring !== "win" && stakeText(game); // what a win counts does not depend on it
+  const facts = title ? [] : [word(game.table.seats[game.seat].role), stake, points(game)].filter(Boolean);
   return make("div", { tabindex: -1, class: `result ${won ? "won" : "lost"}` },
     make("strong", {}, title ?? word(won ? "won" : "lost")), make("span", {}, text ?? how(game)), text ? null : make("span", { class: "facts" }, facts.join(" · ")));
 }

@@ -5,9 +5,10 @@ import { post, tellPreparing } from "./api.js";
 import { choice, field, hush, make, messages, once } from "./dom.js";
 import { recent } from "./recent.js";
 import { endingShort } from "./result.js";
+import { set, setting } from "./settings.js";
 import { word } from "./words.js";
 
-const USUAL = () => (document.documentElement.lang.startsWith("zh") ? "bidding" : "standard");
+const ORDINARY = ["bidding", "bidding,doubling=true", "robbing", "standard", "standard,unshuffled=true"]; // the first by default
 
 /** A game of this browser in a line: what, since when, how it ended. */
 function kept({ id, rules, puzzle, since, end }) {
@@ -20,7 +21,10 @@ function kept({ id, rules, puzzle, since, end }) {
 /** Deal a new game: rules, seat, an agent for each other seat, seed. */
 export async function startPage(root) {
   const choices = await offers();
-  const rules = choice("rules", choices.rules.map(({ name }) => [name, word(`rules ${name}`)]), USUAL(), { change: seats });
+  const last = setting("choices") ?? { agents: [] };
+  const named = choices.rules.map(({ name }) => [name, word(`rules ${name}`)]);
+  const ordinary = ORDINARY.flatMap((name) => named.filter(([other]) => other === name));
+  const rules = choice("rules", ordinary, last.rules ?? ORDINARY[0], { change: seats }, { label: word("for researchers"), values: named.filter(([name]) => !ORDINARY.includes(name)) });
   const seat = choice("seat", []);
   const others = make("div", { class: "others" });
   const seed = make("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]{1,20}", autocomplete: "off" });
@@ -29,22 +33,25 @@ export async function startPage(root) {
   const played = () => choices.rules.find(({ name }) => name === rules.value);
   const nameOf = (place) => { const { roles } = played(); return roles.length ? word(roles[place]) : word("your seats", { n: place + 1 }); };
 
+  const offered = (name) => [...choices.levels.map((level) => level.name), ...choices.agents].find((one) => one === name);
+
   function seats() {
     const places = Array.from({ length: played().players }, (_, place) => [String(place), nameOf(place)]);
     seat.replaceChildren(...choice("", [...places, ["", word("watch")]]).children);
-    seat.value = "0";
+    seat.value = places.some(([place]) => place === last.seat) || last.seat === "" ? last.seat : "0";
     agents();
   }
 
   function agents() {
     const places = Array.from({ length: played().players }, (_, place) => place).filter((place) => String(place) !== seat.value);
     const before = Object.fromEntries([...others.querySelectorAll("select")].map(({ id, value }) => [id, value]));
-    others.replaceChildren(...places.map((place) => field(nameOf(place), agentChoice(`agent-${place}`, choices.agents, before[`agent-${place}`] ?? choices.agent))));
+    others.replaceChildren(...places.map((place) => field(nameOf(place), agentChoice(`agent-${place}`, choices.agents, before[`agent-${place}`] ?? offered(last.agents[place]) ?? choices.agent))));
   }
 
   const deal = () => once(root, async () => {
     const own = seat.value === "" ? null : Number(seat.value);
     const players = Array.from({ length: played().players }, (_, place) => others.querySelector(`#agent-${place}`)?.value ?? choices.agent);
+    set("choices", { rules: rules.value, seat: seat.value, agents: players });
     const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value || null }, "dealing");
     location.hash = own === null ? `#/replay/${id}` : `#/game/${id}`;
   });

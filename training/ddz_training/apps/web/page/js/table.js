@@ -1,7 +1,7 @@
 // The table: seats, what they played, the landlord cards.  It shows what the server sent and knows no rules.
 
 import { short } from "./agents.js";
-import { row, said } from "./cards.js";
+import { LETTERS, rankName, row, said } from "./cards.js";
 import { make, symbol } from "./dom.js";
 import { scoreElement } from "./result.js";
 import { word } from "./words.js";
@@ -22,21 +22,37 @@ export function whoAs(game, seat) {
 function plate(game, seat) {
   const crown = seat.number === game.table.landlord && !game.puzzle && [symbol("crown"), " "];
   const name = seat.number === game.seat ? word("you") : short(game.names[seat.number]);
+  const alarm = seat.size > 0 && seat.size < 3 && seat.number !== game.seat && !game.over && !game.puzzle && "alarm";
   const more = [!game.puzzle && word(seat.role), count(seat.size), seat.doubled && word("doubled"), game.cheaters.includes(seat.number) && word("cheats")].filter(Boolean).join(" · ");
-  return make("div", { class: `plate ${seat.acting ? "acting" : ""}` }, make("b", {}, crown || null, name), make("span", {}, more));
+  return make("div", { class: `plate ${seat.acting ? "acting" : ""} ${alarm || ""}` }, make("b", {}, crown || null, name), make("span", {}, more));
 }
 
 /** The last move of a seat. */
 function played(seat, place) {
   const play = seat.play;
-  if (!play) return make("div", { class: `play ${place}` });
+  if (!play || (seat.acting && !play.to_beat)) return make("div", { class: `play ${place}` });
   const kind = `play ${place} ${play.current ? "current" : ""} ${play.to_beat ? "beat" : ""}`;
   const what = play.cards.length ? row([...play.cards].reverse(), 0, "small") : make("span", { class: "word" }, said(play.text));
   return make("div", { class: kind, "data-move": play.text }, what);
 }
 
-/** A game's table; `hand` goes below it (the person's cards); without it, the cards that lie open there. */
-export function tableElement(game, hand) {
+/** What makes the stake: what was bid, times two for each bomb, and for a spring. */
+export function stakeText({ table }) {
+  const base = table.stake / 2 ** table.bombs;
+  const factors = [base, table.bombs > 0 && word("bombs", { n: table.bombs, times: 2 ** table.bombs }), table.spring && word("spring twice")].filter(Boolean);
+  const sum = word("stake", { n: table.stake * (table.spring ? 2 : 1) });
+  return factors.length > 1 ? `${sum} = ${factors.join(" × ")}` : sum;
+}
+
+/** How many of each rank are still out, from the highest to the lowest. */
+export function countElement(unseen) {
+  const cell = (rank) => make("li", { class: ["none", "", "", "", "all"][unseen[rank]] ?? "" }, make("span", {}, rank > 12 ? LETTERS[rank] : rankName(LETTERS[rank])), make("b", {}, unseen[rank]));
+  const ranks = [...LETTERS].map((_, rank) => rank).reverse();
+  return make("ol", { class: "count", "aria-label": word("still out") }, ranks.map(cell));
+}
+
+/** A game's table; `hand` goes below it (the person's cards); without it, the cards that lie open there; `more` stands in the middle. */
+export function tableElement(game, hand, more = [], news = false) {
   const { table } = game;
   const own = game.seat ?? 0;
   const at = (steps) => table.seats[(own + steps) % table.seats.length];
@@ -44,24 +60,26 @@ export function tableElement(game, hand) {
   const seats = others.map(([place, seat]) => make("div", { class: `seat ${place}` }, plate(game, seat), row(seat.hand, seat.size - seat.hand.length)));
   const some = table.landlord_cards.length + table.landlord_backs;
   const bottom = some > 0 && [make("div", {}, word("landlord cards")), row(table.landlord_cards, table.landlord_backs, "small spread")];
-  const middle = make("div", { class: "middle" }, bottom || null, !!table.left_out && make("div", {}, word("left out", { cards: table.left_out })), !game.puzzle && game.scoring !== "win" && make("div", {}, word("stake", { n: table.stake })), // a win counts the same at any
-    game.seat !== null && !game.puzzle && scoreElement(game));
-  const plays = make("div", { class: "plays" }, [...others, ["own", at(0)]].map(([place, seat]) => played(seat, place)));
+  const middle = make("div", { class: "middle" }, bottom || null, !!table.left_out && make("div", {}, word("left out", { cards: table.left_out })), !game.puzzle && game.scoring !== "win" && make("div", { id: "stake" }, stakeText(game)), // a win counts the same at any
+    game.seat !== null && !game.puzzle && scoreElement(game), more);
+  const last = news && game.moves.at(-1)?.seat;
+  const plays = make("div", { class: "plays" }, [...others, ["own", at(0)]].map(([place, seat]) => played(seat, seat.number === last ? `${place} flies` : place)));
   const mine = make("div", { class: "seat own" }, plate(game, at(0)), hand ?? row(at(0).hand, at(0).size - at(0).hand.length));
   const open = others.some(([, seat]) => seat.hand.length > 3);
   return make("section", { class: `table ${open ? "open" : ""} ${others.length > 1 ? "" : "two"}`, "aria-label": word("table") }, seats[0], middle, seats[1], plays, mine);
 }
 
-/** Every move, of a replay to its end; `choose` gets the number of moves before one that is clicked. */
-export function logElement(game, choose = null) {
+/** Every move, of a replay to its end; `choose` gets the number of moves before one that is clicked; `losses` are marked. */
+export function logElement(game, choose = null, losses = [], save = null) {
   const moves = game.story ?? game.moves;
   const first = (game.total ?? game.number) - moves.length; // behind the auctions that were declined
   const lines = moves.map(({ seat, text }, place) => {
     const line = [make("span", {}, `${whoAs(game, seat)} `), make("b", {}, said(text))];
     const press = choose && make("button", { type: "button", click: () => choose(first + place) }, line);
-    return make("li", { class: first + place + 1 === game.number ? "mark" : "" }, press || line);
+    const lost = losses[first + place];
+    return make("li", { class: `${first + place + 1 === game.number ? "mark" : ""} ${lost > 0 ? "costly" : ""}`, title: lost > 0 ? word("loss", { n: Math.round(100 * lost) }) : null }, press || line);
   });
   const log = make("ol", { class: "log", tabindex: lines.length ? 0 : null, "aria-label": word("moves") }, lines);
   requestAnimationFrame(() => (log.scrollTop = (log.querySelector(".mark")?.offsetTop ?? 0) - log.offsetTop - log.clientHeight / 2));
-  return make("section", { class: "panel story" }, make("h2", {}, word("moves")), log);
+  return make("section", { class: "panel story" }, make("h2", {}, word("moves")), log, save);
 }

@@ -1,5 +1,5 @@
-// What an agent thinks of a decision: its moves with bars, main groups that unfold to kickers, its beliefs, and how the
-// chance of winning moved over the game.
+// What an agent thinks of a decision: its moves in words, the numbers behind them, and how the chance of winning moved
+// over the game.
 
 import { draw, make } from "./dom.js";
 import { rankName, said } from "./cards.js";
@@ -7,6 +7,7 @@ import { signed } from "./result.js";
 import { word } from "./words.js";
 
 const WORST = 3; // moves that are listed
+const ERROR = 7; // of a chance, in 100, against played-out worlds (benchmarks/chance_errors.py)
 const percent = (share) => (100 * share).toFixed(0);
 
 /** A bar of a share of the whole. */
@@ -16,35 +17,44 @@ function bar(kind, share) {
   return make("span", { class: "bar", "aria-hidden": "true" }, filled);
 }
 
-function entry(move, most, choose, played) {
+/** A move in words; the numbers are for researchers. */
+function entry(move, choose, played) {
   const numbers = move.text === played ? [word("played")] : [];
+  if (move.compared) numbers.push(word(move.compared));
   if (move.chance != null) numbers.push(word("chance", { n: percent(move.chance) }));
   if (move.points != null) numbers.push(word("earns", { n: signed(move.points.toFixed(1)) }));
-  if (move.visits) numbers.push(word("visits", { n: move.visits }));
-  else if (move.prior >= 0.005) numbers.push(word("prior", { n: percent(move.prior) }));
-  const share = move.visits ? move.visits / most : move.prior ?? 0;
-  const bars = [move.chance != null && bar("chance", move.chance), share >= 0.005 && bar("visits", share)];
   const line = move.line?.length > 0 && make("small", {}, `${word("line")} ${move.line.map(said).join(" · ")}`);
   const kind = move.text === played ? "entry mark" : "entry";
-  const content = [make("span", {}, said(move.text)), make("span", { class: "number" }, numbers.join(" · ")), bars, line || null];
+  const content = [make("span", {}, said(move.text)), make("span", { class: "number" }, numbers.join(" · ")), move.chance != null && bar("chance", move.chance), line || null];
   return choose ? make("button", { type: "button", id: `move-${move.text}`, click: () => choose(move.text) }, content) : make("div", { class: kind }, content);
 }
 
 /** Moves, best first; those of one main group are folded under its best. */
 export function thoughtsElement(thoughts, choose = null, title = word("thoughts")) {
-  const most = Math.max(...thoughts.moves.map((move) => move.visits ?? 0), 1);
   const groups = new Map();
   for (const move of thoughts.moves) groups.set(move.group, [...(groups.get(move.group) ?? []), move]);
   const items = [...groups.values()].map(([best, ...rest]) => {
-    const more = rest.length > 0 && make("details", { open: rest.some(({ text }) => text === thoughts.played) }, make("summary", {}, word("kickers", { n: rest.length })), rest.map((move) => entry(move, most, choose, thoughts.played)));
-    return make("li", {}, entry(best, most, choose, thoughts.played), more || null);
+    const more = rest.length > 0 && make("details", { open: rest.some(({ text }) => text === thoughts.played) }, make("summary", {}, word("kickers", { n: rest.length })), rest.map((move) => entry(move, choose, thoughts.played)));
+    return make("li", {}, entry(best, choose, thoughts.played), more || null);
   });
   return make("section", { class: "panel thoughts", "aria-label": title }, make("h2", {}, title), thoughts.why && make("p", {}, thoughts.why),
-    thoughts.source && make("p", { class: "source" }, word(`source ${thoughts.source}`)), make("ul", { class: "moves", "data-focus": "moves" }, items));
+    make("ul", { class: "moves", "data-focus": "moves" }, items), thoughts.source && make("p", { class: "source" }, word(`source ${thoughts.source}`, { error: ERROR })));
+}
+
+/** What only researchers ask for, behind one fold: tries, how often a policy plays the moves, and where hidden cards may be. */
+export function numbersElement(thoughts, names, open = false) {
+  const cell = (text) => make("td", {}, text ?? "");
+  const known = thoughts.moves.filter(({ visits, prior }) => visits || prior != null);
+  const head = make("tr", {}, ["moves", "visits", "prior"].map((name) => make("th", { scope: "col" }, word(name))));
+  const rows = known.map(({ text, visits, prior }) => make("tr", {}, make("th", { scope: "row" }, said(text)), cell(visits), cell(prior == null ? "" : `${(100 * prior).toFixed(1)} %`)));
+  const beliefs = beliefsTable(thoughts, names);
+  if (!rows.length && !beliefs) return null;
+  return make("section", { class: "panel" }, make("details", { open }, make("summary", {}, make("h2", {}, word("numbers"))),
+    rows.length > 0 && make("table", { class: "beliefs" }, head, rows), beliefs && make("h2", {}, word("beliefs")), beliefs));
 }
 
 /** How many cards of each hidden rank each seat is expected to hold. */
-export function beliefsElement(thoughts, names, open = true) {
+function beliefsTable(thoughts, names) {
   if (!thoughts.beliefs) return null;
   const rows = thoughts.beliefs.map(({ seat }) => make("th", { scope: "col" }, names[seat] ?? word("not dealt")));
   const head = make("tr", {}, make("th", { scope: "col" }, word("rank")), rows);
@@ -52,36 +62,36 @@ export function beliefsElement(thoughts, names, open = true) {
     const cells = thoughts.beliefs.map(({ expected }) => make("td", {}, expected[place] ? [make("span", { class: "number" }, expected[place].toFixed(2)), bar("visits", expected[place] / 4)] : ""));
     return thoughts.beliefs.some(({ expected }) => expected[place]) && make("tr", {}, make("th", { scope: "row" }, rankName(rank)), cells);
   });
-  return make("section", { class: "panel" }, make("details", { open },
-    make("summary", {}, make("h2", {}, word("beliefs"))), make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse())));
+  return make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse());
 }
 
-/** The three moves that lost most, the worst first: who, what, and how much. */
-export function worstElement(chances, game, names, choose) {
+/** The moves of a seat that lost most, the worst first, each to be tried again; and how many were as good as any. */
+export function mineElement(chances, game, own, choose, again) {
   const first = game.total - game.story.length;
-  const worst = chances.flatMap(({ loss }, place) => (loss >= 0.005 ? [{ loss, place }] : [])).sort((a, b) => b.loss - a.loss).slice(0, WORST);
-  const lines = worst.map(({ loss, place }) => {
-    const { seat, text } = game.story[place - first];
-    return make("li", {}, make("button", { type: "button", id: `worst-${place}`, click: () => choose(place) }, `${place + 1}. ${names[seat]} `, make("b", {}, said(text)), make("span", { class: "number" }, word("loss", { n: percent(loss) }))));
-  });
-  return lines.length > 0 && make("section", { class: "panel thoughts worst" }, make("h2", {}, word("worst")), make("ol", { class: "moves" }, lines));
+  const mine = chances.flatMap((found, place) => (found?.loss != null && found.seat === own ? [{ loss: found.loss, place }] : []));
+  const worst = mine.filter(({ loss }) => loss > 0).sort((a, b) => b.loss - a.loss).slice(0, WORST);
+  const lines = worst.map(({ loss, place }) => make("li", {},
+    make("button", { type: "button", id: `worst-${place}`, click: () => choose(place) }, `${place + 1}. `, make("b", {}, said(game.story[place - first].text)), make("span", { class: "number" }, word("loss", { n: percent(loss) }))),
+    make("button", { type: "button", id: `again-${place}`, class: "again", click: () => again(place) }, word("try again"))));
+  const best = mine.filter(({ loss }) => loss === 0).length;
+  return mine.length > 0 && make("section", { class: "panel thoughts worst" }, make("h2", {}, word("worst")), make("p", {}, word("best of", { n: best, all: mine.length })), make("ol", { class: "moves" }, lines), make("p", { class: "source" }, word("source critic", { error: ERROR })));
 }
 
 /**
- * The landlord's chance of winning before each move (null where it is unknown), a line a seat by what it knew.  `choose`
- * gets the number of moves.
+ * The chance of winning before each move, of a seat or, for who only watches, of the landlord.  `choose` gets the number
+ * of moves.
  */
-export function curveElement(chances, total, number, names, choose) {
+export function curveElement(chances, game, own, choose) {
+  const { total, number, table } = game;
   const most = Math.max(total, 1);
-  const points = (mine) => chances.flatMap(({ landlord, seat }, place) => (landlord == null || (seat ?? mine) !== mine ? [] : [`${(100 * place) / most},${100 - 100 * landlord}`]));
+  const share = ({ landlord }) => (own == null || own === table.landlord ? landlord : 1 - landlord);
+  const points = chances.flatMap((found, place) => (found?.landlord == null ? [] : [`${(100 * place) / most},${100 - 100 * share(found)}`]));
   const picture = draw("svg", { class: "curve", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": word("curve") });
   const here = (100 * number) / most;
-  picture.append(draw("line", { x1: 0, x2: 100, y1: 50, y2: 50 }), draw("line", { x1: here, x2: here, y1: 0, y2: 100, class: "here" }),
-    ...names.map((_, seat) => draw("polyline", { class: `seat${seat}`, points: points(seat).join(" ") })));
+  picture.append(draw("line", { x1: 0, x2: 100, y1: 50, y2: 50 }), draw("line", { x1: here, x2: here, y1: 0, y2: 100, class: "here" }), draw("polyline", { class: "seat0", points: points.join(" ") }));
   picture.addEventListener("click", (event) => choose(Math.round((event.offsetX / picture.getBoundingClientRect().width) * most)));
-  const { landlord, seat } = chances[number] ?? {};
-  const now = landlord != null && make("span", { id: "chance-now", class: `seat${seat}` }, word("landlord chance", { n: percent(landlord) }));
+  const now = chances.slice(0, number + 1).findLast((found) => found?.landlord != null);
+  const text = now && make("span", { id: "chance-now", class: "seat0" }, word(own == null ? "landlord chance" : "my chance", { n: percent(share(now)) }));
   const scale = (...ends) => make("div", { class: "scale" }, ends);
-  const legend = names.map((name, place) => make("span", { class: `seat${place}` }, word("curve of", { name })));
-  return make("section", { class: "panel" }, make("h2", {}, word("curve")), scale(make("span", {}, "100 %"), now), picture, scale(make("span", {}, "0 %"), make("span", {}, `${number} / ${total}`)), scale(legend));
+  return make("section", { class: "panel" }, make("h2", {}, word("curve")), scale(make("span", {}, "100 %"), text), picture, scale(make("span", {}, "0 %"), make("span", {}, `${number} / ${total}`)));
 }

@@ -13,8 +13,8 @@ import pytest
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Hand, Rules
 from ddz_env.table.session import PERSON, Deal, Record, Replay
-from ddz_training.apps.puzzle_book import PuzzleBook
 from ddz_training.apps.web.preparing import Preparation, Step, steps
+from ddz_training.apps.web.puzzles import PuzzleBook
 from ddz_training.apps.web.routes import PAGE
 from ddz_training.apps.web.server import RULES
 from tests.training.apps.terminal import refused

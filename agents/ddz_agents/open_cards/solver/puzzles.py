@@ -69,6 +69,22 @@ def shipped_puzzles() -> list[Puzzle]:
     return [Puzzle.parse(line) for line in SHIPPED.read_text(encoding="utf-8").splitlines() if line]
 
 
+def verdict(state: State, seat: int) -> str | None:
+    """``lost`` once a seat cannot win a puzzle any more, ``won`` once it cannot do otherwise; until then None."""
+    if state.is_over:
+        return "won" if state.returns()[seat] > 0 else "lost"
+    solver, landlord = OpenSolver(state.rules), state.role(seat) == "landlord"
+    if solver.solve(state).landlord_wins != landlord:
+        return "lost"
+    for move in state.legal_moves():
+        after = state.copy()
+        after.step(move)
+        lost = not after.is_over and solver.solve(after).landlord_wins != landlord
+        if lost or state.seat != seat:
+            return None
+    return "won"
+
+
 def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puzzle]:
     """Deal hands until exactly one first move wins, for ever.
 

@@ -1,4 +1,4 @@
-"""What became of the puzzles: first tries, a streak and a rating, kept by the server; and when a puzzle is decided."""
+"""What became of the puzzles: first tries, a streak and a rating, kept by the server."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ddz_agents.open_cards.solver.puzzles import Puzzle
-from ddz_agents.open_cards.solver.solver import OpenSolver
-from ddz_env import State
 from ddz_env.core.whole_file import replace_file
-from ddz_env.table.session import Deal, Session
+from ddz_env.table.session import Deal
 
 _FIRST_RATING, _STEP = 1200.0, 32.0
 """Of a person, and how far a try moves it (Elo)."""
@@ -34,8 +32,7 @@ class PuzzleBook:
     """
 
     def __init__(self, file: Path, puzzles: Sequence[Puzzle]) -> None:
-        self._file, self._grades, self._lock = file, [puzzle.grade for puzzle in puzzles], threading.Lock()
-        self._hands = [puzzle.hands for puzzle in puzzles]
+        self._file, self._puzzles, self._lock = file, puzzles, threading.Lock()
         self._numbers = {puzzle.deal().hands: number for number, puzzle in enumerate(puzzles, 1)}
         self._tries: dict[int, bool] = {}
         self._solved: set[int] = set()
@@ -62,36 +59,14 @@ class PuzzleBook:
         """The puzzles, and what is known of the person."""
         rating = _FIRST_RATING
         for number, won in self._tries.items():
-            harder = _EASIEST + _PER_GRADE * self._grades[number - 1] - rating
+            harder = _EASIEST + _PER_GRADE * self._puzzles[number - 1].grade - rating
             rating += _STEP * (won - 1 / (1 + 10 ** (harder / 400)))
-        streak = itertools.takewhile(bool, reversed(self._tries.values()))
         return {
-            "puzzles": [
-                {"grade": grade, "hands": hands} for grade, hands in zip(self._grades, self._hands, strict=True)
-            ],
-            "daily": datetime.date.today().toordinal() * _DAYS % len(self._grades) + 1,
+            "puzzles": [{"grade": puzzle.grade, "hands": puzzle.hands} for puzzle in self._puzzles],
+            "daily": datetime.date.today().toordinal() * _DAYS % len(self._puzzles) + 1,
             "tried": len(self._tries),
             "first": sorted(number for number, won in self._tries.items() if won),
             "solved": sorted(self._solved),
-            "streak": sum(streak),
+            "streak": sum(itertools.takewhile(bool, reversed(self._tries.values()))),
             "rating": round(rating),
         }
-
-
-def verdict(session: Session, person: int) -> str | None:
-    """``lost`` once a person cannot win a puzzle any more, ``won`` once it cannot do otherwise; until then None."""
-    if session.is_over:
-        return "won" if session.returns()[person] > 0 else "lost"
-    state = session.position(None)
-    assert isinstance(state, State)  # all hands of an endgame are open
-    solver, landlord = OpenSolver(session.rules), session.role(person) == "landlord"
-    if solver.solve(state).landlord_wins != landlord:
-        return "lost"
-    if state.seat != person:
-        return None
-    for move in state.legal_moves():
-        after = state.copy()
-        after.step(move)
-        if not after.is_over and solver.solve(after).landlord_wins != landlord:
-            return None
-    return "won"

@@ -2,16 +2,19 @@
 #
 #   PYTHON   the interpreter that .venv is made from            (default: python3)
 #   JOBS     worker processes of the test run                   (default: 2)
+#   PIP_ARGS passed on to every `pip install`               (default: none; PyTorch's packages for Linux bring gigabytes
+#            of CUDA: without a GPU, PIP_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu")
 #   ARGS     passed on by test, test-long, test-integrations, demo, bench and release-check (default: none)
 
 PYTHON ?= python3
 JOBS ?= 2
+PIP_ARGS ?=
 ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
 # Every installation goes through the constraints.
-PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt
+PIP_INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq --constraint constraints.txt $(PIP_ARGS)
 
 # What is installed, each with a stamp: `make demo` learns and plays; the rest needs everything.
 EXTRAS := dev,data,mcp,minari,notebooks,onnx,peers,plot,render,train,web

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from statistics import median
 
 import benchmark_tables
-from ddz_training.apps.strengths import FILE as FILE
-from ddz_training.apps.strengths import Strength
+from ddz_training.apps.tables import STRENGTHS_FILE as STRENGTHS_FILE
+from ddz_training.apps.tables import Strength
 from ddz_training.experiments.experiment import read_saved
 from ddz_training.experiments.matches import win_interval
 from ddz_training.experiments.strengths import OPPONENT, StrengthResult, by_agent

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env.core.observation import OBSERVATION, STATE
-from ddz_env.core.options import as_written, meanings
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
 from ddz_env.playing.registry import GROUP, agent_names, agent_options
+from ddz_env.support.options import as_written, meanings
 from ddz_training.apps import tables
 from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame

@@ -79,7 +79,7 @@ def stale(pages: Iterable[Path]) -> dict[Path, str]:
 
 def stale_strengths() -> Mapping[Path, str]:
     """The same of the strengths that ``ddz agents`` shows."""
-    text, file = agent_strengths.document(), agent_strengths.FILE
+    text, file = agent_strengths.document(), agent_strengths.STRENGTHS_FILE
     return {file: text} if not file.is_file() or file.read_text(encoding="utf-8") != text else {}
 
 

@@ -8,10 +8,14 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import NormalDist, median
 from typing import Any
 
+import numpy as np
+
 from ddz_agents.neural.shipped import policy_name
+from ddz_env import State
+from ddz_training.experiments import full_games as full
 from ddz_training.experiments import mini_uct, strengths, training_curves
 from ddz_training.experiments.experiment import Saved, grouped, read_saved
 from ddz_training.experiments.matches import win_interval
@@ -75,12 +79,74 @@ def full_cheating() -> str:
     return part(experiment("cheating", "full-cheating"), rows=lambda row: "difference" in row["what"])
 
 
+JOKERS = (13, 14)
+"""Their ranks."""
+
+
+def full_one_joker() -> str:
+    """The rates of the paper beside ours, on all our deals and on those whose landlord holds exactly one joker."""
+    one = {deal for deal in range(full.DEAL_COUNT) if _jokers(full.ListOptions().new_game(deal)) == 1}
+    deep = [(row, "full_landlord_deep.csv") for row in full.LANDLORD_RATES]
+    at_base = (full.RateRow("information-set, exploration 0.44", "40.8", "10000"), "full_iterations.csv")
+    cheats = [row for name in full.CHEATING_RATES for row in full.cheating_rows(name)[:2]]
+    lines = {}
+    for row, file in (*deep, at_base, *((row, "full_cheating.csv") for row in cheats)):
+        results = read_saved(full.GameResult, RESULTS / file).results
+        rates = [row.rate(own).both() for own in (results, [game for game in results if game.deal in one])]
+        what = "nobody cheats" if row.lineup == full.BASELINE else row.what
+        lines[f"{what}, {'peasants' if row.peasants else 'landlord'}"] = (row.paper, *rates)
+    header = ("who, and whose wins in %", "paper", "ours, all deals", "exactly one joker with the landlord")
+    return markdown_table(header, [(what, *cells) for what, cells in lines.items()])
+
+
+def _jokers(state: State) -> int:
+    return sum(state.hand(full.LANDLORD).counts[rank] for rank in JOKERS)
+
+
+def full_slope() -> str:
+    """How information-set UCT's gain depends on the true advantage of cheating, free of errors of measurement."""
+    found = read_saved(full.GameResult, RESULTS / "full_landlord_deep.csv").results
+    wins = {name: [] for name in full.LANDLORDS}
+    for games in grouped(sorted(found, key=lambda game: game.game), "deal").values():
+        for name, own in grouped(games, "lineup").items():
+            wins[name].append([game.landlord_won for game in own])
+    cheating, determinized, information_set = (np.array(wins[name], float) for name in full.LANDLORDS)
+    halves = [
+        (cheating[:, part].mean(1), determinized[:, part].mean(1)) for part in (slice(0, None, 2), slice(1, None, 2))
+    ]
+    advantages = [cheats - plain for cheats, plain in halves]
+    gains = [information_set.mean(1) - plain for _, plain in halves]
+
+    def fit(deals: Any) -> tuple[float, float, float]:
+        """Slope and intercept, and the variance of the true advantage."""
+        first, second = (advantage[deals] for advantage in advantages)
+        variance = np.cov(first, second)[0, 1]
+        slope = (np.cov(first, gains[1][deals])[0, 1] + np.cov(second, gains[0][deals])[0, 1]) / (2 * variance)
+        return slope, np.mean(gains) - slope * np.mean(advantages), variance
+
+    count, rng = len(cheating), np.random.default_rng(0)
+    slope, base, variance = fit(np.arange(count))
+    low, high = np.percentile([fit(rng.integers(0, count, count))[0] for _ in range(2000)], [2.5, 97.5])
+    deviation, mean = math.sqrt(variance), float(np.mean(advantages))
+    beyond = NormalDist(mean, deviation)
+    selected = mean + deviation**2 * beyond.pdf(0.25) / (1 - beyond.cdf(0.25))
+    lines = [
+        (
+            "information-set over determinized, for each point that cheating gains",
+            f"{slope:+.2f}",
+            f"{low:+.2f} to {high:+.2f}",
+        ),
+        ("expected where cheating gains 25 points or more", f"{100 * (base + slope * selected):+.1f}", "paper +6.8"),
+    ]
+    return markdown_table(("points", "ours", "95 % interval, or paper"), lines)
+
+
 # --- The thesis -------------------------------------------------------------------------------------------------------
 
 
 def equivalent_simulated() -> str:
     """Simulated searches on the steepest and the flattest curve."""
-    columns = ("curve", "method", "covered %", "mean ratio", "typical error", "games")
+    columns = ("curve", "method", "covered %", "found", "mean ratio", "typical error", "games")
     table = experiment("equivalent-simulated", "equivalent-simulated")
     return part(table, *columns, rows=lambda row: row["curve"] in ("steep", "flat"))
 
@@ -259,6 +325,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "mini-uct": mini_uct_rates,
     "mini-uct-rates": whole("mini-uct", "mini-uct-rates"),
     "full-cheating": full_cheating,
+    "full-one-joker": full_one_joker,
+    "full-slope": full_slope,
     "full-landlord": whole("landlord", "full-landlord"),
     "full-thresholds": whole("thresholds", "full-thresholds"),
     "full-iterations": whole("iterations", "full-iterations"),
@@ -277,12 +345,13 @@ TABLES: dict[str, Callable[[], str]] = {
     "streets": whole("streets"),
     "search-depth": search_depth,
     "tuning": whole("tuning", "", "subject", "method", "gain, search", "gain, fresh deals"),
+    "search-parts": whole("search-parts"),
     "levels": whole("levels"),
     "strengths-of-agents": whole("agent-strength", "strengths-of-agents"),
     "policy-strength": policy_strength,
     "policy-rates": policy_rates,
     "policy-model-index": policy_model_index,
-    "points-strength": whole("points-strength", "", "against", "deals", "score a game"),
+    "points-strength": whole("points-strength", "", "against", "deals", "score per game"),
     "chances": whole("chances", "", "chance given, %", "positions", "games won, %"),
     "training-stages": training_stages,
     "campaign": campaign,

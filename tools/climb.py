@@ -28,8 +28,8 @@ from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.shipped import NEWEST, shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env.batch import SelfPlayBatch
-from ddz_env.core.whole_file import replace_file
 from ddz_env.playing.provenance import file_digest
+from ddz_env.support.whole_file import replace_file
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, wins_by_deal
@@ -121,7 +121,7 @@ def judge(
 
     Args:
         candidate: The weights of a policy.
-        folder: Where the games are kept, a file a match; games that are there are not played again.
+        folder: Where the games are kept, one file per match; games that are there are not played again.
         rivals: The shipped policy and others.
         processes: Worker processes.
         on_progress: Called with how many deals are played, of how many.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env import Move, View
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.engine.playout import random_action, random_kickers
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
 from ddz_env.playing.agent import check_to_act
+from ddz_env.support.compiling import kernel
 
 
 @kernel
@@ -44,7 +44,6 @@ class RandomAgent:
     """
 
     name = "random"
-    cheats = False
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Draw a legal move.
@@ -62,7 +61,6 @@ class RandomStagedAgent:
     """Uniform over each stage: weaker and faster than ``random``, for speed comparisons only."""
 
     name = "random-staged"
-    cheats = False
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Draw a legal move.

@@ -1,1 +1,1 @@
-"""The game itself, with numpy and numba alone: cards, rules, action table, engine, state, view, observation."""
+"""The game and nothing else: cards, rules, action table, engine, state, view, observation; with numpy and numba."""

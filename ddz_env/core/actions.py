@@ -1,4 +1,4 @@
-"""The action table: one row a main group, generated, never typed.
+"""The action table: one row per main group, generated, never typed.
 
 A move with kickers is decided in two stages at consecutive levels of the game tree (Whitehouse, Powley and
 Cowling 2011, section II.C, after Childs et al. 2008): first the *main group*, then the kickers, one rank at a
@@ -31,8 +31,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, MAX_HAND, NUM_RANKS, RANK_NAMES
-from ddz_env.core.checks import as_integer, check_choice
-from ddz_env.core.errors import InvalidMoveError, shown
+from ddz_env.support.checks import as_integer, check_choice
+from ddz_env.support.errors import InvalidMoveError, shown
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Category:
         copies: Cards of each rank in the body (1 to 4); 0 marks pass and the rocket, which have no rank.
         lengths: Chain lengths, ``(1,)`` for groups of one rank.
         ranks: How many lowest ranks there are at length 1 (15 for solos, 13 otherwise).
-        kicker_size: Cards a kicker (0, 1 or 2).
+        kicker_size: Cards per kicker (0, 1 or 2).
         kickers_per_link: Kickers for each link of the chain.
         weight: Botzone's combination weight in hundredths for short groups (thesis, table 2.1).
         long_weight: The weight from three links on, where it differs.
@@ -102,7 +102,7 @@ class MainGroup:
         category: Index into ``CATEGORIES``.
         rank: Lowest rank of the body; -1 for pass, 13 for the rocket.
         length: Chain length, 1 for groups of one rank, 0 for pass.
-        kicker_size: Cards a kicker.
+        kicker_size: Cards per kicker.
         kicker_count: Kickers to choose.
         need: Cards of each rank in the body, 15 counts.
     """
@@ -141,7 +141,7 @@ class Segment:
         size: How many ids.
         length: Chain length (0 for pass).
         copies: Cards of each rank in the body.
-        kicker_size: Cards a kicker.
+        kicker_size: Cards per kicker.
         kicker_count: Kickers to choose.
         cards: Cards in the whole move.
         weight: Botzone's combination weight, in hundredths of a point.
@@ -201,7 +201,7 @@ NUM_ACTIONS: int = DOUBLE_BASE + 2
 NUM_SEGMENTS: int = len(SEGMENTS)
 
 MAX_KICKERS: int = max(segment.kicker_count for segment in SEGMENTS)
-"""Kickers of one move at most."""
+"""The most kickers of one move."""
 
 MAIN_IDS: dict[tuple[int, int, int], int] = {(g.category, g.rank, g.length): g.id for g in MAIN_GROUPS}
 """(category, lowest rank, length) → action id."""
@@ -213,10 +213,10 @@ def segments_of(category: str) -> range:
     Raises:
         InvalidMoveError: If there is no such category.
     """
-    names = [known.name for known in CATEGORIES]
+    names = [entry.name for entry in CATEGORIES]
     index = names.index(check_choice("category", category, names, InvalidMoveError))
-    found = [number for number, segment in enumerate(SEGMENTS) if segment.category == index]
-    return range(found[0], found[-1] + 1)
+    numbers = [number for number, segment in enumerate(SEGMENTS) if segment.category == index]
+    return range(numbers[0], numbers[-1] + 1)
 
 
 def check_action(action: object) -> int:

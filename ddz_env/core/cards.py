@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import InvalidHandError, shown
+from ddz_env.support.checks import check_integer
+from ddz_env.support.errors import InvalidHandError, shown
 
 RANK_NAMES: str = "3456789TJQKA2BR"
-"""One letter a rank, in playing order."""
+"""One letter per rank, in playing order."""
 
 SUIT_SYMBOLS: str = "♥♦♠♣"
 """Suits in Botzone's order: heart, diamond, spade, club."""

@@ -36,14 +36,15 @@ from ddz_env.core.cards import (
     cards_to_counts,
     counts_to_word,
 )
-from ddz_env.core.checks import as_integer
-from ddz_env.core.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 from ddz_env.core.rules import Rules
+from ddz_env.support.checks import as_integer
+from ddz_env.support.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
 _NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
+_PEERS_JOKER = re.compile(r"(?<![^\s,])[BR]J(?![^\s,])", re.IGNORECASE)
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
-CALLED = {BID_BASE: "no call", BID_BASE + 1: "call"}
+CALLED = {BID_BASE: "no call", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
 ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
 SHOWN = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
 """The words of the auction where the landlord is called, then robbed for, and of showing the hand."""
@@ -60,14 +61,21 @@ def _integers(values: object) -> tuple[int, ...] | None:
         return values
     if not isinstance(values, (list, tuple)) and not (isinstance(values, np.ndarray) and values.ndim == 1):
         return None
-    found = tuple(map(as_integer, values))
-    return None if None in found else found  # type: ignore[return-value]  # none is None
+    integers = tuple(map(as_integer, values))
+    return None if None in integers else integers  # type: ignore[return-value]  # none is None
 
 
 def _parse_counts(text: str) -> tuple[int, ...]:
     """Read cards as people type them into 15 counts."""
     if not isinstance(text, str):
         raise InvalidHandError(f"a hand is text, as '34567' or '10 J Q K A', not {shown(text)}")
+    if joker := _PEERS_JOKER.search(text):
+        raise InvalidHandError(
+            "{cards} is a joker in RLCard and two cards here: write {joker} for the joker, or {both} for two cards",
+            cards=joker[0],
+            joker=joker[0][0].upper(),
+            both=joker[0][::-1].upper(),
+        )
     counts = [0] * NUM_RANKS
     plain = _NOISE.sub("", text.strip().upper())
     position = 0
@@ -100,7 +108,7 @@ def word_to_counts(word: int) -> tuple[int, ...]:
 
 
 def kickers_of(counts: Iterable[int], size: int) -> tuple[int, ...]:
-    """The rank of each kicker, ascending, of 15 counts of cards and the cards of a kicker."""
+    """Ranks of the kickers, ascending, from 15 counts of cards and the number of cards per kicker."""
     return tuple(rank for rank, count in enumerate(counts) for _ in range(count // size))
 
 
@@ -123,7 +131,7 @@ class Hand:
     def __post_init__(self) -> None:
         counts = _integers(self.counts)
         if counts is None or len(counts) != NUM_RANKS:
-            raise InvalidHandError(f"a hand is 15 counts, one a rank; got {shown(self.counts)}")
+            raise InvalidHandError(f"a hand is 15 counts, one per rank; got {shown(self.counts)}")
         object.__setattr__(self, "counts", counts)
         for rank, (count, most) in enumerate(zip(counts, FULL_DECK, strict=True)):
             if not 0 <= count <= most:
@@ -136,7 +144,8 @@ class Hand:
         """Read a hand: ranks with or without spaces, commas and suits; ``10`` or ``T``.
 
         Raises:
-            InvalidHandError: If a character is not a card or there are more cards of a rank than the pack has.
+            InvalidHandError: If a character is not a card, there are more cards of a rank than the pack has, or ``BJ``
+                or ``RJ`` stands alone, which RLCard writes for a joker.
         """
         return cls(_parse_counts(text))
 
@@ -187,7 +196,7 @@ class Move:
 
     Attributes:
         main: Action id of the main group (0 is pass; bids and doubling keep their ids).
-        kickers: Kicker ranks in non-decreasing order, one entry a kicker (a pair of kickers is one entry).
+        kickers: Kicker ranks in non-decreasing order, one entry per kicker (a pair of kickers is one entry).
 
     Example:
         >>> Move.parse("333444+57")
@@ -208,9 +217,9 @@ class Move:
                 f"bids and doubling {BID_BASE}..{NUM_ACTIONS - 1}"
             )
         group = self.group
-        wanted = group.kicker_count if group else 0
-        if len(self.kickers) != wanted:
-            raise InvalidMoveError(f"{action_name(self.main)} takes {wanted} kickers, not {len(self.kickers)}")
+        kicker_count = group.kicker_count if group else 0
+        if len(self.kickers) != kicker_count:
+            raise InvalidMoveError(f"{action_name(self.main)} takes {kicker_count} kickers, not {len(self.kickers)}")
         if group is None or not self.kickers:
             return
         if any(not 0 <= rank < NUM_RANKS for rank in self.kickers):
@@ -326,9 +335,9 @@ class Move:
         if word in _WORDS:
             return cls(_WORDS[word])
         if word.startswith("bid"):
-            raise InvalidMoveError(
-                "there is no {word}: the bids are {moves}", word=repr(word), moves=[cls(bid) for bid in _BIDS]
-            )
+            robbing = rules.bidding == "robbing"
+            bids = [Message(bid) for bid in ROBBED.values()] if robbing else [cls(bid) for bid in _BIDS]
+            raise InvalidMoveError("there is no {word}: the bids are {moves}", word=repr(word), moves=bids)
         try:
             if "+" in text:
                 return cls._parse_separated(text, rules)
@@ -341,15 +350,17 @@ class Move:
         parts = text.split("+")
         if len(parts) != 2:
             raise InvalidMoveError("{text} has more than one '+': write body+kickers, as 333444+57", text=repr(text))
-        body, rest = _parse_counts(parts[0]), _parse_counts(parts[1])
+        body, kickers = _parse_counts(parts[0]), _parse_counts(parts[1])
         readings = [
-            move for group in MAIN_GROUPS if group.need == body and (move := _complete(group, rest, rules)) is not None
+            move
+            for group in MAIN_GROUPS
+            if group.need == body and (move := _complete(group, kickers, rules)) is not None
         ]
         if not readings:
             raise InvalidMoveError(
                 "{body} with kickers {kickers} is not a move under the {rules} rules",
                 body=repr(_counts_text(body)),
-                kickers=repr(_counts_text(rest)),
+                kickers=repr(_counts_text(kickers)),
                 rules=Message(rules.name),
             )
         return readings[0]
@@ -393,7 +404,7 @@ def _groups_of(cards: int) -> tuple[MainGroup, ...]:
 
 
 def readings_of(cards: Hand, rules: Rules) -> list[Move]:
-    """Every move that bare cards can be, fewest kickers first, then lowest body.
+    """Every move that a hand played whole can be, fewest kickers first, then lowest body.
 
     Raises:
         InvalidHandError: If ``cards`` is not a :class:`Hand`.
@@ -402,36 +413,36 @@ def readings_of(cards: Hand, rules: Rules) -> list[Move]:
         raise InvalidHandError(f"readings are those of a Hand, not of {shown(cards)}")
     readings = []
     for group in _groups_of(len(cards)):
-        rest = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))
-        if min(rest) >= 0:
-            move = _complete(group, rest, rules)
+        kickers = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))
+        if min(kickers) >= 0:
+            move = _complete(group, kickers, rules)
             if move is not None:
                 readings.append(move)
     return sorted(readings, key=lambda move: (len(move.kickers), move.group.rank if move.group else 0))
 
 
-def _complete(group: MainGroup, rest: Sequence[int], rules: Rules) -> Move | None:
+def _complete(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Move | None:
     """The move of a body and the cards beside it, or None if the rules have no such move."""
     if CATEGORIES[group.category].name not in rules.categories:
         return None
     size = group.kicker_size
     if size == 0:
-        return Move(group.id) if not any(rest) else None
-    if any(count % size for count in rest) or sum(rest) != size * group.kicker_count:
+        return Move(group.id) if not any(kickers) else None
+    if any(count % size for count in kickers) or sum(kickers) != size * group.kicker_count:
         return None
-    if any(a and b for a, b in zip(rest, group.need, strict=True)):
+    if any(a and b for a, b in zip(kickers, group.need, strict=True)):
         return None
     repeat = rules.kicker_repeat if size == 1 else 1
-    if any(count // size > repeat for count in rest):
+    if any(count // size > repeat for count in kickers):
         return None
-    if not rules.two_jokers and rest[BLACK_JOKER] and rest[BLACK_JOKER + 1]:
+    if not rules.two_jokers and kickers[BLACK_JOKER] and kickers[BLACK_JOKER + 1]:
         return None
     if rules.kicker_trios == "not-adjacent":
         above = group.rank + group.length
         neighbours = [group.rank - 1] * (group.rank > 0) + [above] * (above < CHAIN_RANKS)
-        if any(rest[rank] >= 3 for rank in neighbours):
+        if any(kickers[rank] >= 3 for rank in neighbours):
             return None
-    return Move(group.id, kickers_of(rest, size))
+    return Move(group.id, kickers_of(kickers, size))
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -445,8 +456,8 @@ def recorded_move(main: int, cards: int) -> Move:
     if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count:
         return Move(main)
     group = MAIN_GROUPS[main]
-    rest = [held - need for held, need in zip(word_to_counts(cards), group.need, strict=True)]
-    return Move(main, kickers_of(rest, group.kicker_size))
+    kickers = [held - need for held, need in zip(word_to_counts(cards), group.need, strict=True)]
+    return Move(main, kickers_of(kickers, group.kicker_size))
 
 
 def slot_move(cards: int, packed: int) -> tuple[int, Move]:

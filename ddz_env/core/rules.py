@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import CATEGORIES, SEGMENTS
 from ddz_env.core.cards import FULL_DECK, MAX_HAND, NUM_RANKS, counts_to_word
-from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown, unknown
-from ddz_env.core.options import Option, Options, Range, as_written, read_options
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown, unknown
+from ddz_env.support.options import Option, Options, Range, as_written, read_options
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
 NO_QUADS: tuple[str, ...] = (
@@ -38,7 +38,7 @@ _BIDDING, _DECLINE, _TRIO = get_args(_Bidding), get_args(_Decline), get_args(_Tr
 _NEEDED_CATEGORIES = ("pass", "solo")
 """Without them there are positions without a legal action: a last card, a move that cannot be beaten."""
 _LARGEST_SMALL_HAND = 3
-"""The half-deck game deals again where the landlord holds no more cards."""
+"""The half-deck game deals again if the landlord holds no more cards than this."""
 
 # Words of the rules array that kernels read.
 R_PLAYERS, R_SEGMENTS, R_KICKER_REPEAT, R_TWO_JOKERS, R_TRIO_KICKERS, R_CHAIN_FROM_QUAD = range(6)
@@ -51,7 +51,7 @@ BIDDING_FIXED, BIDDING_ONCE, BIDDING_UNTIL_PASSED, BIDDING_ROBBING = range(4)
 DECLINE_REDEAL, DECLINE_FIRST_SEAT, DECLINE_END = 0, 1, 2
 DEAL_WHOLE_DECK, DEAL_HALF_DECK, DEAL_UNSHUFFLED = 0, 1, 2
 DOUBLING_BIT, SHOWING_BIT = 1, 2
-"""Of the word ``R_DOUBLING``."""
+"""Bits of the word ``R_DOUBLING``."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,7 @@ class Rules(Options):
             fewer, or any hand is empty, are dealt again.
         left_out_open: Whether the cards that ``half_deck`` leaves out lie face up on the table.
         unshuffled: The cards of the last game are gathered as they were played, cut, and dealt in packets of 6, 6 and
-            5.  A table's next game has the cards of the one before; the last game before a first one is played at
-            random.
+            5.  At a table these are the cards of the game before; for a first game, those of a random game.
         categories: Names of the categories that may be played.
         kicker_repeat: How often one rank may be used among solo kickers (1: all kickers differ).
         two_jokers: Whether both jokers may be kickers of one move.
@@ -289,14 +288,14 @@ PRESETS: dict[str, Rules] = {
 
 
 def _read(text: str) -> Rules:
-    """A preset with options; its name is the text with what differs from the preset, and reads back as the same."""
+    """The rules that a text names: a preset with options; their name lists what differs and reads back as the same."""
     preset, *texts = (part.strip() for part in text.split(","))
     if preset not in PRESETS:
         hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
         raise InvalidRulesError(unknown("rules preset", preset, PRESETS) + hint)
-    known, plain = textual_options(), PRESETS[preset]
-    rules = plain.replace(**read_options(texts, known, InvalidRulesError))
-    changes = {option: getattr(rules, option) for option in known if getattr(rules, option) != getattr(plain, option)}
+    options, plain = textual_options(), PRESETS[preset]
+    rules = plain.replace(**read_options(texts, options, InvalidRulesError))
+    changes = {option: getattr(rules, option) for option in options if getattr(rules, option) != getattr(plain, option)}
     return rules.replace(name=",".join([preset, *(f"{option}={as_written(changes[option])}" for option in changes)]))
 
 

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.notation import CALLED, ROBBED, SHOWN, Move
 from ddz_env.core.rules import Rules
+from ddz_env.support.errors import InvalidMoveError, Message, shown
+
+_CHINESE = {"不叫": ("no bid", "no call"), "叫地主": ("call",), "不抢": ("no rob",), "抢地主": ("rob",)}
+_CHINESE |= {"不加倍": ("no double",), "加倍": ("double",), "不明牌": ("no show",), "明牌": ("show",)}
+_CHINESE |= {f"叫{bid}分": (f"bid {bid}",) for bid in (1, 2, 3)}
+
+MOST_LISTED = 12
+"""Legal moves that a refusal lists."""
+
+
+class Position(Protocol):
+    """A game or what a seat knows of it: :class:`~ddz_env.State` or :class:`~ddz_env.View`."""
+
+    @property
+    def history(self) -> Sequence[tuple[int, Move]]:
+        """``(seat, move)``, oldest first."""
+
+    @property
+    def stage(self) -> str:
+        """The stage of the game."""
+
+    @property
+    def rules(self) -> Rules:
+        """The rules."""
+
+    def legal_moves(self) -> list[Move]:
+        """The legal moves of the seat to act."""
 
 
 def question(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
@@ -49,3 +77,42 @@ def spoken(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> st
         answered = any(earlier.main >= DOUBLE_BASE for _, earlier in before)
         stage = "show" if rules.showing and not answered else "double"
     return worded(move, question(before, stage, rules))
+
+
+def offered(position: Position) -> dict[str, Move]:
+    """The legal moves by their words in a position."""
+    asked = question(position.history, position.stage, position.rules)
+    return {worded(move, asked): move for move in position.legal_moves()}
+
+
+def read(text: str, position: Position) -> Move:
+    """A move that somebody types: in the words of the position (in Chinese, too), or in notation.
+
+    Notation alone would take *call* for a bid where there is nothing to call, and *show* for doubling.
+
+    Args:
+        text: What is typed.
+        position: Where it is typed.
+
+    Returns:
+        The move, which need not be legal.
+
+    Raises:
+        InvalidMoveError: If it is no move, or answers another question than the position's.
+    """
+    asked = question(position.history, position.stage, position.rules)
+    word = " ".join(text.lower().split())
+    legal = offered(position) if position.stage in ("bid", "show", "double") else {}
+    if answer := next((legal[each] for each in (word, *_CHINESE.get(word, ())) if each in legal), None):
+        return answer
+    move = Move.parse(text, position.rules)
+    is_notation = word == str(move) and asked != "show" and move in legal.values()
+    if move.main >= BID_BASE and asked != "over" and word != worded(move, asked) and not is_notation:
+        moves = said(offered(position))[:MOST_LISTED]
+        raise InvalidMoveError("{word} is not asked here: the answers are {moves}", word=shown(text), moves=moves)
+    return move
+
+
+def said(words: Iterable[str]) -> list[Message]:
+    """Words of moves as values of a message, so that they are said in its language."""
+    return [Message(word) for word in words]

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import KICKER_BASE, PASS, action_name, check_action, listed_actions
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.core.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
 from ddz_env.core.engine.kickers import may_ride
@@ -20,7 +19,12 @@ from ddz_env.core.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, wri
 from ddz_env.core.engine.step import apply_and_record, main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
-from ddz_env.core.errors import (
+from ddz_env.core.notation import Hand, Move, slot_move
+from ddz_env.core.rules import Rules
+from ddz_env.core.spoken import MOST_LISTED, offered, question, said, worded
+from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
+from ddz_env.support.checks import check_choice, check_flag, check_integer, check_seed
+from ddz_env.support.errors import (
     GameOverError,
     IllegalMoveError,
     InvalidDealError,
@@ -30,10 +34,7 @@ from ddz_env.core.errors import (
     plural,
     shown,
 )
-from ddz_env.core.notation import Hand, Move, slot_move
-from ddz_env.core.owned import own
-from ddz_env.core.rules import Rules
-from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
+from ddz_env.support.owned import own
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
 ILLEGAL = "{move} is not legal for seat {seat}: {why}"
@@ -106,7 +107,7 @@ class State:
         """Start a game from given cards.
 
         Args:
-            hands: One hand a seat, as dealt, *without* the landlord cards.
+            hands: One hand per seat, as dealt, *without* the landlord cards.
             bottom: The landlord cards.
             rules: A preset's name or a :class:`Rules`.
             check_sizes: Whether the hands must have the sizes that the rules deal; set it to False for endgames
@@ -119,7 +120,7 @@ class State:
         """
         rules, check_sizes = Rules.preset(rules), check_flag("check_sizes", check_sizes)
         if isinstance(hands, str) or not isinstance(hands, Sequence):
-            raise InvalidDealError(f"hands are a list with one hand a seat, not {shown(hands)}")
+            raise InvalidDealError(f"hands are a list with one hand per seat, not {shown(hands)}")
         *dealt, low = (hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in (*hands, bottom))
         _check_dealt(dealt, low, rules, sizes=check_sizes and not rules.half_deck)
         row = np.zeros(at.ROW_WORDS, np.uint64)
@@ -244,8 +245,8 @@ class State:
         self._check_running()
         action = check_action(action)
         if not is_legal(self._row, self._rule_words, np.uint64(action), np.empty(MASK_WORDS, np.uint64)):
-            what = f"action {action} ({action_name(action)}) is not legal for seat {self.seat}"
-            raise IllegalMoveError(f"{what}; legal are {listed_actions(self.legal_actions())}")
+            problem = f"action {action} ({action_name(action)}) is not legal for seat {self.seat}"
+            raise IllegalMoveError(f"{problem}; legal are {listed_actions(self.legal_actions())}")
         self._apply(action)
 
     def returns(self, scoring: str | None = None) -> tuple[float, ...]:
@@ -269,7 +270,7 @@ class State:
         by hand; the pile is cut where the seed says, and dealt in packets (:mod:`ddz_env.core.engine.deal`).
 
         Returns:
-            A hand a seat, without the landlord cards, and these, as :meth:`from_hands` takes them.
+            One hand per seat, without the landlord cards, and these, as :meth:`from_hands` takes them.
 
         Raises:
             InvalidRulesError: If the rules shuffle the deck.
@@ -281,12 +282,12 @@ class State:
         row[at.RNG] = game_key(seed)
         if self.role() is not None:
             row[at.BOTTOM] = 0  # these are in the landlord's hand, or played
-        place = cut_pile(row, self._rule_words)
+        index = cut_pile(row, self._rule_words)
         for move in (move for _, move in self._log if move.group is not None):
             main, kickers = move.words
             for cards in (main_cards(main), kickers):
-                place = deal_packets(row, np.uint64(cards), np.uint64(place), self._rule_words)
-        deal_rest(row, np.uint64(place), self._rule_words)
+                index = deal_packets(row, np.uint64(cards), np.uint64(index), self._rule_words)
+        deal_rest(row, np.uint64(index), self._rule_words)
         hands = tuple(Hand.from_word(int(word)) for word in row[at.HANDS : at.HANDS + self._rules.players])
         return hands, Hand.from_word(int(row[at.BOTTOM]))
 
@@ -349,10 +350,10 @@ class State:
 
 
 def _check_dealt(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: bool) -> None:
-    """Refuse a wrong number of hands, empty hands and, where sizes count, hands of other sizes than the rules deal."""
+    """Refuse a wrong number of hands, empty hands and, if ``sizes``, hands of other sizes than the rules deal."""
     if len(hands) != rules.players:
-        got = plural(len(hands), "hand")
-        raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {got}")
+        number = plural(len(hands), "hand")
+        raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {number}")
     for seat, hand in enumerate(hands):
         if sizes and len(hand) != rules.hand_size:
             held = plural(len(hand), "card")
@@ -388,7 +389,7 @@ def _left_of_deck(rules: Rules, dealt: Sequence[Hand]) -> Hand:
 
 
 def filled_up(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> State:
-    """A game that begins with hands of which some cards are known: each gets the lowest of the others.
+    """Start a game from hands of which some cards are known; the lowest of the other cards fill them up.
 
     Args:
         least: What each seat is dealt at least, and the landlord cards; counts, shape ``[players + 1, 15]``, changed
@@ -402,9 +403,9 @@ def filled_up(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> Stat
     pool = np.array(rules.deck) - least.sum(axis=0)
     for held, size in zip(least, (*[rules.hand_size] * rules.players, rules.bottom), strict=True):
         for rank in range(NUM_RANKS):
-            taken = min(pool[rank], size - held.sum())
-            pool[rank] -= taken
-            held[rank] += taken
+            extra = min(pool[rank], size - held.sum())
+            pool[rank] -= extra
+            held[rank] += extra
     *hands, bottom = (Hand(tuple(counts)) for counts in least.tolist())
     return State.from_hands(hands, bottom, rules, seed=seed)
 
@@ -416,14 +417,14 @@ def refusal(view: View, move: Move) -> Message:
         view: What the seat knows.
         move: A move that is not legal.
     """
-    legal, stage = view.legal_moves(), view.stage
+    asked, legal = question(view.history, view.stage, view.rules), said(offered(view))
     missing = [
         RANK_NAMES[rank]
         for rank, (needed, held) in enumerate(zip(move.cards.counts, view.hand.counts, strict=True))
         if needed > held
     ]
-    if stage in AUCTION or move.main >= KICKER_BASE:
-        why = Message("the stage is {stage}", stage=Message(stage))
+    if view.stage in AUCTION or move.main >= KICKER_BASE:
+        why = Message("the stage is {stage}", stage=Message(asked))
     elif missing:
         why = Message("the hand {hand} has not enough {ranks}", hand=view.hand, ranks=missing)
     elif move.main == PASS:
@@ -432,6 +433,7 @@ def refusal(view: View, move: Move) -> Message:
         why = Message("it does not beat {move}", move=target[1])
     else:
         why = Message("the {rules} rules do not allow it now", rules=Message(view.rules.name))
-    more = " and {number} more" if len(legal) > 12 else ""
-    values = {"move": move, "seat": view.seat, "why": why, "moves": legal[:12], "number": len(legal) - 12}
-    return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **values)
+    more = " and {number} more" if len(legal) > MOST_LISTED else ""
+    words = {"move": Message(worded(move, asked)), "moves": legal[:MOST_LISTED]}
+    values = {"seat": view.seat, "why": why, "number": len(legal) - MOST_LISTED}
+    return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **words, **values)

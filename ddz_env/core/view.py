@@ -8,24 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.checks import check_integer
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.engine.score import bid_of, is_shown, stake
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U8, add_hand, popcount, remove_hand
-from ddz_env.core.errors import InvalidDealError
 from ddz_env.core.notation import Hand, Move
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import R_OPEN_HANDS, R_PLAYERS, Rules
+from ddz_env.support.checks import check_integer
+from ddz_env.support.compiling import pure_kernel
+from ddz_env.support.errors import InvalidDealError
+from ddz_env.support.owned import OwnsArrays
 
 ROLES = ("landlord", "peasant_down", "peasant_up")
 """Role by distance from the landlord in playing order."""
 
 NO_ROLE = 3
-"""The number of no role yet."""
+"""The number that stands for no role before there is a landlord."""
 
 STAGE_NAMES = ("play", "kicker", "bid", "double", "over", "show")
 
@@ -126,8 +126,8 @@ class View(OwnsArrays):
     @property
     def unseen(self) -> Hand:
         """Every card the observer does not see: other hands and undealt cards, face-up landlord cards included."""
-        known = int(self.row[at.KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
-        return Hand.from_word(int(add_hand(self.row[at.HIDDEN], np.uint64(known))))
+        face_up = int(self.row[at.KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
+        return Hand.from_word(int(add_hand(self.row[at.HIDDEN], np.uint64(face_up))))
 
     @property
     def hand_sizes(self) -> tuple[int, ...]:

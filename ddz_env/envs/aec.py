@@ -1,5 +1,15 @@
 """PettingZoo environment: the AEC (agent–environment cycle) form of Dou Dizhu.
 
+=============  ==================================================================================================
+import         ``from ddz_env import dou_dizhu_v0``; ``dou_dizhu_v0.parallel_env(...)`` for the parallel API
+agents         3 (two in Mini): ``player_0`` to ``player_2``, a landlord against two peasants
+observation    ``Dict(observation: Box(int8, (512,)), action_mask: Box(0, 1, (400,), int8))``, what one seat may know
+actions        ``Discrete(400)`` with a mask, in two stages: the main group, then its kickers
+rewards        at the end: landlord ±1, each peasant ∓½; or stakes
+state          ``Box(int8)``, every hand
+rules          ``rules="standard"`` or another preset (:data:`ddz_env.PRESETS`)
+=============  ==================================================================================================
+
     >>> from ddz_env import dou_dizhu_v0
     >>> env = dou_dizhu_v0.env()
     >>> env.reset(seed=1)
@@ -40,13 +50,13 @@ from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped
 
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import as_integer, check_number, check_seed
-from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
 from ddz_env.envs.stepping import ACT, BEGIN, GAME_OVER, ILLEGAL_REWARD, play_alone
+from ddz_env.support.checks import as_integer, check_number, check_seed
+from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
 
 __all__ = ["env", "parallel_env", "raw_env"]
 
@@ -126,8 +136,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
         InvalidOptionError: If another option is unknown.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "dou_dizhu_v0", "is_parallelizable": False, "render_fps": 2}
-    metadata["render_modes"] = outputs.usable_modes()
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "dou_dizhu_v0",
+        "is_parallelizable": False,
+        "render_fps": 2,
+        "render_modes": [*outputs.RENDER_MODES],
+    }
     _infos: dict[str, dict[str, Any]]
 
     def __init__(
@@ -202,7 +216,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     def _begin(self) -> None:
         """Show the position on the table to all agents, and pay them if it is the end of a game."""
-        self.beginning = object()  # one a game, by which players recognize it
+        self.beginning = object()  # one per game, by which players recognize it
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -328,9 +342,9 @@ class _BatchOfOne(GameBatch):
 
     def _views(self) -> dict[str, Any]:
         views, slots = super()._views(), self.slots
-        own = {"row": slots.rows[0], "rule_words": slots.rules, "infos": list(slots.infos[0])}
-        own |= {"observation": views["observation"][0], "mask": views["mask"][0]}
-        return views | own | {"returns": slots.returns[0, : self.rules.players]}
+        shared = {"row": slots.rows[0], "rule_words": slots.rules, "infos": list(slots.infos[0])}
+        shared |= {"observation": views["observation"][0], "mask": views["mask"][0]}
+        return views | shared | {"returns": slots.returns[0, : self.rules.players]}
 
     def deal(self, seed: int, number: int, options: Mapping[str, Any] | None = None) -> None:
         """Start game ``number`` of a seed, or the deal that the options name.
@@ -339,8 +353,8 @@ class _BatchOfOne(GameBatch):
             InvalidDealError: If the deal does not fit.
             InvalidOptionError: If an option is unknown.
         """
-        given = dealt_state(options, self.rules, seed)
-        self.lay_out(0, State.new(seed, self.rules, number) if given is None else given)
+        state = dealt_state(options, self.rules, seed)
+        self.lay_out(0, State.new(seed, self.rules, number) if state is None else state)
         self._obey(BEGIN)
 
     def step(self, action: Any) -> None:
@@ -362,12 +376,12 @@ class _BatchOfOne(GameBatch):
         if not lock.acquire(False):
             raise lock.refuse()
         try:
-            found: int = play_alone(order, action, *self.slots)
+            result: int = play_alone(order, action, *self.slots)
         finally:
             lock.release()
-        if found >= 0:
-            self.seat, self.over = found % GAME_OVER, found >= GAME_OVER
-        return found >= 0
+        if result >= 0:
+            self.seat, self.over = result % GAME_OVER, result >= GAME_OVER
+        return result >= 0
 
     def observe(self, seat: int) -> npt.NDArray[np.int8]:
         """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
@@ -377,9 +391,9 @@ class _BatchOfOne(GameBatch):
 
 
 def _of_game(name: str) -> property:
-    """An attribute of a wrapper that is read from the raw environment at once.
+    """A property of a wrapper that reads the raw environment's attribute directly.
 
-    PettingZoo's wrappers look attributes up layer by layer, twenty times a step, which takes longer than everything
+    PettingZoo's wrappers look attributes up layer by layer, twenty times per step, which takes longer than everything
     else together.  Before ``reset`` the game has none, and the wrapper's own error follows.
     """
     return property(operator.attrgetter(f"game.{name}"))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddz_env.core.checks import check_seed
-from ddz_env.core.errors import GameOverError, InvalidOptionError, shown
 from ddz_env.envs.aec import raw_env
 from ddz_env.playing.agent import Agent, StagedAdapter, close, sight
 from ddz_env.playing.game import call, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.checks import check_seed
+from ddz_env.support.errors import GameOverError, InvalidOptionError, shown
 
 
 class AECPlayer:

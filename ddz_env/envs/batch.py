@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.checks import as_array, check_flag, check_seed, described
-from ddz_env.core.errors import InvalidOptionError, shown
 from ddz_env.core.observation import CONCEALED
 from ddz_env.core.rules import Rules
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_actions, check_count, refuse_illegal
 from ddz_env.envs.stepping import ACT, DEAL, LOOK, sample, seed_samples
-from ddz_env.envs.threads import one_at_a_time, usable_threads
+from ddz_env.support.checks import as_array, check_flag, check_seed, described
+from ddz_env.support.errors import InvalidOptionError, shown
+from ddz_env.support.threads import one_at_a_time, usable_threads
 
 
 def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
@@ -41,8 +41,8 @@ def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
     if not np.array_equal(saved["rules"], rules.words()):
         raise InvalidOptionError(f"the saved batch does not follow the {rules.name} rules")
     for name, array in arrays.items():
-        given = as_array(saved[name])
-        if given is None or given.shape != array.shape or given.dtype != array.dtype:
+        saved_array = as_array(saved[name])
+        if saved_array is None or saved_array.shape != array.shape or saved_array.dtype != array.dtype:
             raise InvalidOptionError(f"{name} of the saved batch is {described(saved[name])}, not {described(array)}")
     return check_seed(saved["seed"])
 
@@ -53,13 +53,13 @@ class SelfPlayBatch(GameBatch):
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
     in every game.  Where it ends a game, ``done`` is set, ``reward`` holds that game's returns, and everything else
     already shows the slot's next game (same-step reset).  Elsewhere ``reward`` is zero.  One thread at a time uses a
-    batch; a second one gets a :class:`~ddz_env.core.errors.SharedGamesError`.
+    batch; a second one gets a :class:`~ddz_env.support.errors.SharedGamesError`.
 
     Args:
         num_games: How many games.
         rules: A preset's name or a :class:`~ddz_env.Rules`.
         seed: Any integer in 0..2**64-1.
-        threads: How many threads step; None for one a core.  Results do not depend on it.
+        threads: How many threads step; None for one per core.  Results do not depend on it.
         scoring: ``"win"``, ``"stake"`` or ``"botzone"``; the rules' own by default.
         observation: Whether observations are written.
         mask: Whether masks are written as bytes; ``mask_words`` always are.

@@ -14,19 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS, action_name, listed_actions
-from ddz_env.core.checks import as_array, check_choice, check_integer, described
 from ddz_env.core.engine.layout import MOVES
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
 from ddz_env.core.notation import slot_move
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_SIZE, mask_bytes
-from ddz_env.core.owned import own
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.core.view import ids_in
 from ddz_env.envs import slots as at
 from ddz_env.envs.slots import Slots, Words, allocate
 from ddz_env.envs.stepping import EVERYONE, FINISHED, first_illegal, play, play_learners
-from ddz_env.envs.threads import GamesLock, one_at_a_time, run_chunks
+from ddz_env.support.checks import as_array, check_choice, check_integer, described
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
+from ddz_env.support.owned import own
+from ddz_env.support.threads import GamesLock, one_at_a_time, run_chunks
 
 MOST_GAMES = 2**24
 """Games of one batch; each takes a kilobyte and a half."""
@@ -72,11 +72,11 @@ class GameBatch:
         kinds: Sequence[int] = (),
         stride: int = 1,
         renews: bool = False,
-        **wanted: int,
+        **parts: int,
     ) -> None:
         self.num_games, self.rules, self.threads = num_games, rules, threads
         self._lock = GamesLock()
-        self.slots = allocate(num_games, **wanted)
+        self.slots = allocate(num_games, **parts)
         self.__dict__.update(self._views())
         self.slots.rules[:] = rules.words()
         name = rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
@@ -109,7 +109,7 @@ class GameBatch:
         """Carry out an order in each game (``WAIT``, ``DEAL`` ... of :mod:`ddz_env.envs.stepping`).
 
         Args:
-            orders: One, or one a game.
+            orders: One for all games, or one per game.
             *out: What the kernel writes besides.
         """
         self.slots.cells[:, at.ORDER] = orders
@@ -120,8 +120,8 @@ class GameBatch:
         """Write a state into a game."""
         self.slots.rows[index], self.slots.rings[index] = state.row, state.ring
         log = self.slots.logs[index]
-        for place, (seat, move) in enumerate(state.history if len(log) else ()):
-            log[place] = move.cards.word, move.main | seat << 16
+        for number, (seat, move) in enumerate(state.history if len(log) else ()):
+            log[number] = move.cards.word, move.main | seat << 16
 
     def state(self, index: int) -> State:
         """One game as a :class:`~ddz_env.State` of its own; without the history of moves where no log is kept.
@@ -145,7 +145,7 @@ def restore_state(
 
 
 def check_count(option: str, value: object) -> int:
-    """How many games are stepped at once.
+    """Check the number of games that are stepped at once.
 
     Raises:
         InvalidOptionError: If it is not an integer in 1..2**24.
@@ -154,7 +154,7 @@ def check_count(option: str, value: object) -> int:
 
 
 def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
-    """Actions as the kernels take them.
+    """Check actions and return them as the kernels take them.
 
     Raises:
         InvalidMoveError: If they are not integers of shape ``[count]``.
@@ -168,7 +168,7 @@ def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
 def refuse_illegal(
     actions: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], where: Callable[[int], str] = "game {}".format
 ) -> None:
-    """Refuse actions of which one is not legal.
+    """Refuse an array of actions if one of them is illegal.
 
     Args:
         actions: Action ids, shape ``[k]``.
@@ -185,8 +185,8 @@ def refuse_illegal(
     action = int(actions[wrong])
     if not 0 <= action < NUM_ACTIONS:
         raise InvalidMoveError(f"{where(wrong)}: action {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
-    what = f"action {action} ({action_name(action)}) is not legal; legal are {listed_actions(ids_in(bits[wrong]))}"
-    raise IllegalMoveError(f"{where(wrong)}: {what}")
+    problem = f"action {action} ({action_name(action)}) is not legal; legal are {listed_actions(ids_in(bits[wrong]))}"
+    raise IllegalMoveError(f"{where(wrong)}: {problem}")
 
 
 def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:
@@ -217,13 +217,13 @@ def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> S
         warnings.warn(f"reset ignores the options {', '.join(map(repr, options))}", stacklevel=4)
         return None
     if not isinstance(deal, Mapping) or "hands" not in deal or any(name not in _DEAL_OPTIONS for name in deal):
-        given = shown(list(deal) if isinstance(deal, Mapping) else deal)
-        raise InvalidOptionError(f"a deal has the fields {', '.join(_DEAL_OPTIONS)}, the first required; got {given}")
+        value = shown(list(deal) if isinstance(deal, Mapping) else deal)
+        raise InvalidOptionError(f"a deal has the fields {', '.join(_DEAL_OPTIONS)}, the first required; got {value}")
     return State.from_hands(rules=rules, seed=seed, **deal)
 
 
 def check_position(position: object, rules: Rules) -> State:
-    """A position that an environment is to go on from.
+    """Check a position from which an environment is to continue.
 
     Raises:
         InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.

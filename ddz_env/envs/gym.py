@@ -28,29 +28,30 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from ddz_env.core import checks
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import InvalidMoveError, InvalidOptionError, shown
 from ddz_env.core.observation import OBSERVATION
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
 from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_count
 from ddz_env.envs.learner_games import LearnerGames
+from ddz_env.envs.opponents import with_partner
 from ddz_env.envs.outputs import RENDER_MODES, as_info
-from ddz_env.envs.threads import GamesLock, one_at_a_time, usable_threads
+from ddz_env.support import checks
+from ddz_env.support.errors import InvalidMoveError, InvalidOptionError, shown
+from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.threads import GamesLock, one_at_a_time, usable_threads
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
 ILLEGAL_ACTIONS = ("terminate", "raise")
 _NO_LIMIT = 2**62
-"""More steps than any game has."""
+"""A limit that no game reaches: more steps than any has."""
 
 
 class _LearnerEnv(OwnsArrays):
-    """What both kinds of environments share: options, games, and where games get seeds when the caller gives none.
+    """The base of both environments: options, games, and seeds where the caller gives none.
 
     A seed comes from ``np_random``, as Gymnasium's users expect, for a game that never had one, and for all games after
     ``np_random`` was set.  Otherwise the next game of the last seed is dealt.
@@ -75,15 +76,17 @@ class _LearnerEnv(OwnsArrays):
         observation_key: str = "observation",
         mask_key: str = "action_mask",
         infos: str = "numbers",
+        partner: Any = None,
     ) -> None:
         self._refuse = checks.check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "raise"
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode, self._modes)
         self.form = outputs.ObservationForm(observation, dtype, observation_key, mask_key)
         self._text = outputs.check_infos(infos)
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
-        kept: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
-        kept |= {"hands_out": self._copy}
-        self._games = LearnerGames(self._count, rules, opponents, role, scoring, **kept)
+        settings: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
+        settings |= {"hands_out": self._copy}
+        opponents = with_partner(partner, opponents, role, Rules.preset(rules))
+        self._games = LearnerGames(self._count, rules, opponents, role, scoring, **settings)
         self._all = np.ones(self._count, np.bool_)
         self._source: Any = None  # np_random as it was at the last reset
         self._lock = GamesLock()
@@ -125,14 +128,16 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         observation_key: The vector's key in the dict.
         mask_key: The mask's key in the dict.
         infos: ``"numbers"``, which every library can stack, or ``"text"``.
+        partner: Who plays the other peasant where the role is a peasant's: anything that ``opponents`` takes, as
+            an object that plays with the learner's weights.  By default it is one of the opponents.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
-        InvalidOptionError: If an option is unknown.
+        InvalidOptionError: If an option is unknown, or the learner's role has no partner.
         UnknownAgentError: If an opponent cannot be found.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": outputs.usable_modes(), "render_fps": 2}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [*RENDER_MODES], "render_fps": 2}  # type: ignore[misc]
 
     @one_at_a_time
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -256,7 +261,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         autoreset_mode: One of Gymnasium's ``AutoresetMode``, or its value.
         max_episode_steps: After how many of its learner's steps a game is truncated, as by Gymnasium's ``TimeLimit``;
             None or -1 for never.
-        threads: How many threads step, and call ``rules`` and ``policy``; None for one a core.  Results do not depend
+        threads: How many threads step, and call ``rules`` and ``policy``; None for one per core.  Results do not depend
             on it.
         copy: Whether observations and masks are the caller's own; without, every step overwrites them.
         **named: As ``options``.
@@ -283,8 +288,8 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             checks.check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self.num_envs = self._count = check_count("num_envs", num_envs)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        modes = outputs.usable_modes(self._modes)
-        self.metadata = {"render_modes": modes, "render_fps": 2, "autoreset_mode": self.autoreset_mode}
+        modes = {"render_modes": [*self._modes], "render_fps": 2}
+        self.metadata = {**modes, "autoreset_mode": self.autoreset_mode}
         self._copy = checks.check_flag("copy", copy)
         self._threads, self._renew = usable_threads(threads), self.autoreset_mode == AutoresetMode.SAME_STEP
         super().__init__(*options, **named)
@@ -318,8 +323,8 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         """
         seeds = self._seeds(seed)
         super().reset(seed=checks.as_integer(seed))
-        chosen, rest = self._reset_mask(options)
-        self._games.begin(chosen, self._seeded(seeds, chosen), rest)
+        chosen, deal_options = self._reset_mask(options)
+        self._games.begin(chosen, self._seeded(seeds, chosen), deal_options)
         self._ended[chosen] = False
         self._elapsed[chosen] = 0
         return self._seen(chosen)
@@ -327,19 +332,19 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def _reset_mask(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
         if not isinstance(options, (Mapping, type(None))):
             raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
-        rest = dict(options or {})
-        given = rest.pop("reset_mask", self._all)
-        mask = checks.as_array(given)
+        deal_options = dict(options or {})
+        chosen = deal_options.pop("reset_mask", self._all)
+        mask = checks.as_array(chosen)
         if mask is None or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
-            wanted = f"bool of shape [{self.num_envs}] with at least one True"
-            raise InvalidOptionError(f"reset_mask must be {wanted}, not {checks.described(given)}")
-        return mask, rest
+            expected = f"bool of shape [{self.num_envs}] with at least one True"
+            raise InvalidOptionError(f"reset_mask must be {expected}, not {checks.described(chosen)}")
+        return mask, deal_options
 
     def _seeds(self, seed: Any) -> list[int | None]:
         if seed is None:
             return [None] * self.num_envs
         if isinstance(seed, (list, tuple, range)) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
-            seeds: list[int | None] = [None if one is None else checks.check_seed(one) for one in seed]
+            seeds: list[int | None] = [None if entry is None else checks.check_seed(entry) for entry in seed]
             if len(seeds) != self.num_envs:
                 raise InvalidOptionError(f"{len(seeds)} seeds for {self.num_envs} games")
             return seeds
@@ -405,7 +410,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
         columns: dict[str, Any] = dict(zip(outputs.KEYS, written, strict=False))
         if self._text:
-            texts = [as_info(one, text=True) for one in written.T.tolist()]
+            texts = [as_info(numbers, text=True) for numbers in written.T.tolist()]
             columns = {"seat": columns["seat"]}
             for key in outputs.TEXT_KEYS[1:]:
                 columns[key] = np.array([info[key] for info in texts], object)
@@ -416,22 +421,22 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """The last observations and infos of games that have just ended or were truncated, in Gymnasium's form."""
         slots, over = self._games.slots, ended | cut
-        (where,) = over.nonzero()
+        (indices,) = over.nonzero()
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
-        masks[where, 0] = 1
+        masks[indices, 0] = 1
         if cut.any():
-            seen, masks[cut] = (part[cut] for part in self._games.handed)
-            slots.last_observations[cut], slots.last_infos[cut] = seen.view(np.uint64), slots.infos[cut, 0]
-        last_seen = self.form.vector(slots.last_observations[where].view(np.int8), OBSERVATION)
+            vectors, masks[cut] = (part[cut] for part in self._games.handed)
+            slots.last_observations[cut], slots.last_infos[cut] = vectors.view(np.uint64), slots.infos[cut, 0]
+        last_seen = self.form.vector(slots.last_observations[indices].view(np.int8), OBSERVATION)
         observations = np.empty(self.num_envs, object)  # of None
-        observations[where] = np.fromiter(self.form.each(last_seen, masks[where]), object, len(where))
+        observations[indices] = np.fromiter(self.form.each(last_seen, masks[indices]), object, len(indices))
         written = np.zeros((outputs.WIDTH, self.num_envs), np.int64)
-        written[:, where] = slots.last_infos[where].T
+        written[:, indices] = slots.last_infos[indices].T
         info = self._stacked(over.copy(), written, (illegal & ended).astype(np.int64), masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
 
     def render(self) -> tuple[Any, ...] | None:
-        """One text or picture a game, as its learner sees it."""
+        """One text or picture per game, as its learner sees it."""
         return tuple(self._picture(index, 0) for index in range(self.num_envs)) if self.render_mode else None
 
     def close_extras(self, **kwargs: Any) -> None:

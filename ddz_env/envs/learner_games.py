@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.checks import check_choice, check_seed
-from ddz_env.core.errors import GameOverError, InvalidRulesError
 from ddz_env.core.observation import mask_bytes
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
@@ -22,6 +20,8 @@ from ddz_env.envs import slots as at
 from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
 from ddz_env.envs.opponents import Opponents
 from ddz_env.envs.stepping import ACT, ANSWER, BEGIN, DEAL, FINISHED, LOOK, OPPONENT_TURN, RANDOM_ROLE, RESUME, WAIT
+from ddz_env.support.checks import check_choice, check_seed
+from ddz_env.support.errors import GameOverError, InvalidRulesError
 
 Chosen = npt.NDArray[np.bool_]
 """Which of the games, shape ``[num_games]``, bool."""
@@ -83,11 +83,11 @@ class LearnerGames(GameBatch):
     ) -> None:
         rules = Rules.preset(rules)
         number = check_role(role, rules)
-        self._opponents = who = Opponents(opponents, role, rules, num_games, threads)
-        kept: dict[str, Any] = {"logs": log or who.read_moves, "last": renews}
+        self._opponents = players = Opponents(opponents, role, rules, num_games, threads)
+        extras: dict[str, Any] = {"logs": log or players.read_moves, "last": renews}
         shown: dict[str, Any] = dict.fromkeys(("masks", "observations", "infos"), 1)
-        setting: dict[str, Any] = {"threads": threads, "role": number, "kinds": who.kinds, "renews": renews}
-        super().__init__(num_games, rules, scoring, **setting, **shown, **kept)
+        setting: dict[str, Any] = {"threads": threads, "role": number, "kinds": players.kinds, "renews": renews}
+        super().__init__(num_games, rules, scoring, **setting, **shown, **extras)
         self.seeded = np.zeros(num_games, np.bool_)
         self._hands_out = hands_out
 
@@ -98,7 +98,7 @@ class LearnerGames(GameBatch):
 
         Args:
             chosen: Which.
-            seeds: One a game; a seed starts its game 0, None (and no list at all) the next game of the last seed.
+            seeds: One per game; a seed starts its game 0, None (and no list at all) the next game of the last seed.
             options: A deal for all chosen games (:func:`ddz_env.envs.games.dealt_state`).
 
         Raises:
@@ -110,29 +110,29 @@ class LearnerGames(GameBatch):
                 check_seed(seed)
         self._start(chosen, seeds, dealt_state(options, self.rules, 0), BEGIN)
 
-    def resume(self, chosen: Chosen, given: State, seed: int) -> None:
+    def resume(self, chosen: Chosen, state: State, seed: int) -> None:
         """Put a position into the chosen games; what follows is drawn from a seed.
 
         Args:
             chosen: Which.
-            given: The position.
+            state: The position.
             seed: Of the opponents' draws, and of the games that follow.
 
         Raises:
             InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
             InvalidDealError: If the seed is out of range.
         """
-        position = check_position(given, self.rules)
+        position = check_position(state, self.rules)
         self._start(chosen, [check_seed(seed)] * self.num_games, position, np.where(self.seeded, RESUME, BEGIN))
 
-    def _start(self, chosen: Chosen, seeds: list[int | None] | None, given: State | None, order: Any) -> None:
+    def _start(self, chosen: Chosen, seeds: list[int | None] | None, position: State | None, order: Any) -> None:
         """Give the chosen games their numbers, and deal them, or carry out an order on a given position."""
         self._number(chosen, seeds)
-        if given is not None:
+        if position is not None:
             for index in np.flatnonzero(chosen).tolist():
-                self.lay_out(index, given)
+                self.lay_out(index, position)
         self._opponents.begin(chosen)
-        self._play(np.where(chosen, DEAL if given is None else order, np.where(self.seeded, LOOK, WAIT)))
+        self._play(np.where(chosen, DEAL if position is None else order, np.where(self.seeded, LOOK, WAIT)))
         for part in self.handed:
             part[~self.seeded] = 0
 
@@ -170,8 +170,8 @@ class LearnerGames(GameBatch):
         if over.any() and (over := over & ((cells[:, at.DECIDED] > 0) | ~self.seeded)).any():
             raise GameOverError(f"game {over.argmax()} is over: call reset")
         if refuse:
-            where = np.flatnonzero(chosen)
-            refuse_illegal(checked[where], self.slots.bits[where], lambda wrong: f"game {where[wrong]}")
+            indices = np.flatnonzero(chosen)
+            refuse_illegal(checked[indices], self.slots.bits[indices], lambda wrong: f"game {indices[wrong]}")
         return checked
 
     def step(self, actions: npt.NDArray[np.int64], chosen: Chosen) -> None:

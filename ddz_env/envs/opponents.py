@@ -17,9 +17,7 @@ import numpy.typing as npt
 from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.core.observation import mask_bytes
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
@@ -27,11 +25,13 @@ from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_actions, refuse_illegal
 from ddz_env.envs.slots import Slots
 from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM, UNSEEN, first_illegal_move
-from ddz_env.envs.threads import run_chunks
 from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, sight
 from ddz_env.playing.game import call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
+from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.threads import run_chunks
 
 _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
 
@@ -62,7 +62,7 @@ def make_opponent(opponent: Any, count: int, rules: Rules, role: int = 0) -> Opp
         role: The first role that it plays.
 
     Raises:
-        UnknownAgentError: If there is no such agent, or the thing of that name cannot act.
+        UnknownAgentError: If there is no such agent, or what has the name cannot act.
         InvalidAgentOptionError: If its options are wrong.
     """
     kind = _COMPILED.get(opponent.strip(), ASKED) if isinstance(opponent, str) else ASKED
@@ -100,18 +100,41 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules, count: int) -> li
         raise InvalidOptionError(
             f"opponents by role must name {', '.join(needed)}; missing {missing or 'none'}, unknown {unknown or 'none'}"
         )
-    others = [opponents[name] for name in needed]
-    if rules.bidding != "fixed" and any(other is not others[0] and other != others[0] for other in others):
+    choices = [opponents[name] for name in needed]
+    if rules.bidding != "fixed" and any(choice is not choices[0] and choice != choices[0] for choice in choices):
         raise InvalidOptionError("who bids has no role yet: with an auction give one opponent for all seats")
-    made: dict[Any, Opponent] = {}
+    by_key: dict[Any, Opponent] = {}
     by_role = []
     for number, name in enumerate(roles):
-        given = opponents.get(name, "random")  # only the learner plays a role without an opponent
-        key = name if isinstance(given, str) else id(given)  # a name is an agent of its own for every role
-        if key not in made:
-            made[key] = make_opponent(given, count, rules, number)
-        by_role.append(made[key])
+        choice = opponents.get(name, "random")  # only the learner plays a role without an opponent
+        key = name if isinstance(choice, str) else id(choice)  # a name is an agent of its own for every role
+        if key not in by_key:
+            by_key[key] = make_opponent(choice, count, rules, number)
+        by_role.append(by_key[key])
     return by_role
+
+
+def with_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
+    """Opponents of a peasant whose partner is somebody else.
+
+    Args:
+        partner: As one of the opponents; None for one of them.
+        opponents: One opponent for all other seats.
+        role: The learner's role.
+        rules: The rules.
+
+    Returns:
+        The opponents as :func:`opponents_by_role` takes them.
+
+    Raises:
+        InvalidOptionError: If the role is no peasant's who has a partner, or there are opponents by role already.
+    """
+    if partner is None:
+        return opponents
+    peasants = ROLES[1 : rules.players]
+    if role not in peasants or len(peasants) < 2 or isinstance(opponents, Mapping):
+        raise InvalidOptionError("partner needs role='peasant_down' or 'peasant_up' and one opponent: the landlord")
+    return {other: partner if other in peasants else opponents for other in ROLES if other != role}
 
 
 class Opponents(OwnsArrays):
@@ -136,29 +159,29 @@ class Opponents(OwnsArrays):
 
     def __init__(self, opponents: Any, role: str, rules: Rules, count: int, threads: int = 1) -> None:
         by_role = opponents_by_role(opponents, role, rules, count)
-        self.kinds = np.array([one.kind for one in by_role])
-        self.in_python = [one for number, one in enumerate(by_role) if one.agent and one not in by_role[:number]]
-        self._by_role = np.array([self.in_python.index(one) if one.agent else -1 for one in by_role])
-        self.read_moves = any(one.batch is None for one in self.in_python)
+        self.kinds = np.array([opponent.kind for opponent in by_role])
+        self.in_python = [player for i, player in enumerate(by_role) if player.agent and player not in by_role[:i]]
+        self._by_role = np.array([self.in_python.index(opponent) if opponent.agent else -1 for opponent in by_role])
+        self.read_moves = any(opponent.batch is None for opponent in self.in_python)
         self._rules, self._threads = rules, threads
         # Opponents of a single game may follow it; opponents of many games cannot.
-        self._listeners = [one for one in self.in_python if one.batch is None] if count == 1 else []
+        self._listeners = [opponent for opponent in self.in_python if opponent.batch is None] if count == 1 else []
         self._told = 0
         self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}
 
     def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
-        """Some games are about to begin."""
-        self._rngs = {index: kept for index, kept in self._rngs.items() if not chosen[index]}
+        """Prepare for the beginning of the chosen games."""
+        self._rngs = {index: entry for index, entry in self._rngs.items() if not chosen[index]}
         self._told = 0
-        for one in self._listeners:
-            tell(one.agent, one.role, self._rules, ())
+        for opponent in self._listeners:
+            tell(opponent.agent, opponent.role, self._rules, ())
 
     def tell(self, state: Callable[[int], State]) -> None:
-        """Pass the moves that they have not heard of to the opponents of a single game."""
+        """Tell the opponents of a single game the moves that they have not heard of."""
         if self._listeners:
             history = state(0).history
-            for one in self._listeners:
-                tell(one.agent, one.role, self._rules, history, self._told)
+            for opponent in self._listeners:
+                tell(opponent.agent, opponent.role, self._rules, history, self._told)
             self._told = len(history)
 
     def answer(self, waiting: npt.NDArray[np.intp], slots: Slots, state: Callable[[int], State]) -> None:
@@ -182,29 +205,29 @@ class Opponents(OwnsArrays):
                 self._rngs[game] = key, agent_generator(key)
             return self._rngs[game][1]
 
-        for number, one in enumerate(self.in_python):
+        for number, opponent in enumerate(self.in_python):
             games = waiting if called is None else waiting[called == number]
             if not len(games):
                 continue
-            if one.batch is None:
+            if opponent.batch is None:
                 states, rngs = [state(game) for game in games.tolist()], [rng(game) for game in games.tolist()]
-                answers[games] = whole_moves(one.agent, states, rngs)
-            elif one.kind == UNSEEN:
-                answers[games] = _moves(one, games, slots, self._threads)
+                answers[games] = whole_moves(opponent.agent, states, rngs)
+            elif opponent.kind == UNSEEN:
+                answers[games] = _moves(opponent, games, slots, self._threads)
             else:
-                answers[games, 0], answers[games, 1] = _stages(one, games, slots, self._threads, rng), 0
+                answers[games, 0], answers[games, 1] = _stages(opponent, games, slots, self._threads, rng), 0
 
     def _called(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
-        """The place in ``in_python`` of the agent that plays the seat to act, by row."""
+        """For each row, the index in ``in_python`` of the agent that plays the seat to act."""
         players, landlords = np.uint64(self._rules.players), rows[:, LANDLORD]
         roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
-        found: npt.NDArray[np.intp] = self._by_role[roles.astype(np.intp)]
-        return found
+        numbers: npt.NDArray[np.intp] = self._by_role[roles.astype(np.intp)]
+        return numbers
 
     def close(self) -> None:
-        """Close those that can be closed."""
-        for one in self.in_python:
-            call(one.agent, one.role, "close", close, one.agent)
+        """Close the opponents that can be closed."""
+        for opponent in self.in_python:
+            call(opponent.agent, opponent.role, "close", close, opponent.agent)
 
 
 def whole_moves(agent: Any, states: list[State], rngs: list[np.random.Generator]) -> list[tuple[int, int]]:
@@ -213,7 +236,7 @@ def whole_moves(agent: Any, states: list[State], rngs: list[np.random.Generator]
     Args:
         agent: The agent.
         states: The games, in which the moves are played.
-        rngs: A generator a game.
+        rngs: One generator per game.
 
     Returns:
         Main id and kickers as a hand, for each game.
@@ -234,39 +257,39 @@ def _answers(agent: Any, states: list[State], rngs: list[np.random.Generator]) -
     return answers
 
 
-def _ask(one: Opponent, threads: int, answer: Callable[..., Any], *given: npt.NDArray[Any]) -> Any:
+def _ask(opponent: Opponent, threads: int, answer: Callable[..., Any], *arrays: npt.NDArray[Any]) -> Any:
     """An opponent's answers in some games: in one call, or in parts on several threads if it is ``parallel``."""
-    if threads == 1 or not getattr(one.batch, "parallel", False):
-        return call(one.agent, one.role, "act", answer, *given)
+    if threads == 1 or not getattr(opponent.batch, "parallel", False):
+        return call(opponent.agent, opponent.role, "act", answer, *arrays)
     parts: dict[int, Any] = {}
 
     def work(first: int, stop: int) -> None:
-        parts[first] = answer(*(array[first:stop] for array in given))
+        parts[first] = answer(*(array[first:stop] for array in arrays))
 
-    call(one.agent, one.role, "act", run_chunks, work, len(given[0]), threads)
+    call(opponent.agent, opponent.role, "act", run_chunks, work, len(arrays[0]), threads)
     return np.concatenate([parts[first] for first in sorted(parts)])
 
 
 def _stages(
-    one: Opponent, games: npt.NDArray[np.intp], slots: Slots, threads: int, rng: Callable[[int], Any]
+    opponent: Opponent, games: npt.NDArray[np.intp], slots: Slots, threads: int, rng: Callable[[int], Any]
 ) -> npt.NDArray[np.int64]:
     """One stage in each of some games, checked."""
-    batch: Any = one.batch
-    given = games, slots.rows[games], slots.observations[games].view(np.int8), mask_bytes(slots.masks[games])
-    actions = _ask(one, threads, lambda *part: batch.actions(*part, rng), *given)
+    batch: Any = opponent.batch
+    arrays = games, slots.rows[games], slots.observations[games].view(np.int8), mask_bytes(slots.masks[games])
+    actions = _ask(opponent, threads, lambda *part: batch.actions(*part, rng), *arrays)
     actions = check_actions(actions, len(games))
-    refuse_illegal(actions, slots.bits[games], lambda wrong: f"agent {one.agent.name!r} in game {games[wrong]}")
+    refuse_illegal(actions, slots.bits[games], lambda wrong: f"agent {opponent.agent.name!r} in game {games[wrong]}")
     return actions
 
 
-def _moves(one: Opponent, games: npt.NDArray[np.intp], slots: Slots, threads: int) -> npt.NDArray[np.uint64]:
+def _moves(opponent: Opponent, games: npt.NDArray[np.intp], slots: Slots, threads: int) -> npt.NDArray[np.uint64]:
     """A whole move in each of some games, checked: main ids and kickers as hands, shape ``[k, 2]``."""
-    batch: Any = one.batch
+    batch: Any = opponent.batch
     rows = slots.rows[games]
-    moves: npt.NDArray[np.uint64] = _ask(one, threads, batch.moves, rows)
+    moves: npt.NDArray[np.uint64] = _ask(opponent, threads, batch.moves, rows)
     wrong = first_illegal_move(rows, slots.rules, np.empty(MASK_WORDS, np.uint64), moves)
     if wrong >= 0:
         main, kickers = moves[wrong].tolist()
-        what = f"main id {main} with the kickers {kickers:#x}"
-        raise IllegalMoveError(f"agent {one.agent.name!r} in game {games[wrong]}: {what} is not a legal move")
+        problem = f"main id {main} with the kickers {kickers:#x}"
+        raise IllegalMoveError(f"agent {opponent.agent.name!r} in game {games[wrong]}: {problem} is not a legal move")
     return moves

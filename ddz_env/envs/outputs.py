@@ -6,7 +6,6 @@ Infos have the same keys from the first step on, and a number under each, so tha
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,15 +15,15 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import check_choice
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES, MOVES, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
 from ddz_env.core.engine.words import U0, U1, U16
-from ddz_env.core.errors import InvalidOptionError, shown
 from ddz_env.core.notation import move_text
 from ddz_env.core.observation import OBSERVATION, Layout
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES, STAGE_NAMES, View, seat_role
+from ddz_env.support.checks import check_choice
+from ddz_env.support.compiling import pure_kernel
+from ddz_env.support.errors import InvalidOptionError, shown
 
 DTYPES = ("int8", "float32")
 OBSERVATIONS = ("vector", "dict")
@@ -71,8 +70,8 @@ class ObservationForm:
 
     def space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
         """The space of observations with a mask over that many actions."""
-        seen, mask = self.box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
-        return spaces.Dict({self.observation_key: seen, self.mask_key: mask}) if self._beside else seen
+        vector, mask = self.box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
+        return spaces.Dict({self.observation_key: vector, self.mask_key: mask}) if self._beside else vector
 
     def vector(self, values: npt.NDArray[np.int8], layout: Layout) -> npt.NDArray[Any]:
         """Bytes of a layout, shape ``[..., size]``, in the dtype of the form; a new array."""
@@ -88,7 +87,7 @@ class ObservationForm:
         return map(self.of, values, masks) if self._beside else values
 
     def seen(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Any:
-        """What one seat sees, of the caller's own: an observation's bytes in the dtype of the form, and its mask."""
+        """The observation of one seat in the dtype of the form, and its mask; both are the caller's own."""
         values = self.vector(observed, OBSERVATION) if self.scaled else observed.copy()
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
@@ -96,7 +95,7 @@ class ObservationForm:
 KINDS = ("numbers", "text")
 
 _NUMBERS = (*(np.int64(number) for number in range(NUM_ACTIONS)), np.int64(-1))
-"""Every number that an info can hold at its own index (-1 is the last): making one takes longer than finding it."""
+"""Every number that an info can hold, at its own index (-1 is the last): looking one up is faster than making it."""
 
 _MAIN_BITS = np.uint64(0xFFFF)
 _RING_SLOTS = np.uint64(HISTORY_MOVES)
@@ -137,7 +136,7 @@ KEYS = tuple(info.key for info in INFOS)
 TEXT_KEYS = tuple(info.text_key for info in INFOS)
 
 WIDTH = len(KEYS) + 1
-"""Of the arrays that kernels write: a number for each key, and the cards of the last move, which its text needs."""
+"""Width of the arrays that kernels write: a number per key, and the cards of the last move, which its text needs."""
 
 
 @pure_kernel
@@ -202,15 +201,8 @@ def _in_words(seat: int, role: int, stage: int, action: int, player: int, cards:
 
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
-_NEEDED = {"ansi": (), "rgb_array": ("PIL",), "human": ("PIL", "pygame")}
-"""Modules that a mode needs; they are looked for, and not imported."""
 _COLUMNS = 80
 """Width of the text, which any terminal has."""
-
-
-def usable_modes(modes: Sequence[str] = RENDER_MODES) -> list[str]:
-    """Those of some render modes whose packages are installed: what an environment declares, checkers try."""
-    return [mode for mode in modes if all(map(importlib.util.find_spec, _NEEDED[mode]))]
 
 
 class Screen:

@@ -1,4 +1,4 @@
-"""Games side by side: agents that answer in batches decide at once in all games that wait for them."""
+"""Playing many games side by side: agents that answer in batches decide in all waiting games at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, ROW_WORDS, SEAT, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
@@ -16,6 +15,7 @@ from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_by
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import write_view
 from ddz_env.envs.games import check_actions, refuse_illegal
+from ddz_env.support.compiling import kernel
 
 Answer = Callable[..., npt.NDArray[np.int64]]
 """Called with the number of a player and what :meth:`ddz_env.playing.agent.BatchPlayer.actions` is given."""
@@ -70,18 +70,18 @@ def play_side_by_side(
     count, words = len(rows), rules.words()
     rings = np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64)
     sizes = ROW_WORDS, OBSERVATION_WORDS, MASK_BYTE_WORDS, MASK_WORDS
-    views, seen, masks, bits = shown = tuple(np.empty((count, size), np.uint64) for size in sizes)
+    views, observations, masks, bits = shown = tuple(np.empty((count, size), np.uint64) for size in sizes)
     decided, games = np.zeros((count, 3), np.int64), np.arange(count)
     while len(games):
         _look(rows, rings, games, words, shown)
         seats = rows[games, SEAT].astype(np.int64)
         asked, actions = players[games, seats], np.empty(len(games), np.int64)
         for player in np.unique(asked).tolist():
-            here = np.flatnonzero(asked == player)
-            seat_of = dict(zip(games[here].tolist(), seats[here].tolist(), strict=True)).__getitem__
-            given = views[here], seen[here].view(np.int8), mask_bytes(masks[here])
-            answers = answer(player, games[here], *given, lambda game, seat=seat_of: rng(game, seat(game)))
-            actions[here] = check_actions(answers, len(here))
+            indices = np.flatnonzero(asked == player)
+            seat_of = dict(zip(games[indices].tolist(), seats[indices].tolist(), strict=True)).__getitem__
+            arrays = views[indices], observations[indices].view(np.int8), mask_bytes(masks[indices])
+            answers = answer(player, games[indices], *arrays, lambda game, seat=seat_of: rng(game, seat(game)))
+            actions[indices] = check_actions(answers, len(indices))
         refuse_illegal(actions, bits)
         _advance(rows, rings, games, words, actions, decided)
         games = games[rows[games, STAGE] != STAGE_OVER]

@@ -36,7 +36,7 @@ learner has decided anything in it, whether the last step ended a game, whether 
 what to do next, and the learner's action."""
 
 OWN = 3
-"""The learner's own return, behind those of the seats."""
+"""Index of the learner's own return, behind those of the seats."""
 
 
 class Slots(NamedTuple):

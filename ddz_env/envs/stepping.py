@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.kickers import may_ride
 from ddz_env.core.engine.layout import HANDS, LANDLORD, MOVES, NO_SEAT, SEAT, STAGE, STAGE_OVER, STAGE_PLAY
@@ -28,6 +27,7 @@ from ddz_env.core.view import seat_role
 from ddz_env.envs import slots as at
 from ddz_env.envs.outputs import write_info
 from ddz_env.envs.slots import Slots
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
 """Orders: nothing; show the position; deal; begin with a row that is dealt already; likewise, and the learner keeps a
@@ -46,7 +46,7 @@ RANDOM_ROLE, EVERYONE = 3, 4
 ILLEGAL_REWARD = -1.0
 
 GAME_OVER = 4
-"""Added to the number of a seat."""
+"""Added to the number of the seat to act once the game is over."""
 
 _OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
 _SAMPLE_STREAM = np.uint64(0x53414D504C45)
@@ -159,7 +159,7 @@ def _seat_learner(row: np.ndarray, keys: np.ndarray, cells: np.ndarray, role: in
 
 @part_kernel
 def _begin_step(cells: np.ndarray, returns: np.ndarray) -> None:
-    """Forget what the step before brought."""
+    """Clear what the last step wrote: rewards, ends and illegal actions."""
     cells[at.ENDED] = cells[at.ILLEGAL] = 0
     for seat in range(returns.shape[0]):
         returns[seat] = 0.0
@@ -253,8 +253,8 @@ def _show(index: int, slots: Slots, seat: np.uint64, over: bool, observation: np
 
 @pure_kernel
 def _copy(source: np.ndarray, target: np.ndarray) -> None:
-    for place in range(target.shape[0]):  # an assignment would allocate
-        target[place] = source[place]
+    for index in range(target.shape[0]):  # an assignment would allocate
+        target[index] = source[index]
 
 
 @part_kernel
@@ -372,9 +372,9 @@ def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray,
             over, asked = cells[at.STATUS] == FINISHED, cells[at.STATUS] == OPPONENT_TURN
             if cells[at.STATUS] != UNSEEN_TURN and (cells[at.DECIDED] or not (over and renews)):
                 seat = np.int64(slots.rows[index, SEAT]) if asked else cells[at.LEARNER]
-                seen = slots.observations[index] if asked else observations[index]
+                observation = slots.observations[index] if asked else observations[index]
                 mask = slots.masks[index] if asked else masks[index]
-                _show(index, slots, np.uint64(seat), over, seen, mask)
+                _show(index, slots, np.uint64(seat), over, observation, mask)
             if not (plays and over and renews):
                 break
             if cells[at.DECIDED]:

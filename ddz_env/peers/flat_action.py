@@ -1,4 +1,4 @@
-"""One action a move: the AEC environment with RLCard's 27,472 flat actions.
+"""One action per move: the AEC environment with RLCard's 27,472 flat actions.
 
     >>> from ddz_env.peers import flat_action
     >>> env = flat_action.env(rules="rlcard")
@@ -23,19 +23,19 @@ from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 from pettingzoo.utils import wrappers  # type: ignore[import-untyped]
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ignore[import-untyped]
 
-from ddz_env.core import errors
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
 from ddz_env.core.cards import counts_to_word
-from ddz_env.core.checks import as_integer
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.errors import shown
 from ddz_env.core.notation import Move
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
 from ddz_env.envs import aec
 from ddz_env.envs.aec import Observation
 from ddz_env.envs.stepping import ILLEGAL_REWARD
 from ddz_env.peers.rlcard_ids import rlcard_actions
+from ddz_env.support import errors
+from ddz_env.support.checks import as_integer
+from ddz_env.support.errors import shown
+from ddz_env.support.owned import OwnsArrays
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
 

@@ -44,8 +44,8 @@ def _kicker_sets(group: MainGroup) -> Iterator[_Kickers]:
             yield kickers
 
 
-def _place(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
-    """Where the kickers of a body come among the others: what they are sorted by.
+def _sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
+    """The sort key of a body's kickers in RLCard's order.
 
     Lexicographic, but among planes of three with solos the kickers that differ come first, then trios, then pairs
     with a solo; and among longer planes those with a joker come first.
@@ -74,5 +74,5 @@ def rlcard_actions() -> tuple[FlatAction, ...]:
     for segment in (SEGMENTS[index] for category in _ORDER for index in segments_of(category)):
         for group in MAIN_GROUPS[segment.base : segment.base + segment.size]:
             sets = _kicker_sets(group) if group.kicker_count else [()]
-            actions += [(group.id, kickers) for kickers in sorted(sets, key=functools.partial(_place, group))]
+            actions += [(group.id, kickers) for kickers in sorted(sets, key=functools.partial(_sort_key, group))]
     return tuple(actions)

@@ -1,4 +1,4 @@
-"""What an agent is: something that chooses a whole move from what its seat may know."""
+"""The interface of agents, which choose a whole move from what their seat may know."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy.typing as npt
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import CHOSEN, LEFT, PENDING, STAGE, STAGE_KICKER
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, shown
 from ddz_env.core.rules import Rules
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
 
 
 @runtime_checkable
 class Agent(Protocol):
-    """What an agent has.  Only ``act`` is required; without ``name``, its specification or its class names it.
+    """The interface of agents.  Only ``act`` is required; without ``name``, the specification or the class names it.
 
     ``act`` gets a :class:`ddz_env.View`, at the start of a decision of its seat (a bid, an answer to doubling or a
     whole move), and a generator, which is its only source of randomness.  An agent with a class attribute
@@ -57,7 +57,7 @@ class BatchPlayer(Protocol):
     """An agent in the many games of a learner's environment: one call answers all games that wait for it.
 
     It chooses what ``act`` would choose, one stage at a time (the main group, then each kicker).  A move is finished
-    before another seat acts, so one memory a game suffices; a player that keeps it in an array ``plans`` of shape
+    before another seat acts, so one memory per game suffices; a player that keeps it in an array ``plans`` of shape
     ``[num_games, ...]`` can be saved in the middle of a move.  A subclass that overrides ``act`` alone chooses game by
     game (:func:`answers_in_batches`).
 
@@ -83,7 +83,7 @@ class BatchPlayer(Protocol):
                 reads only what the seat to act may know.
             observations: What the seats to act see, shape ``[k, OBSERVATION_SIZE]``, int8.
             masks: Legal actions, shape ``[k, NUM_ACTIONS]``, int8.
-            rngs: The generator of a game, as ``act`` would get it.
+            rngs: Returns the generator of a game, as ``act`` would get it.
 
         Returns:
             Action ids, shape ``[k]``, int64.
@@ -142,7 +142,7 @@ def close(agent: Agent) -> None:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a search agent thought.
+    """What a search agent thought about one decision.
 
     Attributes:
         move: The move chosen.
@@ -163,7 +163,7 @@ class Decision:
     def of_moves(
         cls, moves: Sequence[Move], values: npt.NDArray[np.float64], best: int, unit: Literal["chance", "score"]
     ) -> Decision:
-        """One of some moves, with the value of the best move of each main group.
+        """The choice of one of some moves, with the value of the best move of each main group.
 
         Args:
             moves: The moves.
@@ -191,7 +191,7 @@ def answers_in_batches(agent: Any) -> bool:
 class StagedAdapter:
     """Feeds a whole-move agent into an environment that asks stage by stage.
 
-    The agent thinks once a move, at its first stage; the kickers that it chose are handed out one by one.  The
+    The agent thinks once per move, at its first stage; the kickers that it chose are handed out one by one.  The
     position says which stage comes next, so a game that was cut short leaves nothing behind.
 
     Args:

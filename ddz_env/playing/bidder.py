@@ -1,4 +1,4 @@
-"""An agent of two: one plays the cards, the other bids and doubles."""
+"""An agent made of two: one plays the cards, the other bids and doubles."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ class WithBidder:
         """A move for each view, from each of the two agents in one call."""
         moves: dict[int, Move] = {}
         for agent in (self.player, self.bidder):
-            own = [place for place, view in enumerate(views) if self._agent(view) is agent and place not in moves]
-            seen = [self._sight(agent, views[place]) for place in own]
-            moves.update(zip(own, act_batch(agent, seen, [rngs[place] for place in own]), strict=True))
-        return [moves[place] for place in range(len(views))]
+            indices = [index for index, view in enumerate(views) if self._agent(view) is agent and index not in moves]
+            sights = [self._sight(agent, views[index]) for index in indices]
+            moves.update(zip(indices, act_batch(agent, sights, [rngs[index] for index in indices]), strict=True))
+        return [moves[index] for index in range(len(views))]
 
     def reset(self, seat: int, rules: Rules) -> None:
-        """Let both know that a game begins."""
+        """Tell both agents that a game begins."""
         for agent in (self.player, self.bidder):
             reset(agent, seat, rules)
 
     def observe(self, seat: int, move: Move) -> None:
-        """Let both know of a move."""
+        """Tell both agents of a move."""
         for agent in (self.player, self.bidder):
             observe(agent, seat, move)
 
@@ -82,12 +82,12 @@ class WithBidder:
         if self._agent(view) is self.bidder:
             return ()
         player: Any = self.player
-        found: Sequence[Candidate] = player.candidates(self._sight(player, view))
-        return found
+        candidates: Sequence[Candidate] = player.candidates(self._sight(player, view))
+        return candidates
 
     def _agent(self, view: Any) -> Agent:
         return self.bidder if view.stage in AUCTION else self.player
 
     def _sight(self, agent: Agent, view: Any) -> Any:
-        """What one of the two may see: a state is for those that cheat."""
+        """What one of the two may see: the state if it cheats, otherwise a view."""
         return view.view() if self.cheats and not cheats(agent) else view

@@ -1,8 +1,11 @@
-"""The plain loop: one game between agents, every move checked."""
+"""The loop of one game between agents, every move checked."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,12 +13,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ddz_env import Move, State
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
-from ddz_env.core.folders import PACKAGES
+from ddz_env import Move, State, View
 from ddz_env.core.rules import Rules
-from ddz_env.playing.agent import Agent, observe, reset, sight
+from ddz_env.core.view import AUCTION
+from ddz_env.playing.agent import Agent, close, observe, reset, sight
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
+from ddz_env.support.folders import PACKAGES
 
 MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
 """Makes a generator of a key."""
@@ -24,6 +28,9 @@ Ask = Callable[[Agent, State, np.random.Generator], object]
 """Asks an agent for its move: :func:`ask`, or a function that also measures or notes something."""
 
 _Answer = TypeVar("_Answer")
+
+_WARM_SEED = 2026
+_WARM_DECISIONS = 2
 
 
 class AgentFaultError(DouDizhuError):
@@ -49,9 +56,10 @@ class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
 
 
 def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
-    """Do something that runs an agent's code, and name the agent in what it raises.
+    """Call a function that runs an agent's code, and name the agent in the error that it raises.
 
-    ``SystemExit`` is named, too: it would end the program as if all were well.
+    ``SystemExit`` is named, too: it would end the program as if all were well.  Where the agent forks and both come
+    back, the child ends here: two would play on with the same files.
 
     Args:
         agent: The agent, or its name.
@@ -64,12 +72,17 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
         IllegalAgentMoveError: If it was an illegal or unreadable move.
         AgentFaultError: If it was anything else.
     """
+    process = os.getpid()
     try:
-        return do(*arguments)
+        answer = do(*arguments)
     except (Exception, SystemExit) as error:
         kind = IllegalAgentMoveError if isinstance(error, (IllegalMoveError, InvalidMoveError)) else AgentFaultError
         name = agent if isinstance(agent, str) else getattr(agent, "name", type(agent).__name__)
         raise kind(name, seat, phase, reason_of(error)) from error
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
+    return answer
 
 
 def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None) -> int:
@@ -117,7 +130,7 @@ def _place_of(error: BaseException) -> str:
 def seat_generators(
     key: Sequence[int], players: int, make: MakeGenerator = agent_generator
 ) -> list[np.random.Generator]:
-    """One generator a seat, keyed by the game and the seat: no seat's draws depend on another's.
+    """One generator per seat, keyed by the game and the seat: no seat's draws depend on another's.
 
     Args:
         key: What names the game, as ``[seed, game]`` or ``[seed, deal, game]``.
@@ -137,8 +150,8 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
     Args:
         state: The game, played on in place.
-        agents: One agent a seat; the same object may sit on several seats.
-        rngs: One generator a seat (:func:`seat_generators`).
+        agents: One agent per seat; the same object may sit on several seats.
+        rngs: One generator per seat (:func:`seat_generators`).
         asking: Asks the agent whose turn it is.
 
     Returns:
@@ -174,9 +187,46 @@ def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Gen
     seat = state.seat
     agent = agents[seat]
     move = play_answer(state, agent, call(agent, seat, "act", asking, agent, state, rngs[seat]))
-    for place, listener in enumerate(agents):
-        call(listener, place, "observe", observe, listener, seat, move)
+    for listening_seat, listener in enumerate(agents):
+        call(listener, listening_seat, "observe", observe, listener, seat, move)
     return move
+
+
+class _Simple:
+    """Passes in the auction where it can; otherwise plays the lowest move."""
+
+    name = "simple"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        moves = view.legal_moves()
+        return moves[min(len(moves) - 1, int(view.stage == "play"))]
+
+
+def warm_up(make: Callable[[], Agent], rules: Rules, seconds: float = 0.0) -> None:
+    """Make an agent, let it decide the first moves of a deal, and throw it away: its twin is timed later.
+
+    Libraries are then loaded and kernels compiled, and the twin, its memory and its random numbers are as if nothing
+    had happened: the deal and the generators belong to nothing else.  An agent that fails is left alone: it will fail
+    again where its fault is reported.
+
+    Args:
+        make: Makes the agent.
+        rules: The rules.
+        seconds: If above 0, the agent plays all seats for about that long.
+    """
+    with contextlib.suppress(Exception, SystemExit, GeneratorExit):
+        agent, state = make(), State.new(_WARM_SEED, rules)
+        first, remaining, until = state.seat, _WARM_DECISIONS, time.monotonic() + seconds
+        agents = [agent if seconds or seat == first else _Simple() for seat in range(rules.players)]
+        rngs = seat_generators([_WARM_SEED], rules.players)
+        try:
+            for seat, player in enumerate(agents):
+                reset(player, seat, rules)
+            while not state.is_over and (time.monotonic() < until if seconds else remaining):
+                remaining -= state.seat == first and state.stage not in AUCTION
+                play_one(state, agents, rngs)
+        finally:
+            close(agent)
 
 
 def play_answer(state: State, agent: Agent, answer: object) -> Move:
@@ -192,7 +242,7 @@ def play_answer(state: State, agent: Agent, answer: object) -> Move:
 
 
 def read_answer(answer: object) -> Move:
-    """What an agent answered, if it is a move at all; whether it is legal, the game says.
+    """Read an agent's answer as a move, which may still be illegal.
 
     Raises:
         InvalidMoveError: If it is something else.

@@ -1,4 +1,4 @@
-"""Generators for agents: repeatable, and without a word about the deal.
+"""Random generators for agents: repeatable, and revealing nothing of the deal.
 
 A game's key (seed, number of the deal, seat ...) would rebuild every hand, so no generator that an agent gets holds it:
 not in ``rng.bit_generator.seed_seq``, and not in what it spawns.
@@ -30,7 +30,7 @@ def agent_generator(key: Sequence[int]) -> np.random.Generator:
 
 
 def published_generator(key: Sequence[int]) -> np.random.Generator:
-    """The draws of ``numpy.random.default_rng(key)`` from a generator whose seed sequence does not hold the key.
+    """A generator that draws as ``numpy.random.default_rng(key)`` does, but does not hold the key.
 
     For experiments whose results are published, and for training, so that these stay what they were.  The state of the
     bit generator could be calculated back to the key, which takes intent.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.registry import read_agent, split_bidder
+from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.support.options import options_type
 
 _DIGITS = 16
 
@@ -21,7 +22,7 @@ def file_digest(path: Path) -> str:
 
 
 def agent_files(agent: str) -> dict[str, str]:
-    """The files that an agent's options name, by default too (the shipped policy); the agent is not made.
+    """The files that an agent's options name, defaults included (the shipped policy); the agent is not made.
 
     For an agent that declares no options, every text among them that is a file's name counts.  Files that do not exist
     are left out: the agent itself will miss them.
@@ -42,8 +43,8 @@ def agent_files(agent: str) -> dict[str, str]:
     """
     player, bidder = split_bidder(agent)
     factory, options = read_agent(player)
-    found: dict[str, str] = {} if bidder is None else agent_files(bidder)
-    declared = getattr(factory, "options_type", None)
+    digests: dict[str, str] = {} if bidder is None else agent_files(bidder)
+    declared = options_type(factory)
     try:
         texts = (Path(value) for value in options.values() if isinstance(value, str))
         paths = texts if declared is None else declared.of(**options).files()
@@ -51,5 +52,5 @@ def agent_files(agent: str) -> dict[str, str]:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
     for path in filter(Path.is_file, paths):
         digest = file_digest(path)
-        found[path.as_posix() if found.get(path.name, digest) != digest else path.name] = digest
-    return found
+        digests[path.as_posix() if digests.get(path.name, digest) != digest else path.name] = digest
+    return digests

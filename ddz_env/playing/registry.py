@@ -18,11 +18,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
-from ddz_env.core.options import Option, plain_value, split_options
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
+from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
+from ddz_env.support.options import Option, options_type, plain_value, split_options
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
@@ -53,7 +53,7 @@ LEVELS = (
     Level("hard", "rules", 0),
     Level("master", "neural-ismcts", 139),
 )
-"""From the weakest to the strongest."""
+"""The levels of play, from the weakest to the strongest."""
 
 _BY_NAME = {level.name: level for level in LEVELS}
 
@@ -67,15 +67,15 @@ def spelled_out(agent: str) -> str:
         >>> spelled_out("medium"), spelled_out("easy:exploration=0.9"), spelled_out("random")
         ('rules-without:rule=pass', 'isuct:iterations=200,exploration=0.9', 'random')
     """
-    name, _, rest = agent.strip().partition(":")
+    name, _, extra = agent.strip().partition(":")
     level = _BY_NAME.get(name)
-    if level is None or (rest and "=" not in rest.partition(":")[0]):  # `easy:MyAgent` is somebody's own module
+    if level is None or (extra and "=" not in extra.partition(":")[0]):  # `easy:MyAgent` is somebody's own module
         return agent
-    player, _, own = level.agent.partition(":")
-    added = {option.partition("=")[0].strip() for option in rest.split(",")}
+    player, _, text = level.agent.partition(":")
+    added = {option.partition("=")[0].strip() for option in extra.split(",")}
     added.update(_WORK if _TIME in added else ())
-    kept = [option for option in own.split(",") if option and option.partition("=")[0] not in added]
-    options = ",".join([*kept, *filter(None, [rest])])
+    level_options = [option for option in text.split(",") if option and option.partition("=")[0] not in added]
+    options = ",".join([*level_options, *filter(None, [extra])])
     return f"{player}:{options}" if options else player
 
 
@@ -106,10 +106,10 @@ def make_agent(agent: str | object) -> Agent:
     player, bidder = split_bidder(agent)
     factory, options = read_agent(player)
     try:
-        made = factory(**options)
+        agent_object = factory(**options)
     except (InvalidAgentOptionError, TypeError) as error:  # the latter where a function has no such parameter
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
-    checked = _checked(made, player, player)
+    checked = _checked(agent_object, player, player)
     return checked if bidder is None else WithBidder(checked, make_agent(bidder))
 
 
@@ -128,7 +128,7 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """
     _, factory, text = _read_name(split_bidder(agent)[0])
     try:
-        options = parse_options(text)
+        options = {name: plain_value(value) for name, value in _split(text).items()}
         _check_options(factory, options)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from None
@@ -156,30 +156,31 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     if _BIDDER not in agent:
         return agent, None
     name, factory, text = _read_name(agent)
-    if any(option.name == _BIDDER for option in _options_of(factory)):
+    declared = options_type(factory)
+    if declared is not None and _BIDDER in [option.name for option in declared.options()]:
         return agent, None
     written = _split(text)
     bidder = written.pop(_BIDDER, None)
     dotted = [option for option in written if option.startswith(f"{_BIDDER}.")]
-    theirs = [f"{option.partition('.')[2]}={written.pop(option)}" for option in dotted]
-    if theirs and bidder is None:
+    bidder_options = [f"{option.partition('.')[2]}={written.pop(option)}" for option in dotted]
+    if bidder_options and bidder is None:
         raise InvalidAgentOptionError(f"{agent!r}: options of a bidder need the bidder itself: bidder=AGENT")
-    own = ",".join(map("=".join, written.items()))
-    player = f"{name}:{own}" if own else name
-    return player, f"{bidder}:{','.join(theirs)}" if theirs else bidder
+    player_options = ",".join(map("=".join, written.items()))
+    player = f"{name}:{player_options}" if player_options else name
+    return player, f"{bidder}:{','.join(bidder_options)}" if bidder_options else bidder
 
 
 def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
     """An agent's name, what makes it, and its options as text: the main option may come without its name."""
-    name, _, rest = spelled_out(agent).strip().partition(":")
+    name, _, options = spelled_out(agent).strip().partition(":")
     factory = _factory(name)
     if factory is None:
-        attribute, _, rest = rest.partition(":")
+        attribute, _, options = options.partition(":")
         if not attribute or "=" in attribute:
             raise _unknown(name)
         factory, name = _find(name, attribute), f"{name}:{attribute}"
     main = getattr(factory, "main_option", None)
-    return name, factory, f"{main}={rest}" if main and rest and "=" not in rest.partition(",")[0] else rest
+    return name, factory, f"{main}={options}" if main and options and "=" not in options.partition(",")[0] else options
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:
@@ -202,31 +203,14 @@ class _Named:
         return getattr(self._agent, attribute)
 
 
-def parse_options(text: str) -> dict[str, Any]:
-    """Read ``option=value,option=value``.
-
-    Args:
-        text: The options; empty for none.
-
-    Raises:
-        InvalidAgentOptionError: If a part is not ``option=value`` or an option comes twice.
-
-    Example:
-        >>> parse_options("iterations=2000,exploration=0.7,finish=false")
-        {'iterations': 2000, 'exploration': 0.7, 'finish': False}
-    """
-    if not isinstance(text, str):
-        raise InvalidAgentOptionError(f"options are text, as 'iterations=2000', not {shown(text)}")
-    return {name: plain_value(value) for name, value in _split(text).items()}
-
-
 def agent_options(name: str) -> tuple[Option, ...]:
     """The options of an agent that text can name: those that its factory declares.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    return tuple(option for option in _options_of(agent_factory(name)) if option.textual)
+    declared = options_type(agent_factory(name))
+    return () if declared is None else tuple(option for option in declared.options() if option.textual)
 
 
 def agent_factory(name: str) -> Callable[..., Any]:
@@ -241,12 +225,6 @@ def agent_factory(name: str) -> Callable[..., Any]:
     return factory
 
 
-def _options_of(factory: Callable[..., Any]) -> tuple[Option, ...]:
-    """The options that a factory declares in ``options_type``."""
-    declared = getattr(factory, "options_type", None)
-    return () if declared is None else tuple(declared.options())
-
-
 def _split(text: str) -> dict[str, str]:
     """``option=value,option=value`` by name."""
     return split_options(filter(None, map(str.strip, text.split(","))), InvalidAgentOptionError)
@@ -254,8 +232,8 @@ def _split(text: str) -> dict[str, str]:
 
 def _entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
     """Entry points by name, all or those of one; ours come last, so that no other distribution shadows them unseen."""
-    found = [point for point in metadata.entry_points(group=GROUP) if name in (None, point.name)]
-    return {point.name: point for point in sorted(found, key=_is_ours)}
+    points = [point for point in metadata.entry_points(group=GROUP) if name in (None, point.name)]
+    return {point.name: point for point in sorted(points, key=_is_ours)}
 
 
 def _is_ours(point: metadata.EntryPoint) -> bool:
@@ -269,24 +247,24 @@ def _factory(name: str) -> Callable[..., Any] | None:
 
 
 def _is_missing(module: str, error: ImportError) -> bool:
-    """Whether a module is not there; otherwise it is, and something that it imports is not."""
+    """Whether the missing module is the one named, and not one that it imports."""
     return bool(error.name) and f"{module}.".startswith(f"{error.name}.")
 
 
 def _find(module_name: str, attribute: str) -> Callable[..., Any]:
-    """The user's own ``module:factory``; the current folder, which console scripts do not search, has some."""
+    """The user's own ``module:factory``, also from the current folder, which console scripts do not search."""
     if module_name.endswith(".py"):
         module = ".".join(Path(module_name).with_suffix("").parts)
         raise UnknownAgentError(f"{module_name!r} is a file; an agent's module is written {module}:{attribute}")
-    here = os.getcwd()
-    if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)
-    found = _import_module(module_name)
+    folder = os.getcwd()
+    if folder not in sys.path and "" not in sys.path:
+        sys.path.append(folder)
+    factory = _import_module(module_name)
     for part in attribute.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        factory = getattr(factory, part, None)
+    if not callable(factory):
         raise UnknownAgentError(f"module {module_name!r} has no class or function {attribute!r}")
-    return found  # type: ignore[no-any-return]
+    return factory  # type: ignore[no-any-return]
 
 
 def _import_module(name: str) -> Any:
@@ -309,7 +287,7 @@ def _import_module(name: str) -> Any:
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
     """Refuse options that a factory has not declared; one that declares none checks them itself."""
-    declared = getattr(factory, "options_type", None)
+    declared = options_type(factory)
     if declared is None:
         return
     declared.check_names(options)

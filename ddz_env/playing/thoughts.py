@@ -1,4 +1,4 @@
-"""What an agent shows of its thinking, beside the move: the moves that it compared, and what it believes of others.
+"""What an agent shows of its thinking besides the move: candidate moves, and a belief over hidden cards.
 
 Both come from optional methods of an agent (:class:`ddz_env.playing.agent.Agent`), and both are for the seat that
 acts: they say nothing that its view does not.
@@ -52,7 +52,7 @@ class Belief:
 
     @classmethod
     def of_worlds(cls, hands: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]) -> Belief:
-        """What weighted deals say.
+        """The belief that weighted deals express.
 
         Args:
             hands: The three hands and the cards that no seat holds, shape ``[n, 4]``, uint64.
@@ -65,7 +65,7 @@ class Belief:
 
     @classmethod
     def uniform(cls, view: View) -> Belief:
-        """What the cards alone say: every deal of the cards that the seat cannot place is as likely as any other."""
+        """The belief without any inference: all deals of the cards that the seat cannot place are equally likely."""
         pool = Hand.from_word(int(view.row[at.HIDDEN])).counts
         known, room = _known(view)
         total = sum(pool)
@@ -82,12 +82,12 @@ class Belief:
         return np.asarray(self.chances[..., 1:].sum(axis=-1))
 
     def as_dict(self) -> dict[str, Any]:
-        """The same in lists and numbers, as JSON has them."""
+        """The belief as plain lists and numbers, for JSON."""
         return {"expected": self.expected().tolist(), "chances": self.chances.tolist()}
 
 
 def _known(view: View) -> tuple[list[Sequence[int]], list[int]]:
-    """What each holder is known to hold, and how many cards it holds besides."""
+    """The cards that each holder certainly holds, and the number of its other cards."""
     sizes = list(view.hand_sizes) + [0] * (3 - len(view.hand_sizes))
     hands = [view.row[at.HANDS + seat] for seat in range(3)]
     if view.landlord not in (None, view.seat) and not view.rules.open_hands:
@@ -98,8 +98,8 @@ def _known(view: View) -> tuple[list[Sequence[int]], list[int]]:
     return [*known, (0,) * NUM_RANKS], [*room, len(pool) - sum(room)]
 
 
-def _hypergeometric(found: int, marked: int, total: int, drawn: int) -> float:
-    """The chance that this number of the marked cards is among those drawn."""
-    if found > drawn or marked - found > total - drawn:
+def _hypergeometric(count: int, marked: int, total: int, drawn: int) -> float:
+    """The chance that exactly ``count`` of the marked cards are among those drawn."""
+    if count > drawn or marked - count > total - drawn:
         return 0.0
-    return math.comb(drawn, found) * math.comb(total - drawn, marked - found) / math.comb(total, marked)
+    return math.comb(drawn, count) * math.comb(total - drawn, marked - count) / math.comb(total, marked)

@@ -2,7 +2,7 @@
 
 ``texts`` has both languages of every text by its key.  ``messages`` has the Chinese of the errors that a person at the
 table can cause: errors are in English wherever they are raised, and callers may rely on their words.  A message is
-found by its English text with the names of its values (:class:`ddz_env.core.errors.Message`).
+found by its English text with the names of its values (:class:`ddz_env.support.errors.Message`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.core.notation import Move
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import DouDizhuError, Message
 
 LANGUAGES = ("en", "zh")
 """English and Chinese."""
@@ -86,7 +86,7 @@ class Texts:
     def _value(self, value: Any) -> Any:
         """A value of a message, which may be moves, or a message itself."""
         if isinstance(value, Message):
-            return self.complaint(value)
+            return self.move(self.complaint(value))
         if isinstance(value, list):
             return "、".join(str(self._value(part)) for part in value)
         return self.move(value) if isinstance(value, Move) else value

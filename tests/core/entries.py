@@ -13,13 +13,13 @@ from ddz_agents.bidding.hand import hand_view
 from ddz_env import Hand, Move, Rules, State, dou_dizhu_v0
 from ddz_env.core.actions import action_name, segments_of
 from ddz_env.core.cards import card_name, card_rank, cards_to_counts
-from ddz_env.core.errors import DouDizhuError, shown
 from ddz_env.core.notation import readings_of
 from ddz_env.core.observation import observe
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
-from ddz_env.playing.registry import agent_options, make_agent, parse_options
+from ddz_env.playing.registry import agent_options, make_agent
+from ddz_env.support.errors import DouDizhuError, shown
 from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
 from ddz_env.table.texts import Texts
 
@@ -180,7 +180,6 @@ def _agents() -> dict[str, Entry]:
         "make_agent(option)": lambda wrong: make_agent(f"isuct:{written(wrong)}"),
         "make_agent(value)": lambda wrong: make_agent(f"isuct:exploration={written(wrong)}"),
         "agent_options": agent_options,
-        "parse_options": parse_options,
     }
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from ddz_env import PRESETS, Hand, Move, Rules, State
 from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.core.cards import FULL_DECK, card_name, card_rank, counts_to_word
-from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, InvalidHandError, InvalidMoveError
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.spoken import spoken
+from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, InvalidHandError, InvalidMoveError
 
 counts = st.tuples(*(st.integers(0, most) for most in FULL_DECK))
 TABLES = sorted(PRESETS)
@@ -105,6 +105,11 @@ def test_what_is_no_hand_no_move_or_no_bid_is_refused() -> None:
     for text in ("33333", "BB", "RR", "1", "3x4", "++", "B B"):
         with pytest.raises(InvalidHandError):
             Hand.parse(text)
+    for text in ("BJ", "3 4 BJ", "rj, 3", "3 4 RJ 5"):
+        with pytest.raises(InvalidHandError, match="is a joker in RLCard and two cards here"):
+            Hand.parse(text)
+    for text in ("JB", "J B", "3BJ", "BJR", "QBJ 3"):
+        assert Hand.parse(text).counts[8] == 1
     runs, kickers = ("34", "3456", "QKA23", "KA2", "AA22", "AAA222"), ("333+3", "333+44+5", "33+4", "333444+55")
     for text in ("", *runs, *kickers, "3333+BR", "bid 4"):
         with pytest.raises(InvalidMoveError):

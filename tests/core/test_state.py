@@ -10,8 +10,8 @@ from ddz_env import PRESETS, Hand, Move, Rules, State
 from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.engine import layout as at
-from ddz_env.core.errors import DouDizhuError, GameOverError, IllegalMoveError, InvalidDealError, InvalidMoveError
 from ddz_env.core.observation import OBSERVATION, observe
+from ddz_env.support.errors import DouDizhuError, GameOverError, IllegalMoveError, InvalidDealError, InvalidMoveError
 
 QUAD_WITH_SOLOS = [category.name for category in CATEGORIES].index("quad+2 solos")
 

@@ -16,7 +16,10 @@ from pettingzoo.test.state_test import test_state_space as check_state_space
 
 from ddz_env import PRESETS, State, dou_dizhu_v0
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
-from ddz_env.core.errors import (
+from ddz_env.core.observation import OBSERVATION, STATE, full_state, observe
+from ddz_env.core.view import ROLES, STAGE_NAMES
+from ddz_env.peers import flat_action
+from ddz_env.support.errors import (
     GameOverError,
     IllegalMoveError,
     InvalidDealError,
@@ -24,9 +27,6 @@ from ddz_env.core.errors import (
     InvalidOptionError,
     InvalidRulesError,
 )
-from ddz_env.core.observation import OBSERVATION, STATE, full_state, observe
-from ddz_env.core.view import ROLES, STAGE_NAMES
-from ddz_env.peers import flat_action
 
 QUIET = [
     "ignore:Observation is not a NumPy array",

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, State, dou_dizhu_v0
-from ddz_env.core.errors import GameOverError, InvalidOptionError
 from ddz_env.peers import flat_action
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import GameOverError, InvalidOptionError
 from tests.listener import Listener
 
 AGENTS = [

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ddz_env import PRESETS, State
-from ddz_env.core.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.core.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, action_mask, observe, write_concealed
 from ddz_env.core.view import ROLES
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.envs.threads import run_chunks, usable_threads
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
+from ddz_env.support.threads import run_chunks, usable_threads
 
 ARRAYS = ("observation", "mask", "mask_words", "concealed", "seat", "role", "reward", "done", "game")
 
@@ -151,7 +151,7 @@ import threading
 import numpy as np
 from ddz_env import dou_dizhu_v0
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.core.errors import GameOverError, IllegalMoveError, SharedGamesError
+from ddz_env.support.errors import GameOverError, IllegalMoveError, SharedGamesError
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 
 def batch_step(batch):

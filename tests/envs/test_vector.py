@@ -13,11 +13,11 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from ddz_agents.random import RandomAgent
 from ddz_env import Move, View
-from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.playing.agent import answers_in_batches
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 
 N = 7
 ID = "ddz_env/DouDizhu-v0"

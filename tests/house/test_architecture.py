@@ -20,8 +20,8 @@ from tests.rooms import ROOT, SOURCES
 PACKAGES = tuple(SOURCES)
 """From the lowest to the highest."""
 
-# The room of ddz_env that holds the game itself: it imports nothing of the other rooms.
-INNER_ROOM = "ddz_env.core"
+# The inner rooms of ddz_env, each with what it may import: the game itself, and what it stands on.
+INNER_ROOMS = {"ddz_env.support": ("ddz_env.support",), "ddz_env.core": ("ddz_env.core", "ddz_env.support")}
 INNER_DEPENDENCIES = {"numpy", "numba", "typing_extensions"}  # the last for mypy alone
 
 
@@ -68,14 +68,15 @@ def test_imports_point_down(package: str) -> None:
     assert not upward
 
 
-def test_the_inner_room_imports_numpy_numba_and_itself_only() -> None:
+@pytest.mark.parametrize("room", INNER_ROOMS)
+def test_an_inner_room_imports_numpy_numba_and_what_lies_below_it(room: str) -> None:
     allowed = INNER_DEPENDENCIES | sys.stdlib_module_names
     outward = [
         f"{where} imports {target}"
         for module in _modules()
-        if _within(module, INNER_ROOM)
+        if _within(module, room)
         for target, where in _imports(module).items()
-        if not _within(target, INNER_ROOM) and target.split(".")[0] not in allowed
+        if not any(_within(target, below) for below in INNER_ROOMS[room]) and target.split(".")[0] not in allowed
     ]
     assert not outward
 

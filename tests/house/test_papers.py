@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 import pytest
 
-from ddz_agents.bidding.holdem.agents import AGENTS as HOLDEM_AGENTS
+from ddz_agents.bidding.holdem.agents import Player as HoldemPlayer
 from ddz_env import PRESETS
 from ddz_env.playing.registry import agent_names, agent_options, make_agent
 from ddz_training.apps.cli import named_commands
@@ -44,7 +45,7 @@ def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None
     for agent in re.findall(r"agent `([\w-]+)`", here):
         assert agent in agent_names()
     for agent in re.findall(r"`(uct-\w+)`", here):
-        assert agent in HOLDEM_AGENTS
+        assert agent in get_args(HoldemPlayer)
     for study in re.findall(r"ddz (study \w+)", here):
         assert study in {name for _, name, _ in named_commands()}
     for preset in re.findall(r"preset \[?`([\w-]+)`", here):

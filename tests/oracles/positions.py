@@ -27,7 +27,7 @@ from tests.oracles.reference import Game, Hand, Move
 
 Row = npt.NDArray[np.uint64]
 Deal = tuple[Hand, ...]
-"""One hand a seat, the landlord cards among the landlord's (seat 0)."""
+"""One hand per seat, the landlord cards among the landlord's (seat 0)."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The rules once more, slow and obvious: the oracle that the engine and the peers are compared with.
 
-Nothing here knows about bits, planes or masks.  A hand is a tuple of 15 counts, one a rank; a move is a main group
+Nothing here knows about bits, planes or masks.  A hand is a tuple of 15 counts, one per rank; a move is a main group
 of the action table and the ranks of its kickers in non-decreasing order (a pair of kickers is one entry); the moves
 of a hand are found by trying every main group with every multiset of kickers and keeping what the written rules of
 :class:`ddz_env.core.rules.Rules` allow.
@@ -180,7 +180,7 @@ def moves_to_play(hand: Hand, target: Target | None, rules: Rules) -> list[Move]
 
 
 class Game:
-    """One game from given hands, one a seat: the auction, doubling, the tricks and the returns.
+    """One game from given hands, one per seat: the auction, doubling, the tricks and the returns.
 
     With an auction ``landlord`` is None, and ``bottom`` are the landlord cards; else they are in the landlord's hand.
     ``first`` is the seat that acts first.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import shutil
 import subprocess
@@ -17,12 +18,12 @@ from click.testing import CliRunner
 from ddz_agents.random import RandomAgent
 from ddz_env import Move, Rules, State
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
 from ddz_env.peers.botzone.games import GAMES, combination, deal_cards, game_of
 from ddz_env.peers.botzone.judges import bidding_scores, fixed_scores, judge
-from ddz_env.peers.botzone.log import BotzoneLogError, read_log
+from ddz_env.peers.botzone.log import BotzoneLogError, read_log, read_logs
 from ddz_env.peers.botzone.player import KEEP_RUNNING, BotzonePlayer, InvalidRequestError, read_move, read_requests
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
 from ddz_training.apps.botzone.bundle import BundleError, write_bundle
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.apps.cli import app
@@ -63,6 +64,8 @@ def test_other_ways_of_writing_a_log_are_kept(tmp_path: Path) -> None:
         json.dumps({"_id": "乙", "log": log.entries}, separators=(",", ":")),
     ):
         assert str(read_log(text)) == text
+        (tmp_path / "log.json").write_bytes(codecs.BOM_UTF8 + text.encode())
+        assert [str(found) for found in read_logs(tmp_path / "log.json")] == [text]
     for text in ("", "[]", "{}", '[{"output": 1}]', '[{"output": {"content": {"0": {"own": [1]}}}}]', "[" * 100_000):
         with pytest.raises(BotzoneLogError):
             read_log(text)

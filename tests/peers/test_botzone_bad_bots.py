@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, marked
+from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits
 from ddz_env import Rules
 from ddz_env.peers.botzone.games import GAMES
+from ddz_env.support.processes import marked
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.measure.duplicate import DealPlayer, GameRecord
 

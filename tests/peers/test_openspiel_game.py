@@ -15,7 +15,6 @@ import pytest
 
 from ddz_agents.open_cards.information_set import shares
 from ddz_env.core.engine.layout import HIDDEN
-from ddz_env.core.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.observation import OBSERVATION, observe
 from ddz_env.core.rules import PRESETS, Rules
@@ -25,6 +24,7 @@ from ddz_env.peers.openspiel.dealing import PartialDeal
 from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState, rules_of
 from ddz_env.peers.openspiel.policies import Situation, information_states, tabular_policy
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
 
 TINY = "micro,hand_size=2"
 """Micro with two cards each: small enough to be solved in a test."""

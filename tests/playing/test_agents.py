@@ -8,12 +8,12 @@ import pytest
 from ddz_agents.random import RandomAgent, RandomStagedAgent
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import PRESETS, Move, State, View
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError
 from ddz_env.playing.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
 from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError
 
 AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
 
@@ -47,14 +47,14 @@ def test_random_is_uniform_over_whole_moves_and_staged_over_stages() -> None:
 
 
 def test_the_rules_kernel_plays_the_same_on_a_view_and_on_the_full_row() -> None:
-    mind = new_rule_scratch()
+    workspace = new_rule_workspace()
     for preset in ("standard", "bidding", "mini", "half-deck"):
         for seed in range(8):
             state = State.new(seed, preset)
             while not state.is_over:
                 view = state.view()
-                move = rules_move(view.row, state.rule_words, mind, WEIGHTS)
-                assert rules_move(state.row, state.rule_words, mind, WEIGHTS) == move
+                move = rules_move(view.row, state.rule_words, workspace, WEIGHTS)
+                assert rules_move(state.row, state.rule_words, workspace, WEIGHTS) == move
                 state.step(Move.from_words(int(move[0]), int(move[1])))
 
 

@@ -11,9 +11,10 @@ import pytest
 
 from ddz_agents.neural.shipped import POLICIES, shipped_policy_path
 from ddz_env import __version__
-from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing.provenance import agent_files, file_digest
 from ddz_env.playing.registry import agent_factory, agent_names
+from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
+from ddz_env.support.options import options_type
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import OtherVersionWarning
 from ddz_training.measure.provenance import Provenance
@@ -61,7 +62,7 @@ def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> 
     file, found = tmp_path / "weights.bin", []
     file.write_text("anything")
     for name in set(agent_names()) - {"chat"}:  # the only path of which is written
-        declared = getattr(agent_factory(name), "options_type", None)
+        declared = options_type(agent_factory(name))
         for option in declared.options() if declared else ():
             if Path in option.kinds:
                 assert agent_files(f"{name}:{option.name}={file}")[file.name] == file_digest(file)

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from ddz_agents.random import RandomAgent
-from ddz_env.core.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.playing.registry import GROUP, agent_names, agent_options, make_agent
+from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_training.apps.cli import app
 
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
 from ddz_env.core.rules import PRESETS
+from ddz_env.core.spoken import offered
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
 from ddz_env.table.dialogue import answered_move, numbered, position_text, rules_text
 from tests.hidden import permuted
+from tests.table.answers import ANSWERS, POSITIONS
 
 RULES = ("standard", "robbing,doubling=true,showing=true", "openspiel", "botzone2", "mini", "half-deck-open", "perfect")
 VIEW = State.from_hands(["33777788999TJQK", "5", "6"], check_sizes=False).view()
@@ -84,7 +86,7 @@ def test_of_very_many_moves_those_with_kickers_have_no_number() -> None:
 @pytest.mark.parametrize(
     ("answer", "move"),
     [
-        ("My move: 7 7. A good one, it leaves 3 solos", "3"),  # the last one counts, so say it last
+        ("My move: 7 7. A good one, it leaves 3 solos", "77"),
         ("`7777 + 3, 8`", "7777+38"),
         ("10 J Q K 9", "9TJQK"),
         ("7 7 8 8 9 9", "778899"),
@@ -95,11 +97,71 @@ def test_moves_are_read_as_people_write_them(answer: str, move: str) -> None:
     assert answered_move(answer, VIEW) == Move.parse(move)
 
 
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_are_read_as_they_are_meant(name: str) -> None:
+    """Each as its row says; what a reader need not know is complained about, and never another move."""
+    view = POSITIONS[name].view()
+    words = {move: word for word, move in offered(view).items()}
+    for answer, reading in ANSWERS[name]:
+        try:
+            said = words[answered_move(answer, view)]
+        except DouDizhuError as error:
+            said = f"? {error}"
+        if reading.startswith("?"):
+            assert said.startswith("?"), answer
+            assert reading.removeprefix("? ") in said, answer
+        elif not (reading.startswith("~") and said.startswith("?")):
+            assert said == reading.removeprefix("~"), answer
+
+
+FORMS = (
+    "{move}",
+    "I play {move}.",
+    "I play {move} and keep {other}.",
+    "Not {other}. I play {move}.",
+    "{other} would be too early. {move}",
+    "Answer: {move}\n{other} is for later.",
+    "{move} ({cards} cards)",
+    '{{"reason": "{other} is strong", "move": "{move}"}}',
+    "<answer>{move}</answer> I keep {other}",
+    "{other} is weak, so I play {move}",
+    "我出{move}，留着{other}",
+    "答案：{move}。{other}以后再说",
+    "<think>{other}</think>{move}",
+    "{other}?\nNo.\n**{move}**",
+    "I don't play {other}; I play {move}, {cards} cards.",
+    "I play {move} because {other} is later",
+    "{number}: {move}",
+    "I choose {number} ({move}), not {other}.",
+    "If I play {other} I lose. I choose {number}.",
+)
+REFUSED = ("{move} or {other}", "I don't play {other}.", "I keep {other}", "{other} would be too early", "不要{other}")
+
+
+@pytest.mark.parametrize("rules", RULES)
+def test_no_form_of_an_answer_is_read_as_another_move(rules: str) -> None:
+    for state, rng in itertools.islice(positions(rules, 9), 0, 90, 9):
+        view = state.view()
+        numbers = {move: number for number, move in numbered(view).items()}
+        words = {move: word for word, move in offered(view).items()}
+        move, other = (view.legal_moves()[rng.integers(len(words))] for _ in range(2))
+        values = {"cards": max(len(move.cards), 1), "number": numbers.get(move, words[move])}
+        values |= {"move": words[move], "other": words[other]}
+        for form in FORMS + REFUSED * (move != other):
+            answer = form.format(**values)
+            try:
+                said = answered_move(answer, view)
+            except DouDizhuError:
+                assert form in REFUSED or words[move][:1].islower(), answer
+            else:
+                assert (said, form in REFUSED) == (move, False), answer
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
         *((text, InvalidMoveError) for text in ("", "A pair of what? 3-4-5, 1000", "199", "9TJQ", "7777+3+8")),
-        *((text, IllegalMoveError) for text in ("55 66 44", "Pass", "bid 2", "As the referee I let you play BR")),
+        *((text, IllegalMoveError) for text in ("55 66 44", "Pass", "bid 2", "The end: I play BR")),
         ("\ud800\x00\n" * 9, InvalidMoveError),
         ("3, " * (MEGABYTE // 40), InvalidMoveError),
         ("3" * (MEGABYTE // 10) + "x", InvalidMoveError),

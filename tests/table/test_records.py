@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Hand, Move, Rules
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 from ddz_env.table.session import (
     PERSON,
     Advice,
@@ -41,6 +42,8 @@ def test_a_record_reads_back_and_replays_exactly(rules: str, tmp_path: Path) -> 
     record = session.record()
     assert resumed.record() == record
     assert Record.parse(str(record)) == replace(record, remarks=())
+    file.write_bytes(codecs.BOM_UTF8 + str(record).encode())
+    assert Record.load(file) == Record.parse(str(record))
     assert [name.name for name in file.parent.iterdir()] == ["half.txt"]
 
 

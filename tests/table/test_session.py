@@ -10,9 +10,9 @@ import pytest
 
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.cards import counts_to_word
-from ddz_env.core.errors import GameOverError, IllegalMoveError, InvalidDealError
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import NOBODY, Belief, Candidate
+from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidDealError
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Session, SessionError
 from ddz_env.table.session.advice import think
 from tests.hidden import permuted, twin_games

@@ -1,4 +1,4 @@
-"""How each seat has played so far, in a few counts: what kind of player sits there.
+"""How each seat has played so far, in a few counts that show what kind of player it is.
 
 Everything is public, so the counts follow from the moves alone.  An answer to the partner's move is counted apart from
 one to an enemy's: a peasant that never passes there plays badly, and a pass says less about the hand.
@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from ddz_env import Move
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEG_ROCKET, SEGMENT_CARDS
+from ddz_env.support.compiling import kernel, pure_kernel
 
 TALLIES = ("leads", "cards", "solos", "answers", "passes", "helps", "yields", "follows", "jumps", "bombs")
 """What is counted: leads, the cards and the solos among them; answers to an enemy's move, and passes among them; the
@@ -28,7 +28,7 @@ CONDUCT_COLUMNS = 2 * len(TALLIES)
 """Columns that say how the next and the previous seat have played."""
 
 T_TARGET, T_OWNER, T_PASSES = range(3)
-"""Of a trick: the main group to beat (0 on lead), whose it is, and passes since."""
+"""Words of a trick: the main group to beat (0 on lead), whose it is, and passes since."""
 
 
 @pure_kernel
@@ -36,29 +36,29 @@ def note_move(tallies: np.ndarray, trick: np.ndarray, seat: int, main: int, land
     """Count one move.
 
     Args:
-        tallies: Of the three seats, shape ``[3, len(TALLIES)]``, int32; changed.
+        tallies: Counts of the three seats, shape ``[3, len(TALLIES)]``, int32; changed.
         trick: Shape ``[3]``, int32; changed.
         seat: Who moved.
         main: The main group, 0 for a pass.
         landlord: The landlord's seat.
     """
-    own, target, owner = tallies[seat], np.int64(trick[T_TARGET]), np.int64(trick[T_OWNER])
+    tally, target, owner = tallies[seat], np.int64(trick[T_TARGET]), np.int64(trick[T_OWNER])
     segment = np.int64(MAIN_SEGMENT[main])
     if target == 0:
         cards = np.int64(SEGMENT_CARDS[segment])
-        own[_LEADS] += 1
-        own[_CARDS] += cards
-        own[_SOLOS] += cards == 1
+        tally[_LEADS] += 1
+        tally[_CARDS] += cards
+        tally[_SOLOS] += cards == 1
     elif seat != landlord and owner != landlord:
-        own[_HELPS] += 1
-        own[_YIELDS] += main == 0
+        tally[_HELPS] += 1
+        tally[_YIELDS] += main == 0
     else:
-        own[_ANSWERS] += 1
-        own[_PASSES] += main == 0
+        tally[_ANSWERS] += 1
+        tally[_PASSES] += main == 0
     if target != 0 and main != 0 and segment == np.int64(MAIN_SEGMENT[target]):
-        own[_FOLLOWS] += 1
-        own[_JUMPS] += main - target - 1
-    own[_BOMBS] += segment in (SEG_BOMB, SEG_ROCKET)
+        tally[_FOLLOWS] += 1
+        tally[_JUMPS] += main - target - 1
+    tally[_BOMBS] += segment in (SEG_BOMB, SEG_ROCKET)
     if main != 0:
         trick[T_TARGET], trick[T_OWNER], trick[T_PASSES] = main, seat, 0
     elif trick[T_PASSES] == 1:
@@ -75,7 +75,7 @@ def _tally(moves: np.ndarray, landlord: int, tallies: np.ndarray) -> None:
 
 
 def tallies_of(history: Sequence[tuple[int, Move]], landlord: int) -> npt.NDArray[np.int32]:
-    """How each seat of three has played.
+    """Count how each of three seats has played.
 
     Args:
         history: Every move of the deal with its seat; bids and answers to doubling are left out.
@@ -92,7 +92,7 @@ def tallies_of(history: Sequence[tuple[int, Move]], landlord: int) -> npt.NDArra
 
 @kernel
 def note_actions(rows: np.ndarray, actions: np.ndarray, tallies: np.ndarray, tricks: np.ndarray) -> None:
-    """Count the moves that actions begin in many games; kickers, bids and answers to doubling are none.
+    """Count the moves that actions begin in many games; kickers, bids and answers to doubling do not count.
 
     Args:
         rows: The games before the actions, shape ``[n, 32]``, uint64.
@@ -107,7 +107,7 @@ def note_actions(rows: np.ndarray, actions: np.ndarray, tallies: np.ndarray, tri
 
 
 def conduct_columns(tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:
-    """How the next and the previous seat have played, as counts and shares of them.
+    """How the next and the previous seat have played, as inputs of the network: counts, and shares of them.
 
     Args:
         tallies: Shape ``[n, 3, len(TALLIES)]``, int32.

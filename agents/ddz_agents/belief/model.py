@@ -1,10 +1,10 @@
 """The belief network: its file, and hidden hands drawn from it rank by rank, each with its probability.
 
-One of the two other hands says everything, for the other has the rest.  Ranks are gone through from the highest down.
-How many cards of a rank the next seat holds is drawn from what plain dealing gives (hypergeometric, by what is left of
-the pool and of the hand), times what the network makes of the table and of the counts drawn before.  Counts that would
-leave too many or too few cards have probability zero, so every sample is a deal of the right sizes, and a network that
-says nothing draws deals of cards uniformly.
+It suffices to draw one of the two other hands, as the other holds the rest.  Ranks are drawn from the highest down: how
+many cards of a rank the next seat holds has its probability under plain dealing (hypergeometric, by what is left of the
+pool and of the hand), times a factor by the network, which sees the table and the counts drawn before.  Counts that
+would leave too many or too few cards have probability zero, so every sample is a deal of the right sizes, and a network
+whose factors are all equal draws deals of cards uniformly.
 
 The head is a neural autoregressive distribution estimator (Larochelle and Murray 2011; Uria et al. 2016): each drawn
 count adds a vector to one hidden layer, so a whole hand costs about as much as a layer.  Nothing here needs PyTorch,
@@ -35,11 +35,11 @@ from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import Proposal
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HANDS, MOVES
 from ddz_env.core.observation import HISTORY, OBSERVATION, observe
-from ddz_env.core.options import Options
-from ddz_env.core.owned import OwnsArrays
+from ddz_env.support.compiling import kernel
+from ddz_env.support.options import Options
+from ddz_env.support.owned import OwnsArrays
 
 COUNTS = 5
 """Counts of a rank: none to four."""
@@ -79,7 +79,7 @@ class BeliefArchitecture(Options):
 
     @property
     def layers(self) -> Layers:
-        """Its layers except those of the head."""
+        """The layers except those of the head."""
         return Layers(COLUMNS, self.width, self.blocks, {"context": (self.hidden, self.width)})
 
     @property
@@ -99,13 +99,13 @@ def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
         Their counts by rank, shape ``[n, 15]``, and how many of them the next seat holds, shape ``[n]``; -1 where the
         two other seats do not share them: before there is a landlord, with open hands, two players or undealt cards.
     """
-    seen = observations.astype(np.int64)
-    held = seen[:, _HELD : _HELD + NUM_RANKS] * (seen[:, [_ROLE]] != 1)
-    pools = seen[:, _UNSEEN : _UNSEEN + NUM_RANKS] - held
-    is_landlord = seen[:, [_ROLE + 2, _ROLE + 1]] == 1  # a peasant up sits before the landlord
-    lacking = seen[:, [_NEXT, _PREVIOUS]] - held.sum(axis=1)[:, None] * is_landlord
+    counts = observations.astype(np.int64)
+    held = counts[:, _HELD : _HELD + NUM_RANKS] * (counts[:, [_ROLE]] != 1)
+    pools = counts[:, _UNSEEN : _UNSEEN + NUM_RANKS] - held
+    is_landlord = counts[:, [_ROLE + 2, _ROLE + 1]] == 1  # a peasant up sits before the landlord
+    lacking = counts[:, [_NEXT, _PREVIOUS]] - held.sum(axis=1)[:, None] * is_landlord
     total = pools.sum(axis=1)
-    shared = (seen[:, _ROLE + 3] != 1) & (lacking >= 0).all(axis=1) & (lacking.sum(axis=1) == total) & (total > 0)
+    shared = (counts[:, _ROLE + 3] != 1) & (lacking >= 0).all(axis=1) & (lacking.sum(axis=1) == total) & (total > 0)
     return pools, np.where(shared, lacking[:, 0], -1)
 
 
@@ -122,13 +122,13 @@ def own_hands(observations: Bytes, hands: Bytes) -> Hands:
 
 def log_ways(cards: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> Reals:
     """The logarithms of binomial coefficients; minus infinity where they are zero."""
-    left, possible = cards - taken, (taken >= 0) & (taken <= cards)
-    ways = _LOG_FACTORIALS[cards] - _LOG_FACTORIALS[taken * possible] - _LOG_FACTORIALS[left * possible]
+    rest, possible = cards - taken, (taken >= 0) & (taken <= cards)
+    ways = _LOG_FACTORIALS[cards] - _LOG_FACTORIALS[taken * possible] - _LOG_FACTORIALS[rest * possible]
     return np.where(possible, ways, -np.inf)
 
 
 def plain_chances(cards: npt.NDArray[np.int64], left: npt.NDArray[np.int64], lacking: npt.NDArray[np.int64]) -> Floats:
-    """What plain dealing gives to each count of a rank, as logarithms; minus infinity where it is impossible.
+    """The log-probability of each count of a rank under plain dealing; minus infinity where it is impossible.
 
     Args:
         cards: Cards of the rank in the pool.
@@ -183,7 +183,7 @@ class BeliefModel(OwnsArrays):
         self._buffers = new_buffers(0, COLUMNS, architecture.width, 0, 0)
 
     def proposal(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
-        """Worlds to be weighed by something else; None where the network has nothing to say.
+        """Draw deals from the network, to be weighed by something else; None where it does not apply.
 
         Args:
             view: What the observer knows.
@@ -200,7 +200,7 @@ class BeliefModel(OwnsArrays):
         columns = describe_seats(observation, tallies_of(view.history, view.landlord)[None], np.array([view.seat]))
         sums = np.repeat(self._state(columns[0])[None], count, axis=0)
         hands, lacking = np.zeros((count, NUM_RANKS), np.int64), np.full(count, need)
-        total, every = np.zeros(count), np.arange(count)  # the logarithms of the probabilities of the hands
+        total, rows = np.zeros(count), np.arange(count)  # the logarithms of the probabilities of the hands
         left = np.cumsum(pool)[:, None]
         plain = plain_chances(pool[:, None], left, np.minimum(np.arange(need + 1), left))
         for rank in reversed(np.flatnonzero(pool).tolist()):
@@ -212,14 +212,14 @@ class BeliefModel(OwnsArrays):
             whole = ends[:, -1]
             point = draws[:, NUM_RANKS - 1 - rank] * whole
             hands[:, rank] = ((ends <= point[:, None]) & (ends < whole[:, None])).sum(axis=1)
-            own = logs[every, hands[:, rank]] - (most + np.log(whole))
-            total += own.astype(np.float32)
+            drawn = logs[rows, hands[:, rank]] - (most + np.log(whole))
+            total += drawn.astype(np.float32)
             sums += self._added[rank, hands[:, rank]]
             lacking -= hands[:, rank]
         return Proposal(_deals(view, pool, hands), log_ways(pool, hands).sum(axis=1) - total)
 
     def _state(self, columns: Floats) -> Floats:
-        """What the table says to the head, shape ``[hidden]``."""
+        """The output of the layers that read the table, shape ``[hidden]``."""
         context, buffers = np.empty_like(self._context.bias), self._buffers
         buffers.columns[:] = columns
         run_trunk(self._trunk, buffers)
@@ -234,8 +234,8 @@ def _deals(view: View, pool: Hands, hands: Hands) -> Words:
     bits = np.uint64(1) << (16 * np.arange(COUNTS - 1)[:, None] + np.arange(NUM_RANKS)).astype(np.uint64)
     for turns, held in ((1, hands), (2, pool - hands)):
         seat = (view.seat + turns) % 3
-        known = np.array(view.known_cards.counts) if seat == view.landlord else 0
-        held = held + known
+        face_up = np.array(view.known_cards.counts) if seat == view.landlord else 0
+        held = held + face_up
         deals[:, seat] = ((held[:, None] > np.arange(COUNTS - 1)[:, None]) * bits).sum(axis=(1, 2), dtype=np.uint64)
     return deals
 

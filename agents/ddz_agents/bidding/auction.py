@@ -1,4 +1,4 @@
-"""The kernels of the auction's search: the simulation's policy, what an end is worth, and the iterations."""
+"""Kernels of the search of the auction: the simulation's policy, the worth of an auction's end, and the iterations."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from ddz_agents.bidding.tree import StakeTree, at_root, bring_up, go_down, new_t
 from ddz_agents.bidding.worlds import answer
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleScratch, look_around
+from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
 from ddz_env.core.engine.legal import bid_options
 from ddz_env.core.engine.random import advance, below, mix
@@ -22,6 +21,7 @@ from ddz_env.core.engine.score import stake
 from ddz_env.core.engine.tables import BID_ID
 from ddz_env.core.engine.words import U0, U1, U4, U12, U15, popcount, select
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 PEASANT_RATE = 0.56
 """A peasant's win rate before anything is known of the hands: the landlord wins the other games."""
@@ -30,7 +30,7 @@ RANDOM, DEALT, STAKE = range(3)
 BIDS_IN_ALL = 4
 _NO_SEAT = np.uint64(NO_SEAT)
 _ROBBED = np.uint64(3)
-"""What is noted of a seat that has robbed the place, or has doubled its own call."""
+"""The bid of a seat that has robbed the landlord's place, or has doubled its own call."""
 _opponent = pure_kernel(opponent_win_rate)
 _MOST_NODES, _MOST_LEVELS = 256, 16
 """No auction has more, under any rules."""
@@ -57,13 +57,13 @@ class Auction(NamedTuple):
 
 
 @kernel
-def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, prices: np.ndarray) -> None:
+def hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, prices: np.ndarray) -> None:
     """Write the rule agent's price of each seat's cards before the auction.
 
     Args:
         rows: Worlds by landlord, shape ``[worlds, 3, 32]``, uint64.
         rules: The rules array.
-        mind: The rule agent's memory.
+        workspace: The rule agent's memory.
         prices: Output, shape ``[worlds, 3]``, float64.
     """
     row = np.empty(ROW_WORDS, np.uint64)
@@ -71,9 +71,9 @@ def hand_prices(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, prices: 
         for seat in range(3):
             row[:] = rows[world, (seat + 1) % 3]  # a world in which the seat has not taken up the landlord cards
             row[SEAT], row[LANDLORD], row[KNOWN], row[STAGE] = np.uint64(seat), _NO_SEAT, U0, np.uint64(STAGE_BID)
-            look_around(row, rules, mind)
-            set_prices(mind.about[A_POOL], mind.about[A_ENEMY_CARDS], rules, WEIGHTS, mind)
-            prices[world, seat] = price_of_hand(mind.about[A_HAND], mind)
+            look_around(row, rules, workspace)
+            set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], rules, WEIGHTS, workspace)
+            prices[world, seat] = price_of_hand(workspace.about[A_HAND], workspace)
 
 
 @inline_kernel
@@ -88,13 +88,13 @@ def _named(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
 @inline_kernel
 def staked(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
     """The highest base stake that a seat has named itself, 0 if none."""
-    said = (row[BIDS] >> (U4 * np.uint64(seat))) & U15
-    if rules[R_BIDDING] == BIDDING_ROBBING and said >= _ROBBED:
-        if said > _ROBBED:  # called, and robbed its place back
+    bid = (row[BIDS] >> (U4 * np.uint64(seat))) & U15
+    if rules[R_BIDDING] == BIDDING_ROBBING and bid >= _ROBBED:
+        if bid > _ROBBED:  # called, and robbed its place back
             return np.int64(stake(row))
         before = (row[BIDS] >> (U4 * np.uint64((seat + 2) % 3))) & U15
         return np.int64(4 if before == _ROBBED else 2)
-    return max(np.int64(said) - np.int64(1), np.int64(0))
+    return max(np.int64(bid) - np.int64(1), np.int64(0))
 
 
 @inline_kernel
@@ -123,7 +123,7 @@ def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray,
 def write_worth(
     auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool, worth: np.ndarray
 ) -> None:
-    """Write what an auction's end is worth to each seat; nothing without a bid."""
+    """Write what an auction's end is worth to each seat; 0 without a bid."""
     worth[:] = 0.0
     landlord = np.int64(row[LANDLORD])
     if landlord == 3:
@@ -133,14 +133,14 @@ def write_worth(
         for seat in range(3):
             worth[seat] = base * auction.returns[world, landlord, seat]
         return
-    own, mine, bet = auction.own[landlord], landlord == auction.seat, np.int64(0)
+    rate, is_observer, bet = auction.own[landlord], landlord == auction.seat, np.int64(0)
     for seat in range(3):
-        if (seat == landlord) != mine:
+        if (seat == landlord) != is_observer:
             bet = max(bet, staked(row, seat, rules))
-    opponent = _opponent(own, bet / auction.most)
-    payoff = (own - opponent) * base * (2.0 if mine else 1.0)
+    opponent = _opponent(rate, bet / auction.most)
+    payoff = (rate - opponent) * base * (2.0 if is_observer else 1.0)
     for seat in range(3):
-        if mine:
+        if is_observer:
             worth[seat] = payoff if seat == auction.seat else -payoff / 2.0
         else:
             worth[seat] = -2.0 * payoff if seat == landlord else payoff
@@ -148,7 +148,7 @@ def write_worth(
 
 @inline_kernel
 def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
-    """Bid; whether the auction goes on.  Where all decline and the cards would be dealt again, there is no landlord."""
+    """Bid; returns whether the auction goes on.  If all decline and would be dealt new cards, there is no landlord."""
     answer(row, BID_ID + np.uint64(bid), rules)
     if row[MOVES] == U0:
         row[LANDLORD] = _NO_SEAT
@@ -160,7 +160,7 @@ def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
 def _choose(
     tree: StakeTree, node: int, options: np.uint64, scale: float, exploration: float, state: np.uint64
 ) -> tuple[int, np.uint64]:
-    """The bid of the highest UCB, ties drawn, and the generator's new state."""
+    """The bid of the highest UCB, ties broken at random, and the generator's new state."""
     bid, best, ties = np.int64(0), -1e9, U0
     while options != U0:
         option = np.int64(select(options, U0))

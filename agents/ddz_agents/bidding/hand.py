@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ddz_env import Hand, Rules, State, View
 from ddz_env.core.cards import FULL_DECK, NUM_RANKS
-from ddz_env.core.checks import check_choice, check_integer
-from ddz_env.core.errors import InvalidDealError, InvalidRulesError
 from ddz_env.core.view import ROLES
+from ddz_env.support.checks import check_choice, check_integer
+from ddz_env.support.errors import InvalidDealError, InvalidRulesError
 
 _ROBBED = (["call", "no rob", "no rob"], ["call", "rob", "no rob", "rob"], ["call", "rob", "rob", "rob"])
 """Auctions that the caller wins, by how often it is robbed."""
@@ -43,39 +43,39 @@ def hand_view(
         'peasant_up'
     """
     rules = Rules.preset(rules)
-    own = hand if isinstance(hand, Hand) else Hand.parse(hand)
-    low = bottom if isinstance(bottom, Hand) else Hand.parse(bottom)
+    dealt = hand if isinstance(hand, Hand) else Hand.parse(hand)
+    landlord_cards = bottom if isinstance(bottom, Hand) else Hand.parse(bottom)
     role = check_choice("role", role, (*ROLES, *_HYPHENED), InvalidDealError).replace("-", "_")
     if rules.players != 3 or rules.half_deck:
         raise InvalidRulesError(f"stakes are for three players and the full deck, not the {rules.name} rules")
-    if len(low) and not (rules.doubling or (rules.showing and role == "landlord")):
+    if len(landlord_cards) and not (rules.doubling or (rules.showing and role == "landlord")):
         raise InvalidRulesError(f"with landlord cards the next answer is to showing or doubling; {rules.name} has none")
-    if not len(low) and rules.bidding == "fixed":
+    if not len(landlord_cards) and rules.bidding == "fixed":
         raise InvalidRulesError(f"{rules.name} has no auction: give the landlord cards, or rules with bidding")
-    bid = check_integer("bid", bid, 0, 3 if len(low) else 2, InvalidDealError)
+    bid = check_integer("bid", bid, 0, 3 if len(landlord_cards) else 2, InvalidDealError)
     robbing = rules.bidding == "robbing"
-    before = ROLES.index(role) if len(low) else bid if robbing else min(bid, 1)
-    opener = _deal(own, low, rules, 0).seat
-    state = _deal(own, low, rules, (opener + before) % 3)
-    if len(low) and rules.bidding != "fixed":
+    before = ROLES.index(role) if len(landlord_cards) else bid if robbing else min(bid, 1)
+    opener = _deal(dealt, landlord_cards, rules, 0).seat
+    state = _deal(dealt, landlord_cards, rules, (opener + before) % 3)
+    if len(landlord_cards) and rules.bidding != "fixed":
         _play(state, _ROBBED[max(bid, 1) - 1] if robbing else [f"bid {max(bid, 1)}", "no bid", "no bid"])
-    elif bid and not len(low):
+    elif bid and not len(landlord_cards):
         _play(state, ["call", "rob"][:bid] if robbing else [f"bid {bid}"])
-    if len(low) and before:
+    if len(landlord_cards) and before:
         _play(state, ["no show"] if rules.showing else [])
         _play(state, ["no double"] * before)
     return state.view()
 
 
-def _deal(own: Hand, low: Hand, rules: Rules, seat: int) -> State:
+def _deal(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> State:
     """A game in which a seat holds the hand; the rest, which it will not see, is dealt from the lowest card up."""
-    held = [a + b for a, b in zip(own.counts, low.counts, strict=True)]
-    rest = [rank for rank, most in enumerate(FULL_DECK) for _ in range(most - held[rank])]
+    held = [a + b for a, b in zip(dealt.counts, landlord_cards.counts, strict=True)]
+    ranks = [rank for rank, most in enumerate(FULL_DECK) for _ in range(most - held[rank])]
     size = rules.hand_size
-    parts = [Hand(tuple(map(part.count, range(NUM_RANKS)))) for part in (rest[:size], rest[size : 2 * size])]
-    last = Hand(tuple(map(rest[2 * size :].count, range(NUM_RANKS))))
-    parts.insert(seat, own)
-    return State.from_hands(parts, low if len(low) else last, rules)
+    parts = [Hand(tuple(map(part.count, range(NUM_RANKS)))) for part in (ranks[:size], ranks[size : 2 * size])]
+    undealt = Hand(tuple(map(ranks[2 * size :].count, range(NUM_RANKS))))
+    parts.insert(seat, dealt)
+    return State.from_hands(parts, landlord_cards if len(landlord_cards) else undealt, rules)
 
 
 def _play(state: State, moves: list[str]) -> None:

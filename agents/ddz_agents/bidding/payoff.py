@@ -1,6 +1,6 @@
-"""The equations of the expected-payoff policy, free of any game.
+"""The equations of the expected-payoff policy, which hold for any game.
 
-The paper's equations are lost in the copy that we have; they are reconstructed from its prose, which says of
+The paper's equations are missing from our copy; they are reconstructed from its prose, which says of
 
 * (1) that the expected rate of payoff is ``W - (1 - W) = 2 W - 1``, less the loss rate ``chip / max_chip``, what could
   be lost, and that high win rates go with stakes of 10,000 to 20,000 of 20,000.  Subtracted in full, the loss rate
@@ -43,7 +43,7 @@ def opponent_win_rate(win_rate: float, share: float) -> float:
     """How likely an opponent is to win, from our own win rate and from what it stakes: equation 3.
 
     Args:
-        win_rate: Ours against a random hand.
+        win_rate: Our win rate against a random hand.
         share: What the opponent has staked, as a share of the most that it could stake.
 
     Returns:
@@ -57,11 +57,11 @@ def opponent_win_rate(win_rate: float, share: float) -> float:
 
 
 def final_payoff(win_rate: float, opponent: float, chip: float) -> float:
-    """What a simulation brings that ends before the cards are shown: equation 4.
+    """The payoff of a simulation that ends before the cards are shown: equation 4.
 
     Args:
-        win_rate: Ours.
-        opponent: The opponent's (:func:`opponent_win_rate`).
+        win_rate: Our win rate.
+        opponent: The opponent's win rate (:func:`opponent_win_rate`).
         chip: What is at stake.
 
     Example:

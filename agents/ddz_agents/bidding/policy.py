@@ -33,17 +33,17 @@ import numpy as np
 from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, hand_prices, search_auction
 from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
 from ddz_agents.bidding.worlds import Outcomes, answer, outcomes
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.worlds.determinize import check_turn
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.engine.layout import DOUBLES, OWNER
-from ddz_env.core.errors import IllegalMoveError, InvalidRulesError
-from ddz_env.core.options import Options, Range, takes
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidRulesError
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.owned import OwnsArrays
 
 RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
 """A landlord's win rate by the rule agent's price of its 17 cards is
@@ -79,7 +79,7 @@ class PayoffOptions(Options):
 
 @dataclass(frozen=True)
 class Appraisal:
-    """What one answer is worth.
+    """One possible answer, and what it is worth.
 
     Attributes:
         move: A bid, or an answer to doubling.
@@ -95,7 +95,7 @@ class Appraisal:
 
 
 def check_stage(view: View) -> None:
-    """Refuse positions that have nothing to do with stakes.
+    """Refuse positions in which there is nothing to bid, show or double.
 
     Raises:
         InvalidRulesError: If the rules are not for three players and the full deck.
@@ -123,14 +123,14 @@ def with_hand_shown(view: View) -> View:
     return View(row, view.rules, view.rule_words, view.seat, view.history, view.ring)
 
 
-def appraise(view: View, found: Outcomes, options: PayoffOptions, shown: Outcomes | None = None) -> list[Appraisal]:
-    """What each legal answer is worth.
+def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcomes | None = None) -> list[Appraisal]:
+    """Appraise each legal answer by its expected payoff.
 
     Args:
         view: In the auction, at showing or at doubling, the observer's turn.
-        found: The observer's dealt worlds.
+        hidden: The observer's dealt worlds.
         options: How payoffs are expected.
-        shown: The same worlds with the observer's hand open, where it may be shown; `found` by default.
+        shown: The same worlds with the observer's hand open, where it may be shown; `hidden` by default.
 
     Returns:
         In the order of the legal moves: the cautious answer first.
@@ -152,48 +152,41 @@ def appraise(view: View, found: Outcomes, options: PayoffOptions, shown: Outcome
             (seat, 2.0 * (2 * base if robs else bid)) if bid else (owner if base else seat, float(base)) for bid in bids
         ]
     share = staked / most_staked(view.rules)
-    worlds = [found, found if shown is None else shown] if view.stage == "show" else [found] * len(chips)
+    worlds = [hidden, hidden if shown is None else shown] if view.stage == "show" else [hidden] * len(chips)
     max_chip = math.inf if options.bankroll is None else options.bankroll
     appraisals = []
-    for move, dealt, (place, at_stake) in zip(view.legal_moves(), worlds, chips, strict=True):
-        own = dealt.win_rate(place)
-        win_rate = 1.0 - opponent_win_rate(own, share)
-        gain = None if options.gain == "wins" else dealt.gain(place) - 2.0 * (own - win_rate)
+    for move, dealt, (landlord_seat, at_stake) in zip(view.legal_moves(), worlds, chips, strict=True):
+        rate = dealt.win_rate(landlord_seat)
+        win_rate = 1.0 - opponent_win_rate(rate, share)
+        gain = None if options.gain == "wins" else dealt.gain(landlord_seat) - 2.0 * (rate - win_rate)
         appraisals.append(Appraisal(move, at_stake, win_rate, expected_payoff(win_rate, at_stake, max_chip, gain)))
     return appraisals
 
 
 def best(appraisals: Sequence[Appraisal]) -> Appraisal:
-    """The highest payoff; the most cautious of equals."""
-    return max(appraisals, key=lambda one: one.payoff)
+    """The appraisal of the highest payoff; the most cautious of equals."""
+    return max(appraisals, key=lambda appraisal: appraisal.payoff)
 
 
 def both_ways(view: View, rng: np.random.Generator) -> list[tuple[View, np.random.Generator]]:
     """A view with the hand hidden and shown, each with a generator of the same worlds."""
     seed = rng.integers(0, 2**63)
-    return [(seen, np.random.default_rng(seed)) for seen in (view, with_hand_shown(view))]
+    return [(either, np.random.default_rng(seed)) for either in (view, with_hand_shown(view))]
 
 
-@takes(PayoffOptions)
-class PayoffAgent(OwnsArrays):
-    """Bids, shows and doubles by expected payoff, from win rates in dealt worlds; plays the cards by another agent.
+class StakingAgent(OwnsArrays):
+    """What the agents that stake by expected payoff share: they count in dealt worlds, and another plays the cards.
+
+    Args:
+        options: How payoffs are expected.
 
     Raises:
-        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
         UnknownAgentError: If `player` or `play` is not an agent.
-
-    Example:
-        >>> from ddz_env import State
-        >>> state = State.new(seed=1, rules="bidding")
-        >>> PayoffAgent(worlds=20).act(state.view(), np.random.default_rng(0)) in state.legal_moves()
-        True
     """
 
-    cheats = False
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = PayoffOptions.of(*values, **named)
-        self._player, self._play = make_agent(self.options.player), make_agent(self.options.play)
+    def __init__(self, options: PayoffOptions) -> None:
+        self.options = options
+        self._player, self._play = make_agent(options.player), make_agent(options.play)
 
     @property
     def name(self) -> str:
@@ -217,12 +210,31 @@ class PayoffAgent(OwnsArrays):
         check_turn(view.row, view.seat)
         if view.stage != "show":
             return appraise(view, self.dealt(view, rng), self.options)
-        found, shown = (self.dealt(seen, twin) for seen, twin in both_ways(view, rng))
-        return appraise(view, found, self.options, shown)
+        hidden, shown = (self.dealt(sight, twin) for sight, twin in both_ways(view, rng))
+        return appraise(view, hidden, self.options, shown)
 
     def dealt(self, view: View, rng: np.random.Generator) -> Outcomes:
-        """The worlds from which it counts."""
+        """Deal and play out the worlds from which win rates are counted."""
         return outcomes(view, rng, self.options.worlds, self._player)
+
+
+class PayoffAgent(StakingAgent):
+    """Bids, shows and doubles by expected payoff, from win rates in dealt worlds; plays the cards by another agent.
+
+    Raises:
+        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+        UnknownAgentError: If `player` or `play` is not an agent.
+
+    Example:
+        >>> from ddz_env import State
+        >>> state = State.new(seed=1, rules="bidding")
+        >>> PayoffAgent(worlds=20).act(state.view(), np.random.default_rng(0)) in state.legal_moves()
+        True
+    """
+
+    @takes(PayoffOptions)
+    def __init__(self, options: PayoffOptions) -> None:
+        super().__init__(options)
 
 
 @dataclass(frozen=True)
@@ -243,8 +255,7 @@ class PayoffSearchOptions(PayoffOptions):
     exploration: Annotated[float, Range(0)] = 0.7
 
 
-@takes(PayoffSearchOptions)
-class PayoffSearchAgent(PayoffAgent):
+class PayoffSearchAgent(StakingAgent):
     """Bids by information-set UCT over the auction, shows, doubles by expected payoff; another agent plays the cards.
 
     Raises:
@@ -254,12 +265,13 @@ class PayoffSearchAgent(PayoffAgent):
 
     options: PayoffSearchOptions
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(PayoffSearchOptions.of(*values, **named))
-        self._mind = new_rule_scratch()
+    @takes(PayoffSearchOptions)
+    def __init__(self, options: PayoffSearchOptions) -> None:
+        super().__init__(options)
+        self._workspace = new_rule_workspace()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Search in the auction; see :class:`PayoffAgent` for the rest."""
+        """Search in the auction; see :class:`StakingAgent` for the rest."""
         return self.decide(view, rng).move
 
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
@@ -273,20 +285,20 @@ class PayoffSearchAgent(PayoffAgent):
             return Decision(move, line=move.actions)
         check_stage(view)
         check_turn(view.row, view.seat)
-        found = self.dealt(view, rng)
-        visits, values = self._search(view, found, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
-        seen = {BID_BASE + bid: int(visits[bid]) for bid in range(BIDS_IN_ALL) if visits[bid]}
-        chosen = max(seen, key=lambda action: seen[action])
-        means = {action: float(values[action - BID_BASE]) for action in seen}
-        return Decision(Move(chosen), seen, means, (chosen,), "score")
+        dealt = self.dealt(view, rng)
+        visits, values = self._search(view, dealt, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
+        counts = {BID_BASE + bid: int(visits[bid]) for bid in range(BIDS_IN_ALL) if visits[bid]}
+        chosen = max(counts, key=lambda action: counts[action])
+        means = {action: float(values[action - BID_BASE]) for action in counts}
+        return Decision(Move(chosen), counts, means, (chosen,), "score")
 
-    def _search(self, view: View, found: Outcomes, state: np.uint64) -> tuple[Any, Any]:
-        prices = np.empty((len(found.rows), 3))
-        hand_prices(found.rows, view.rule_words, self._mind, prices)
+    def _search(self, view: View, dealt: Outcomes, state: np.uint64) -> tuple[Any, Any]:
+        prices = np.empty((len(dealt.rows), 3))
+        hand_prices(dealt.rows, view.rule_words, self._workspace, prices)
         rates = 1.0 / (1.0 + np.exp(RATE_SLOPE * prices - RATE_AT_ZERO))
-        own = np.array([found.win_rate(landlord) for landlord in range(3)])
+        own_rates = np.array([dealt.win_rate(landlord) for landlord in range(3)])
         scale = 2.0 * _HIGHEST[view.rules.bidding]
-        auction = Auction(found.returns, rates, own, view.seat, float(most_staked(view.rules)), scale)
+        auction = Auction(dealt.returns, rates, own_rates, view.seat, float(most_staked(view.rules)), scale)
         options, number = self.options, get_args(Simulation).index(self.options.simulation)
         return search_auction(
             view.row, view.rule_words, auction, number, options.iterations, options.exploration, state

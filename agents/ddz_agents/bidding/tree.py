@@ -1,6 +1,7 @@
-"""The tree of named stakes: what the searches of the auction and of hold'em's betting share.
+"""The tree of named stakes, which the searches of the auction and of hold'em's betting share.
 
-A node's children are numbered by what is named; statistics belong to the child that it leads to, for who named it.
+A node's children are numbered by the answers that lead to them; a child's statistics are those of its answer, for the
+player who gave it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import inline_kernel, kernel
+from ddz_env.support.compiling import inline_kernel, kernel
 
 UNTRIED = 1e8
 """The score of a child that does not exist yet: above every other."""
@@ -26,7 +27,7 @@ class StakeTree(NamedTuple):
         value: Sums of payoffs for who answered, shape ``[nodes]``, float64.
         used: How many nodes there are, shape ``[1]``, int64.
         path: The nodes of the iteration under way, shape ``[levels]``, int64.
-        movers: Who led to each, likewise.
+        movers: Who led to each of them, shape ``[levels]``, int64.
     """
 
     child: npt.NDArray[np.int64]
@@ -48,28 +49,28 @@ def new_tree(nodes: int, answers: int, levels: int) -> StakeTree:
 @inline_kernel
 def ucb(tree: StakeTree, node: int, answer: int, scale: float, exploration: float) -> float:
     """UCB of an answer: equation 2 of the paper, on payoffs divided by ``scale``."""
-    found = tree.child[node, answer]
-    if found == 0:
+    child = tree.child[node, answer]
+    if child == 0:
         return UNTRIED
     parent = max(tree.visits[node], 1.0)
-    score: float = tree.value[found] / tree.visits[found] / scale
-    return score + exploration * math.sqrt(math.log(parent) / tree.visits[found])
+    score: float = tree.value[child] / tree.visits[child] / scale
+    return score + exploration * math.sqrt(math.log(parent) / tree.visits[child])
 
 
 @inline_kernel
 def go_down(tree: StakeTree, node: int, answer: int, depth: int, mover: int) -> int:
-    """The node behind an answer, added if it is new, and entered in the path at ``depth``."""
+    """Go to the node behind an answer, adding it if it is new, and enter it in the path at ``depth``."""
     if tree.child[node, answer] == 0:
         tree.child[node, answer] = tree.used[0]
         tree.used[0] += 1
-    found: int = tree.child[node, answer]
-    tree.path[depth], tree.movers[depth] = found, mover
-    return found
+    child: int = tree.child[node, answer]
+    tree.path[depth], tree.movers[depth] = child, mover
+    return child
 
 
 @inline_kernel
 def bring_up(tree: StakeTree, depth: int, worth: np.ndarray) -> None:
-    """Count an iteration of ``depth`` levels, whose end has this value for each mover."""
+    """Backpropagate an iteration of ``depth`` levels, whose end has this worth for each mover."""
     tree.visits[0] += 1.0
     for level in range(depth):
         tree.visits[tree.path[level]] += 1.0
@@ -82,7 +83,7 @@ def at_root(tree: StakeTree) -> tuple[np.ndarray, np.ndarray]:
     answers = tree.child.shape[1]
     counts, means = np.zeros(answers), np.zeros(answers)
     for answer in range(answers):
-        found = tree.child[0, answer]
-        if found:
-            counts[answer], means[answer] = tree.visits[found], tree.value[found] / tree.visits[found]
+        child = tree.child[0, answer]
+        if child:
+            counts[answer], means[answer] = tree.visits[child], tree.value[child] / tree.visits[child]
     return counts, means

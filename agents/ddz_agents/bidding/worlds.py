@@ -1,4 +1,4 @@
-"""Dealt worlds, played out: the Monte Carlo behind a hand's win rate.
+"""Worlds that are dealt and played out: the Monte Carlo estimate behind a hand's win rate.
 
 Everything that a seat cannot see is dealt again, uniformly over deals of cards, and the cards are played by an agent
 that sits on all three seats.  Before the auction has ended each world is played with every seat as the landlord: what
@@ -15,7 +15,6 @@ import numpy.typing as npt
 from ddz_agents.worlds.determinize import determinize
 from ddz_env import Rules, State, View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.score import SCORE_STAKE, write_returns
 from ddz_env.core.engine.step import apply_action, make_landlord
@@ -24,12 +23,13 @@ from ddz_env.core.engine.words import U0, U1, U24
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, answers_in_batches
 from ddz_env.playing.game import play_game
+from ddz_env.support.compiling import kernel, pure_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 class Outcomes(NamedTuple):
-    """What the worlds of a view came to, by landlord; only one column is played where there is a landlord already.
+    """How the dealt worlds of a view ended, by landlord; once there is a landlord, only its column is played.
 
     Attributes:
         seat: The observer.
@@ -94,7 +94,7 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
 
 @kernel
 def _count(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, returns: np.ndarray) -> None:
-    """Write who won finished games, and what each seat gets at a base stake of 1."""
+    """Write who won each of some finished games, and what each seat gets at a base stake of 1."""
     for index in range(rows.shape[0]):
         row = rows[index]
         row[at.BIDS] = U0

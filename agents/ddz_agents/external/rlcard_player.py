@@ -16,12 +16,12 @@ from typing import Any
 
 from ddz_agents.external.rlcard_rule import card_string
 from ddz_env import State
-from ddz_env.core.checks import check_seed
-from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
 from ddz_env.core.notation import Hand
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.checks import check_seed
+from ddz_env.support.errors import IllegalMoveError, InvalidOptionError
 
 PASS = "pass"
 
@@ -68,7 +68,7 @@ class RLCardPlayer:
         return move
 
     def eval_step(self, state: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The same in evaluation, with RLCard's information about it (none)."""
+        """A move as RLCard writes it, in evaluation, with RLCard's information about it (none)."""
         return self.step(state), {}
 
 
@@ -104,17 +104,17 @@ def _landlord_cards(raw: Mapping[str, Any], played: Counter[str]) -> Counter[str
     return Counter(raw["seen_cards"]) + Counter(islice(struck, 3 - len(raw["seen_cards"])))
 
 
-def _hands(raw: Mapping[str, Any], known: Counter[str]) -> list[Counter[str]]:
+def _hands(raw: Mapping[str, Any], face_up: Counter[str]) -> list[Counter[str]]:
     """Hands of the right sizes, with the face-up cards that the landlord still holds in the landlord's."""
     seat = raw["self"]
-    hands = [known if other == 0 != seat else Counter[str]() for other in range(3)]
+    hands = [face_up if other == 0 != seat else Counter[str]() for other in range(3)]
     hands[seat] = Counter(raw["current_hand"])
     unseen = Counter(raw["others_hand"])
     if seat != 0:
-        unseen -= known
+        unseen -= face_up
     cards = unseen.elements()
-    for other, left in enumerate(raw["num_cards_left"]):
-        hands[other] = hands[other] + Counter(islice(cards, left - hands[other].total()))
+    for other, size in enumerate(raw["num_cards_left"]):
+        hands[other] = hands[other] + Counter(islice(cards, size - hands[other].total()))
     return hands
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.core.cards import RANK_NAMES
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
 from ddz_env.core.view import AUCTION
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
 
 _BIDS_FROM = 7
 """The hand score from which it bids.  RLCard has no auction; the threshold is ours, the score RLCard's."""
@@ -45,7 +45,6 @@ class RLCardRuleAgent:
     """
 
     name = "rlcard-rule"
-    cheats = False
 
     def __init__(self) -> None:
         self._rule = _load("rlcard.models.doudizhu_rule_models").DouDizhuRuleAgentV1()
@@ -128,13 +127,13 @@ def _card(rank: str) -> SimpleNamespace:
 
 def _by_cards(legal: list[Move]) -> dict[str, Move]:
     """Legal moves by their cards; where cards have several readings, the one that RLCard takes."""
-    found: dict[str, Move] = {}
+    by_cards: dict[str, Move] = {}
     for move in legal:
         cards = card_string(move)
-        if cards in found:
-            move = _reading(cards, (found[cards], move))
-        found[cards] = move
-    return found
+        if cards in by_cards:
+            move = _reading(cards, (by_cards[cards], move))
+        by_cards[cards] = move
+    return by_cards
 
 
 def _reading(cards: str, moves: tuple[Move, Move]) -> Move:

@@ -31,10 +31,10 @@ from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, PerRules, c
 from ddz_agents.worlds.determinize import Reals, Words, check_turn
 from ddz_env import Move, State, View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.options import Options, takes
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import whole_moves, write_view
 from ddz_env.playing.agent import Decision
+from ddz_env.support.options import Options, takes
 
 Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
 """Names of opponent models."""
@@ -60,7 +60,7 @@ class Solvers:
 
 @dataclass(frozen=True)
 class ExactOptions(Options):
-    """What an exact agent works with.
+    """Options of an exact agent that infers nothing.
 
     Attributes:
         solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
@@ -70,31 +70,29 @@ class ExactOptions(Options):
 
 
 @dataclass(frozen=True)
-class InferringOptions(Options):
-    """From whom an exact agent infers.
+class InferringOptions(ExactOptions):
+    """Options of an exact agent that may infer from the other seats' moves.
 
     Attributes:
         inference: Whose moves it takes the hidden seats' for: a model by its name, the ``opponent`` (``correct``), or
             another, still sensible one (``incorrect``).  Without any it infers nothing.
         opponent: What the other seats really are: a model by its name, or an object.
-        solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
     """
 
     inference: Literal["correct", "incorrect"] | Model | None = None
     opponent: Model | OpponentModel = "expectimax"
-    solvers: Solvers | None = None
 
 
 class ExactAgent(ABC):
-    """What the exact agents share: a memory of positions already decided, and the first of the best moves."""
+    """The base of the exact agents: remembers positions already decided, and plays the first of the best moves."""
 
     cheats = False
     most_cards = 18
     """Cards of the largest deck whose games it can search from the deal: Mini's."""
     tolerance = 0.0
-    """Values that differ by no more tie."""
+    """Values that differ by at most this are ties."""
     unit: Literal["chance", "score"] = "score"
-    """What its values are (:class:`ddz_env.playing.agent.Decision`)."""
+    """The unit of its values (:class:`ddz_env.playing.agent.Decision`)."""
 
     def __init__(self, solvers: Solvers | None = None) -> None:
         self.solvers = solvers or Solvers()
@@ -142,7 +140,7 @@ class ExactAgent(ABC):
         return move
 
     def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
-        """What the agent would play in a state, from what it would see there (an opponent model)."""
+        """The move that the agent would make in a state, from what it would see there (an opponent model)."""
         if self.cheats:
             return self.choose(row, history, rules)
         view = np.empty(at.ROW_WORDS, np.uint64)
@@ -164,7 +162,6 @@ class ExactAgent(ABC):
         """Legal moves and what each is worth."""
 
 
-@takes(ExactOptions)
 class CheatingMinimaxAgent(ExactAgent):
     """Minimax on the true state with the tie-break of equation (1); it declares that it cheats.
 
@@ -176,8 +173,9 @@ class CheatingMinimaxAgent(ExactAgent):
 
     cheats = True
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(ExactOptions.of(*values, **named).solvers)
+    @takes(ExactOptions)
+    def __init__(self, options: ExactOptions) -> None:
+        super().__init__(options.solvers)
 
     def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
         return self.solvers.minimax[rules].move_values(sight)
@@ -186,8 +184,8 @@ class CheatingMinimaxAgent(ExactAgent):
 class _InferringAgent(ExactAgent):
     """An agent that looks at information sets, with or without inference."""
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = InferringOptions.of(*values, **named)
+    @takes(InferringOptions)
+    def __init__(self, options: InferringOptions) -> None:
         super().__init__(options.solvers)
         believed: Model | OpponentModel | None
         if options.inference == "correct":
@@ -222,7 +220,6 @@ class _InferringAgent(ExactAgent):
         return key if self.model is None else (*key, history)
 
 
-@takes(InferringOptions)
 class DeterminizedMinimaxAgent(_InferringAgent):
     """Minimax on every state of the information set; each votes with its probability (section III.C)."""
 
@@ -235,7 +232,6 @@ class DeterminizedMinimaxAgent(_InferringAgent):
         return moves, votes / weights.sum()
 
 
-@takes(InferringOptions)
 class InformationSetExpectimaxAgent(_InferringAgent):
     """Expectimax on the tree of information sets (section III.E).
 
@@ -254,7 +250,7 @@ class InformationSetExpectimaxAgent(_InferringAgent):
 
 
 def model_named(opponent: Model | OpponentModel, solvers: Solvers) -> OpponentModel:
-    """An agent without inference by its name; an object is passed through."""
+    """Make an opponent model by its name; an object is returned as it is."""
     if opponent == "cheating-minimax":
         return CheatingMinimaxAgent(solvers)
     if opponent == "determinized-minimax":

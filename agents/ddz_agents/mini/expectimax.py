@@ -36,12 +36,12 @@ from ddz_agents.open_cards import minimax
 from ddz_agents.open_cards.minimax import NODE_LIMIT, RUNNING, NotSolvableError, Solver, check_solvable
 from ddz_agents.open_cards.stack import STOPPED, Key, SearchStack, fold, look_up, store, trick_word
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, KNOWN, LANDLORD, PLAYED, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.step import main_cards, play_move
 from ddz_env.core.engine.words import PLANE, U0, U1, U4, U8, add_hand, count_of, lowest, popcount, remove_hand
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
+from ddz_env.support.compiling import inline_kernel, kernel
 
 EPSILON = 1e-6
 """The constant ε of equation (1), small enough to decide between equals only."""
@@ -104,8 +104,8 @@ def _cards(stack: SearchStack, index: int) -> np.uint64:
 
 
 @inline_kernel
-def _same_side(row: np.ndarray, one: np.uint64, other: np.uint64) -> bool:
-    return (one == row[LANDLORD]) == (other == row[LANDLORD])
+def _same_side(row: np.ndarray, first: np.uint64, second: np.uint64) -> bool:
+    return (first == row[LANDLORD]) == (second == row[LANDLORD])
 
 
 @kernel
@@ -137,7 +137,7 @@ def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int, inferred: bool
 
 @kernel
 def _collect(stack: SearchStack, sets: Sets, ply: int) -> int:
-    """Push every move that is legal for the acting seat in at least one of the states; where they end, or -1."""
+    """Push every move that is legal for the acting seat in at least one state; returns where they end, or -1."""
     row, frame, mains, kickers = stack.rows[ply], stack.frames[ply], stack.mains, stack.kickers
     mover, stop = np.int64(row[SEAT]), frame.first
     for state in range(frame.first_state, frame.first_state + frame.states):
@@ -147,11 +147,11 @@ def _collect(stack: SearchStack, sets: Sets, ply: int) -> int:
             return -1
         fresh = stop
         for index in range(stop, end):
-            seen = False
+            duplicate = False
             for earlier in range(frame.first, stop):
                 if mains[earlier] == mains[index] and kickers[earlier] == kickers[index]:
-                    seen = True
-            if not seen:
+                    duplicate = True
+            if not duplicate:
                 mains[fresh], kickers[fresh] = mains[index], kickers[index]
                 fresh += 1
         stop = fresh
@@ -182,7 +182,7 @@ def _expectation(sets: Sets, first: int, size: int) -> float:
 
 @kernel
 def _open_set(stack: SearchStack, sets: Sets, ply: int, seat: np.uint64) -> bool:
-    """Push the moves of the information set at a ply; false if a limit is reached."""
+    """Push the moves of the information set at a ply; returns false if a limit is reached."""
     row, frame = stack.rows[ply], stack.frames[ply]
     if row[SEAT] == seat:
         return minimax.open_position(stack, ply)
@@ -237,8 +237,8 @@ def _value(stack: SearchStack, sets: Sets, base: int, seat: np.uint64, root: np.
             _descend(stack, sets, ply, seat, root != U0)
             ply += 1
         else:
-            own = row[SEAT] == seat
-            value = minimax.closed(stack, ply, EPSILON) if own else _expectation(sets, frame.first_state, frame.states)
+            mine = row[SEAT] == seat
+            value = minimax.closed(stack, ply, EPSILON) if mine else _expectation(sets, frame.first_state, frame.states)
             store(stack, ply, value)
 
 
@@ -252,17 +252,17 @@ def _move_values(
     sets.weights[:size] = weights
     sets.hands[:size] = rows[:, HANDS : HANDS + 3]
     frame.cursor, frame.first_state, frame.states = 0, 0, size
-    found = frame.stop = minimax.list_legal(stack, 0, 0)
-    for index in range(found):
+    count = frame.stop = minimax.list_legal(stack, 0, 0)
+    for index in range(count):
         _descend(stack, sets, 0, seat, root != U0)
         values[index] = _value(stack, sets, 1, seat, root)
         if stack.counters[STOPPED] != RUNNING:
             return 0
-    return max(found, 0)
+    return max(count, 0)
 
 
 class ExpectimaxSolver(Solver):
-    """Expectimax on trees of information sets; information sets stay in its table between calls.
+    """Solves trees of information sets by expectimax; its table keeps information sets between calls.
 
     Args:
         rules: The rules.

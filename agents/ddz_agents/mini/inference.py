@@ -21,13 +21,13 @@ import numpy.typing as npt
 
 from ddz_agents.open_cards.information_set import InformationSet, first_row, information_set
 from ddz_agents.rules.agent import chosen_move
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.worlds.determinize import Words
 from ddz_agents.worlds.story import play_all
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.notation import Move
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
+from ddz_env.support.owned import OwnsArrays
 
 History = tuple[tuple[int, Move], ...]
 """``(seat, move)`` for every move so far, oldest first."""
@@ -37,7 +37,7 @@ _MEMORY = 100_000
 
 @runtime_checkable
 class OpponentModel(Protocol):
-    """A policy without randomness: its moves show what it holds."""
+    """A model of an opponent: a policy without randomness, so that its moves show what it holds."""
 
     @property
     def name(self) -> str:
@@ -45,7 +45,7 @@ class OpponentModel(Protocol):
         ...
 
     def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
-        """What the seat to act would play in a state.
+        """The move that the seat to act would make in a state.
 
         Args:
             row: The state, shape ``[32]``.
@@ -56,7 +56,7 @@ class OpponentModel(Protocol):
 
 
 class RulesOpponent(OwnsArrays):
-    """The rule agent as a model: it reads nothing that its seat does not know, so a state will do for its view.
+    """The rule agent as an opponent model; it reads only what its seat knows, so a state can stand for its view.
 
     Example:
         >>> from ddz_env import State
@@ -68,15 +68,15 @@ class RulesOpponent(OwnsArrays):
     name = "rules"
 
     def __init__(self) -> None:
-        self._mind = new_rule_scratch()
+        self._workspace = new_rule_workspace()
 
     def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
-        """What the rule agent plays in a state."""
-        return chosen_move(row, rules.words(), self._mind)
+        """The rule agent's move in a state."""
+        return chosen_move(row, rules.words(), self._workspace)
 
 
 class Inference(OwnsArrays):
-    """What one seat has inferred, game by game; histories that it has heard are remembered.
+    """Infers the states that one seat thinks possible; remembers the histories that it has been asked about.
 
     Args:
         rules: The rules.
@@ -102,14 +102,14 @@ class Inference(OwnsArrays):
 
     def _after(self, start: Words, seat: int, history: History) -> InformationSet:
         key = (start.tobytes(), history)
-        known = self._heard.get(key)
-        if known is None:
+        states = self._heard.get(key)
+        if states is None:
             if history:
-                known = self._hear(start, seat, history)
+                states = self._hear(start, seat, history)
             else:
-                known = information_set(start, seat)
-            self._heard[key] = known
-        return known
+                states = information_set(start, seat)
+            self._heard[key] = states
+        return states
 
     def _hear(self, start: Words, seat: int, history: History) -> InformationSet:
         """The states after the last move of a history."""
@@ -125,8 +125,8 @@ class Inference(OwnsArrays):
     def _consistent(self, states: InformationSet, move: Move, history: History) -> InformationSet:
         if self._model is None:
             return states
-        kept = _select(states, [self._model.choose_in(row, history, self._rules) == move for row in states.rows])
-        return kept if len(kept) else states
+        consistent = _select(states, [self._model.choose_in(row, history, self._rules) == move for row in states.rows])
+        return consistent if len(consistent) else states
 
     def _anew(self, start: Words, seat: int, history: History) -> InformationSet:
         """Every deal in which all moves of a history were possible."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,9 @@ from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
-from ddz_env.core.options import Options, Range, takes
-from ddz_env.envs.threads import MOST_THREADS
 from ddz_env.playing.agent import BatchPlayer, check_to_act
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.threads import MOST_THREADS
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def choose_actions(
         log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
         temperature: 0 takes the most probable action, the lowest id of equals; 1 draws by the probabilities; less
             than 1 favours the probable ones more.
-        rngs: One generator a row; not used at temperature 0.
+        rngs: One generator per row; not used at temperature 0.
 
     Returns:
         Action ids, shape ``[n]``, int64.
@@ -146,8 +146,6 @@ class ModelAgent:
     Raises:
         InvalidAgentOptionError: If the temperature is negative or no number.
     """
-
-    cheats = False
 
     def __init__(self, model: PolicyModel, temperature: float = 0.0, name: str = "policy") -> None:
         self.model = model
@@ -225,7 +223,6 @@ class ModelAgent:
         return self.choose(observations, masks, lambda row: rngs(int(games[row])))
 
 
-@takes(PolicyOptions)
 class PolicyAgent(ModelAgent):
     """Plays by a trained policy: the newest that ships, or ``policy:path=FILE``.
 
@@ -238,10 +235,8 @@ class PolicyAgent(ModelAgent):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    options_type: ClassVar[type[PolicyOptions]]
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = self.options_type.of(*values, **named)
+    @takes(PolicyOptions)
+    def __init__(self, options: PolicyOptions) -> None:
         name = str(options.path) if options.path in POLICIES else "policy"
         super().__init__(options.load(), options.temperature, name)
 
@@ -257,9 +252,12 @@ class PolicyV1Options(PolicyOptions):
     path: Literal["policy-v1"] = "policy-v1"
 
 
-@takes(PolicyV1Options)
-class PolicyV1Agent(PolicyAgent):
+class PolicyV1Agent(ModelAgent):
     """Plays by the first policy that shipped: the yardstick of the benchmark and of later policies."""
+
+    @takes(PolicyV1Options)
+    def __init__(self, options: PolicyV1Options) -> None:
+        super().__init__(options.load(), options.temperature, options.path)
 
 
 @dataclass(frozen=True)
@@ -273,9 +271,12 @@ class PolicyV2Options(PolicyOptions):
     path: Literal["policy-v2"] = "policy-v2"
 
 
-@takes(PolicyV2Options)
-class PolicyV2Agent(PolicyAgent):
+class PolicyV2Agent(ModelAgent):
     """Plays by the second policy that shipped."""
+
+    @takes(PolicyV2Options)
+    def __init__(self, options: PolicyV2Options) -> None:
+        super().__init__(options.load(), options.temperature, options.path)
 
 
 @dataclass(frozen=True)
@@ -289,6 +290,9 @@ class PolicyV3Options(PolicyOptions):
     path: Literal["policy-v3"] = "policy-v3"
 
 
-@takes(PolicyV3Options)
-class PolicyV3Agent(PolicyAgent):
+class PolicyV3Agent(ModelAgent):
     """Plays by the third policy that shipped, the first that was trained on a GPU."""
+
+    @takes(PolicyV3Options)
+    def __init__(self, options: PolicyV3Options) -> None:
+        super().__init__(options.load(), options.temperature, options.path)

@@ -24,7 +24,7 @@ from ddz_agents.neural.columns import (
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import HISTORY
-from ddz_env.core.options import Options, Range
+from ddz_env.support.options import Options, Range
 
 Width = Annotated[int, Range(1, 8192)]
 Blocks = Annotated[int, Range(0, 64)]
@@ -41,7 +41,7 @@ class Architecture(Options):
         width: Units of the policy's layers.
         blocks: Residual blocks of the policy.
         rest_width: Units of the layer that looks at the hand an action leaves.
-        rest_features: How many numbers it makes of it; the state weighs them.
+        rest_features: Outputs of that layer, which the state weighs.
         critic_width: Units of the critic's layers.
         critic_blocks: Residual blocks of the critic.
         history: Completed moves that the policy sees.
@@ -118,7 +118,7 @@ TABLES = {"policy": policy_inputs(1), "rest": REST_INPUTS, "critic": CRITIC_INPU
 """The tables of inputs: of a policy's trunk, of its part that looks at the hand an action leaves, and of a critic."""
 
 POLICY_TABLES, CRITIC_TABLES = ("policy", "rest"), ("critic",)
-"""Those of a policy, and of a critic."""
+"""The tables of a policy, and those of a critic."""
 
 Inputs = dict[str, list[str]]
 """The inputs of some tables by the table's name, in order, each with its columns (of one move for the history):
@@ -161,10 +161,10 @@ def check_inputs(where: object, written: Any, *tables: str) -> Inputs:
         TensorFileMismatchError: If a table is missing, or an input is not computed here or has another size.
     """
     named = EARLIER_INPUTS if written is None else written
-    for name, known in inputs_of(*tables).items():
+    for name, computed in inputs_of(*tables).items():
         read = named.get(name) if isinstance(named, dict) else None
-        if not isinstance(read, list) or any(entry not in known for entry in read):
-            raise TensorFileMismatchError(f"{where} reads the {name} inputs {read}; this package computes {known}")
+        if not isinstance(read, list) or any(entry not in computed for entry in read):
+            raise TensorFileMismatchError(f"{where} reads the {name} inputs {read}; this package computes {computed}")
     return {name: named[name] for name in tables}
 
 
@@ -184,9 +184,9 @@ def with_every_input(layer: npt.NDArray[Any], read: Sequence[str], table: str, h
         name, _, width = entry.partition("=")
         columns[entry] = range(size, size + int(width) * (history if name == "history" else 1))
         size = columns[entry].stop
-    places = [place for entry in read for place in columns[entry]]
-    if places == [*range(size)] or layer.ndim != 2 or layer.shape[1] < len(places):
+    indices = [index for entry in read for index in columns[entry]]
+    if indices == [*range(size)] or layer.ndim != 2 or layer.shape[1] < len(indices):
         return layer  # nothing is missing; or it is of another shape than the file says, and will be refused
     whole = np.zeros((len(layer), size), layer.dtype)
-    whole[:, places] = layer[:, : len(places)]
-    return np.concatenate([whole, layer[:, len(places) :]], axis=1)
+    whole[:, indices] = layer[:, : len(indices)]
+    return np.concatenate([whole, layer[:, len(indices) :]], axis=1)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ddz_agents.neural.agent import ModelAgent, PolicyFile
 from ddz_agents.neural.columns import REST_INPUTS, policy_inputs
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, load_weights
-from ddz_env.core.options import takes
-from ddz_env.envs.threads import usable_threads
+from ddz_env.support.options import takes
+from ddz_env.support.threads import usable_threads
 
 Input = Literal[
     "table", "history", "state", "hand", "prospects", "unseen", "target", "sizes", "key", "signs", "rest",
@@ -40,7 +40,7 @@ class BlindOptions(PolicyFile):
 
 
 def columns_of(name: Input, history: int) -> tuple[str, slice]:
-    """Where an input is.
+    """The weights that read an input, and its columns there.
 
     Args:
         name: The input.
@@ -61,7 +61,6 @@ def blinded(weights: Weights, name: Input) -> Weights:
     return dataclasses.replace(weights, policy={**weights.policy, layer: blind})
 
 
-@takes(BlindOptions)
 class BlindPolicyAgent(ModelAgent):
     """Plays by a trained policy that does not see one of its inputs: ``policy-without:input=signs``.
 
@@ -70,8 +69,8 @@ class BlindPolicyAgent(ModelAgent):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = BlindOptions.of(*values, **named)
+    @takes(BlindOptions)
+    def __init__(self, options: BlindOptions) -> None:
         weights = load_weights(policy_path(options.path))
         super().__init__(
             CompiledPolicy(blinded(weights, options.input), usable_threads(options.threads)), name="policy-without"

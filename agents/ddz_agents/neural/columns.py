@@ -119,11 +119,11 @@ class Input(NamedTuple):
 
 def _scaled(first: int, stop: int) -> tuple[Column, ...]:
     """Bytes of the observation or of what it conceals, each between 0 and 1."""
-    return tuple(Column(SCALED, place, float(_SCALES[place])) for place in range(first, stop))
+    return tuple(Column(SCALED, source, float(_SCALES[source])) for source in range(first, stop))
 
 
-def _thresholds(place: int, most: int) -> tuple[Column, ...]:
-    return tuple(Column(AT_LEAST, place, step) for step in range(1, most + 1))
+def _thresholds(source: int, most: int) -> tuple[Column, ...]:
+    return tuple(Column(AT_LEAST, source, step) for step in range(1, most + 1))
 
 
 def _planes(first: int) -> tuple[Column, ...]:

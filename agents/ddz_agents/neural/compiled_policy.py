@@ -52,15 +52,15 @@ from ddz_agents.neural.trunk import (
 from ddz_agents.neural.weights import Weights
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAX_KICKERS, NUM_ACTIONS
-from ddz_env.core.engine.compiling import kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.layout import SEAT, STAGE, STAGE_KICKER
 from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.observation import CONCEALED, MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
-from ddz_env.core.owned import OwnsArrays
-from ddz_env.envs.threads import run_chunks
+from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
+from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.threads import run_chunks
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 

@@ -37,12 +37,12 @@ from ddz_agents.neural.columns import (
 from ddz_agents.neural.features import HAND_VALUES, hand_word, value_hand, weigh_pool
 from ddz_agents.neural.fields import Fields, enter, fields_of, fill
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest, popcount
 from ddz_env.core.observation import HISTORY, OBSERVATION
 from ddz_env.envs.slots import ACTING, Slots
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _CONCEALED, _LEFT, _SIGNS, _AGAINST_RULES = (
     DECISION_BYTES[name] for name in ("concealed", "left", "signs", "against_rules")
@@ -111,8 +111,8 @@ def new_hand_memory(games: int) -> HandMemory:
 @inline_kernel
 def see(observation: np.ndarray, seen: np.ndarray) -> None:
     """Write the bytes of a decision that follow from the observation, shape ``[OBSERVATION_SIZE]``, int8."""
-    for place in range(observation.size):
-        seen[place] = observation[place]
+    for index in range(observation.size):
+        seen[index] = observation[index]
     for rank in range(NUM_RANKS):
         seen[_LEFT + rank] = seen[HAND + rank] - seen[PENDING + rank] - seen[KICKERS + rank]
     features.read_signs(seen, seen, _SIGNS)
@@ -122,8 +122,8 @@ def see(observation: np.ndarray, seen: np.ndarray) -> None:
 @inline_kernel
 def see_concealed(concealed: np.ndarray, seen: np.ndarray) -> None:
     """Write the bytes that the observation conceals, shape ``[CONCEALED.size]``, int8."""
-    for place in range(concealed.size):
-        seen[_CONCEALED + place] = concealed[place]
+    for index in range(concealed.size):
+        seen[_CONCEALED + index] = concealed[index]
 
 
 @inline_kernel
@@ -133,7 +133,7 @@ def left_hand(seen: np.ndarray) -> np.uint64:
 
 
 @pure_kernel
-def value_own_hand(seen: np.ndarray, scratch: RuleScratch, hand_values: np.ndarray) -> None:
+def value_own_hand(seen: np.ndarray, scratch: RuleWorkspace, hand_values: np.ndarray) -> None:
     """Write the hand values of the own hand, as its seat sees them; moves are priced by the unseen cards afterwards."""
     most = max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS])
     weigh_pool(hand_word(seen, UNSEEN), np.uint64(most), READING_RULES, scratch)
@@ -143,27 +143,32 @@ def value_own_hand(seen: np.ndarray, scratch: RuleScratch, hand_values: np.ndarr
 
 @inline_kernel
 def _value_in_sight(
-    hand: np.uint64, one: np.uint64, other: np.uint64, place: tuple[int, int], memory: HandMemory, scratch: RuleScratch
+    hand: np.uint64,
+    other: np.uint64,
+    third: np.uint64,
+    slot: tuple[int, int],
+    memory: HandMemory,
+    scratch: RuleWorkspace,
 ) -> None:
-    """Have the values of a hand against two others in a place of the memory."""
-    key, values = memory.keys[place], memory.values[place]
-    others, most = add_hand(one, other), max(popcount(one), popcount(other))
-    if key[0] != hand or key[1] != others or key[2] != most:
-        weigh_pool(others, most, READING_RULES, scratch)
+    """Make sure that a slot of the memory holds the values of a hand against two others."""
+    key, values = memory.keys[slot], memory.values[slot]
+    unseen, most = add_hand(other, third), max(popcount(other), popcount(third))
+    if key[0] != hand or key[1] != unseen or key[2] != most:
+        weigh_pool(unseen, most, READING_RULES, scratch)
         sure, price = value_hand(hand, scratch)
         values[0], values[1] = sure, price
-        key[0], key[1], key[2] = hand, others, most
+        key[0], key[1], key[2] = hand, unseen, most
 
 
 @pure_kernel
 def value_hands_in_sight(
-    seen: np.ndarray, game: int, seat: int, memory: HandMemory, scratch: RuleScratch, hand_values: np.ndarray
+    seen: np.ndarray, game: int, seat: int, memory: HandMemory, scratch: RuleWorkspace, hand_values: np.ndarray
 ) -> None:
     """Write the hand values of all three hands, as a critic reads them.
 
     Args:
         seen: The bytes of the decision.
-        game: Its place in the memory.
+        game: Its index in the memory.
         seat: The seat to act.
         memory: Values that are known.
         scratch: Of the thread.
@@ -206,7 +211,7 @@ def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
-    """Write the counts of that hand, shape ``[15]``, int8: what the networks read of an action."""
+    """Write the counts of the hand that an action leaves, shape ``[15]``, int8: what the networks read of it."""
     pair_kickers = 1 if seen[KICKER_SIZE] == 2 else 0
     for rank in range(NUM_RANKS):
         rest[rank] = seen[_LEFT + rank] - SPENT[pair_kickers, action, rank]
@@ -216,8 +221,8 @@ def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 
 
 @inline_kernel
-def _describe_actions(bits: np.ndarray, seen: np.ndarray, scratch: RuleScratch, pairs: Pairs, pair: int) -> None:
-    """Write the legal actions of a decision from a place on.  Moves must be priced by the unseen cards."""
+def _describe_actions(bits: np.ndarray, seen: np.ndarray, scratch: RuleWorkspace, pairs: Pairs, pair: int) -> None:
+    """Write the legal actions of a decision from index ``pair`` on.  Moves must be priced by the unseen cards."""
     left = left_hand(seen)
     for word in range(bits.shape[0]):
         legal = bits[word]
@@ -232,7 +237,7 @@ def _describe_actions(bits: np.ndarray, seen: np.ndarray, scratch: RuleScratch, 
 
 @pure_kernel
 def _describe_decision(
-    game: int, slots: Slots, memory: HandMemory, scratch: RuleScratch, seen: np.ndarray, hand_values: np.ndarray
+    game: int, slots: Slots, memory: HandMemory, scratch: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
 ) -> None:
     """Describe the decision of a game of a batch, without its actions."""
     see(slots.observations[game].view(np.int8), seen)
@@ -250,7 +255,7 @@ def describe_decisions(
     pair_starts: np.ndarray,
     against_rules: np.ndarray,
     memory: HandMemory,
-    scratch: RuleScratch,
+    scratch: RuleWorkspace,
     decisions: Decisions,
     pairs: Pairs,
 ) -> None:
@@ -292,7 +297,7 @@ def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats
     """
     table = policy_fields(history)
     out = np.empty((len(observations), len(table.before)), np.float32)
-    _fill_observations(observations, table, new_rule_scratch(), new_decisions(1), out)
+    _fill_observations(observations, table, new_rule_workspace(), new_decisions(1), out)
     return out
 
 
@@ -308,9 +313,9 @@ def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDA
         Shape ``[n, GAME_COLUMNS]``, float32.
     """
     out = np.empty((len(concealed), len(CRITIC_FIELDS.before)), np.float32)
-    known = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
-    memory = new_rule_scratch(), new_hand_memory(1), new_decisions(1)
-    _fill_games(observations, concealed, known, CRITIC_FIELDS, memory, out)
+    flags = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
+    memory = new_rule_workspace(), new_hand_memory(1), new_decisions(1)
+    _fill_games(observations, concealed, flags, CRITIC_FIELDS, memory, out)
     return out
 
 
@@ -337,7 +342,7 @@ def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
     """
     rows, actions = (part.astype(np.int64, copy=False) for part in np.nonzero(masks))
     described = Afterstates(rows, actions, np.empty((len(rows), len(REST_FIELDS.before)), np.float32))
-    _fill_rests(observations, REST_FIELDS, new_rule_scratch(), new_decisions(1), described)
+    _fill_rests(observations, REST_FIELDS, new_rule_workspace(), new_decisions(1), described)
     return described
 
 
@@ -352,7 +357,7 @@ CRITIC_FIELDS, REST_FIELDS = fields_of(CRITIC_INPUTS), fields_of(REST_INPUTS)
 
 @kernel
 def _fill_observations(
-    observations: np.ndarray, table: Fields, scratch: RuleScratch, decision: Decisions, out: np.ndarray
+    observations: np.ndarray, table: Fields, scratch: RuleWorkspace, decision: Decisions, out: np.ndarray
 ) -> None:
     places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
     seen, hand_values = decision.seen[0], decision.hand_values[0]
@@ -368,7 +373,7 @@ def _fill_games(
     concealed: np.ndarray,
     against_rules: np.ndarray,
     table: Fields,
-    memory: tuple[RuleScratch, HandMemory, Decisions],
+    memory: tuple[RuleWorkspace, HandMemory, Decisions],
     out: np.ndarray,
 ) -> None:
     places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
@@ -384,7 +389,7 @@ def _fill_games(
 
 @kernel
 def _fill_rests(
-    observations: np.ndarray, table: Fields, scratch: RuleScratch, decision: Decisions, out: Afterstates
+    observations: np.ndarray, table: Fields, scratch: RuleWorkspace, decision: Decisions, out: Afterstates
 ) -> None:
     places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
     rest, seen, hand_values = np.empty(NUM_RANKS, np.int8), decision.seen[0], decision.hand_values[0]

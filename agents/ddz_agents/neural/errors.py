@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 
 
 class InvalidPolicyInputError(DouDizhuError):

@@ -7,7 +7,7 @@
 **Prospects**: how far a hand is from being played out.  PerfectDou (Yang et al. 2022) gives its networks the fewest
 moves that play a hand out.  Here the rule agent's decomposition (:mod:`ddz_agents.rules.decomposition`) counts the
 moves of the hand that unseen cards can beat and all its moves, and says what the hand is worth at the rule agent's
-prices: some tenths of a microsecond a hand.
+prices: some tenths of a microsecond per hand.
 
 **Signs** of what others hold: the weakest solo and pair of an enemy that a seat let pass.  All moves are public, so a
 pass says something about a hand: who lets a nine pass probably has no solo above it to spare.  The observation's
@@ -21,14 +21,14 @@ import numpy as np
 
 from ddz_agents.rules.decomposition import values_of_hand
 from ddz_agents.rules.prices import LOSER, set_prices
-from ddz_agents.rules.scratch import RuleScratch
+from ddz_agents.rules.scratch import RuleWorkspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH, SEGMENT_SIZE
 from ddz_env.core.engine.words import PLANE, U0, U1, U16, run
 from ddz_env.core.observation import HISTORY, OBSERVATION
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 # --- Hands ------------------------------------------------------------------------------------------------------------
 
@@ -84,37 +84,37 @@ PROSPECT_NUMBERS = (*_SIZES, *WEIGHTS.tolist())
 
 
 @pure_kernel
-def weigh_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, mind: RuleScratch) -> None:
+def weigh_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, workspace: RuleWorkspace) -> None:
     """Price all moves against unseen cards; nothing to do if they are those that were priced last.
 
     Args:
         pool: The cards that could beat them, as a hand.
         most: The cards of the largest hand among those who hold them.
         rules: The rules array.
-        mind: The memory in which the prices are written.
+        workspace: The memory in which the prices are written.
     """
-    set_prices(pool, most, rules, WEIGHTS, mind)
+    set_prices(pool, most, rules, WEIGHTS, workspace)
 
 
 @pure_kernel
-def value_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """Find what the prospects of a hand depend on; a hand that recurs in a decision is looked up.
 
     Args:
         hand: The hand.
-        mind: Priced by :func:`weigh_pool`.
+        workspace: Priced by :func:`weigh_pool`.
 
     Returns:
         One hundred a move that can be beaten and one any other, of the split with the fewest of the former; and the
         price of the hand.  Both fit in int16.
     """
-    price, sure = values_of_hand(hand, mind)
+    price, sure = values_of_hand(hand, workspace)
     return sure, min(max(price, -_MOST_PRICE), _MOST_PRICE)
 
 
 @inline_kernel
 def read_hand_values(sure: int, price: int) -> tuple[int, int, float, int]:
-    """What the columns of a hand say, of what :func:`value_hand` has found.
+    """The numbers that the columns of a hand show, from what :func:`value_hand` returned.
 
     Returns:
         How many thresholds its moves that can be beaten reach, how many all its moves do, the price between 0 and 1,

@@ -25,9 +25,9 @@ from ddz_agents.neural.features import (
     read_hand_values,
 )
 from ddz_agents.neural.model import Floats
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.tables import SEGMENT_SIZE
 from ddz_env.core.engine.words import U0, U1, lowest
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _SCALED, _RISING, _FALLING, _CHAINS, _PROSPECTS = range(5)
 """Kinds of fields: a scaled byte; thresholds of a byte whose columns rise, or fall; chains; prospects."""
@@ -187,7 +187,7 @@ def running_sums(weights: Floats, table: Fields) -> Floats:
 
 @kernel
 def _add_up(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
-    """Rising columns forwards, falling ones backwards."""
+    """Add up the weights of fields: rising columns forwards, falling ones backwards."""
     columns, units = weights.shape
     for column in range(columns):
         for unit in range(units):

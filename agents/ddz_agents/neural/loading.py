@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ddz_agents.neural.errors import MissingTorchError
+import numpy as np
+
+from ddz_agents.neural.errors import MissingTorchError, TensorFileError
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.shipped import policy_path
-from ddz_env.core.errors import install_hint
-from ddz_env.envs.threads import usable_threads
+from ddz_env import State
+from ddz_env.core.observation import action_mask, observe
+from ddz_env.support.errors import install_hint
+from ddz_env.support.threads import usable_threads
 
 
 def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trust_file: bool = False) -> PolicyModel:
@@ -31,7 +35,8 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
         MissingSb3Error: If it is, and sb3-contrib is not installed.
         MissingTorchError: If it is, and PyTorch is not installed.
         MissingOnnxError: If an ONNX file is and ONNX Runtime is not installed.
-        TensorFileError: If the file is missing, truncated, corrupt or of another format.
+        TensorFileError: If the file is missing, truncated, corrupt or of another format, or answers the first position
+            with numbers that are not finite.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
     chosen, cores = policy_path(path), usable_threads(threads)
@@ -45,8 +50,17 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
             from ddz_agents.neural.sb3_policy import load_sb3_policy
         except ImportError as error:
             raise MissingTorchError(f"a .zip policy needs PyTorch ({error}): {install_hint('train')}") from error
-        return load_sb3_policy(chosen, trust_file=trust_file, threads=cores)
+        return _checked(load_sb3_policy(chosen, trust_file=trust_file, threads=cores), chosen)
     from ddz_agents.neural.compiled_policy import CompiledPolicy
     from ddz_agents.neural.weights import load_weights
 
-    return CompiledPolicy(load_weights(chosen), cores)
+    return _checked(CompiledPolicy(load_weights(chosen), cores), chosen)
+
+
+def _checked(policy: PolicyModel, path: Path) -> PolicyModel:
+    """A policy whose sums do not overflow: large weights may be finite."""
+    first = State.new(0)
+    logs, values = policy.evaluate(observe(first)[None], action_mask(first)[None])
+    if np.isnan(logs).any() or not np.isfinite(values).all():
+        raise TensorFileError(f"{path} answers with numbers that are not finite")
+    return policy

@@ -24,7 +24,7 @@ class PolicyModel(Protocol):
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8, by the table ``OBSERVATION``.
-            masks: Shape ``[n, 400]``, int8, non-zero where legal; at least one action a row.
+            masks: Shape ``[n, 400]``, int8, non-zero where legal; at least one action per row.
 
         Returns:
             Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; the values for the

@@ -191,7 +191,7 @@ def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
 
 
 def legal_log_probabilities(logits: Tensor, rows: Tensor, count: int) -> Tensor:
-    """The same of the legal actions alone.
+    """The logarithm of the softmax over the legal actions, for these alone.
 
     Args:
         logits: Of the pairs of a row and a legal action, shape ``[pairs]``, float.
@@ -228,6 +228,6 @@ def load_module(
         TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
     """
     shapes = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
-    found = fitting(arrays, prefix, shapes, where)
-    module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in found.items()})
+    weights = fitting(arrays, prefix, shapes, where)
+    module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
     return module

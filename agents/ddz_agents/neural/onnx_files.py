@@ -24,8 +24,8 @@ from ddz_agents.neural.onnx_policy import NO_DIGEST, OWN, Format, check_nodes, d
 from ddz_agents.neural.tensor_file import check_purpose, heading, read_bytes, replace_file
 from ddz_agents.neural.weights import Weights
 from ddz_env import Rules, State, __version__
-from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import action_mask, observe
+from ddz_env.support.errors import install_hint
 
 if TYPE_CHECKING:
     from ddz_agents.neural.network import PolicyNetwork
@@ -56,7 +56,7 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
 
 
 def _converted(network: PolicyNetwork, form: Format) -> Any:
-    """The graph."""
+    """The ONNX graph of a network."""
     import torch
 
     from ddz_agents.neural.network import policy_input
@@ -82,7 +82,7 @@ def _converted(network: PolicyNetwork, form: Format) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the exporter's remarks on operators that are not used and on its own future."""
+    """Silence the exporter's remarks on operators that are not used and on its own future."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -113,7 +113,7 @@ def stamped(
         MissingOnnxError: If onnx is not installed.
     """
     (onnx,) = _import("onnx")
-    kept = {entry.key: entry.value for entry in model.metadata_props}
+    properties = {entry.key: entry.value for entry in model.metadata_props}
     metadata = {
         **heading(form.kind, form.version),
         "inputs": json.dumps(inputs_of(*form.tables)),
@@ -124,7 +124,7 @@ def stamped(
         "notes": json.dumps(dict(notes), sort_keys=True),
         "digest": NO_DIGEST,
     }
-    onnx.helper.set_model_props(model, kept | metadata)
+    onnx.helper.set_model_props(model, properties | metadata)
     data: bytes = model.SerializeToString()
     return data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode())
 
@@ -166,8 +166,8 @@ def stamp_onnx(
     Example:
         ``stamp_onnx("mine.onnx", "player.onnx")``, then ``ddz arena policy:path=player.onnx rules``.
     """
-    name, said = Rules.preset(rules).name, dict(notes or {})
-    check_purpose(path, name, objective, said, False)
+    name, plain_notes = Rules.preset(rules).name, dict(notes or {})
+    check_purpose(path, name, objective, plain_notes, False)
     data = read_bytes(Path(path))
     session = session_of(path, data, 1)
     check_nodes(path, session, OWN)
@@ -181,14 +181,14 @@ def stamp_onnx(
     (onnx,) = _import("onnx")
     model = onnx.load_from_string(data)
     try:
-        content = stamped(model, OWN, name, objective, said, False)
+        content = stamped(model, OWN, name, objective, plain_notes, False)
     except (TypeError, ValueError) as error:
         raise TensorFileError(f"{path}: the notes are not plain values: {error}") from error
     replace_file(Path(out), content)
 
 
 def _import(*packages: str) -> list[Any]:
-    """Packages that write ONNX files."""
+    """Import packages that write ONNX files."""
     try:
         return [importlib.import_module(package) for package in packages]
     except ImportError as error:

@@ -25,8 +25,8 @@ from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import HISTORY, OBSERVATION_SIZE, action_mask, observe
+from ddz_env.support.errors import install_hint
 
 NO_DIGEST = "0" * 64
 """What is in the digest's place while it is computed."""
@@ -76,7 +76,7 @@ OWN = Format(
     {"observation": ("tensor(int8)", [OBSERVATION_SIZE]), "action_mask": ("tensor(int8)", [NUM_ACTIONS])},
     {"logits": ("tensor(float)", [NUM_ACTIONS])},
 )
-"""A network that needs nothing of this package."""
+"""The kind of a file whose network needs nothing of this package."""
 
 
 def digest_of(data: bytes, digest: str) -> str:
@@ -154,10 +154,10 @@ class OnnxPolicy:
             raise TensorFileError(f"{self._path} answers with numbers that are not finite")
         return log_probabilities, values
 
-    def _run(self, *given: npt.NDArray[Any]) -> Sequence[Floats]:
+    def _run(self, *inputs: npt.NDArray[Any]) -> Sequence[Floats]:
         """The outputs of the graph."""
         outputs: Sequence[Floats] = self._session.run(
-            list(self._form.outputs), dict(zip(self._form.inputs, given, strict=True))
+            list(self._form.outputs), dict(zip(self._form.inputs, inputs, strict=True))
         )
         return outputs
 
@@ -165,8 +165,8 @@ class OnnxPolicy:
 def _history_of(session: Any) -> int:
     """How many moves a policy sees, by the width of its input."""
     widths = [node.shape[-1] for node in session.get_inputs() if node.name == "columns" and len(node.shape) == 2]
-    known = [history for history in range(HISTORY + 1) if [observation_columns(history)] == widths]
-    return known[0] if known else 0
+    lengths = [history for history in range(HISTORY + 1) if [observation_columns(history)] == widths]
+    return lengths[0] if lengths else 0
 
 
 def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
@@ -192,6 +192,8 @@ def session_of(path: str | Path, data: bytes, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised; they need not be printed too
+    # No weights in other files, which the digest would not cover: there is no such folder.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(path))
     try:
         return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its own classes, which derive from Exception and from nothing between
@@ -204,13 +206,13 @@ def check_nodes(path: str | Path, session: Any, form: Format) -> None:
     Raises:
         TensorFileMismatchError: If they differ.
     """
-    for what, nodes, wanted in (
+    for group, nodes, required in (
         ("inputs", session.get_inputs(), form.inputs),
         ("outputs", session.get_outputs(), form.outputs),
     ):
-        found = {node.name: (node.type, list(node.shape[1:])) for node in nodes}
-        if found != wanted:
-            raise TensorFileMismatchError(f"{path} has the {what} {found}; this package needs {dict(wanted)}")
+        present = {node.name: (node.type, list(node.shape[1:])) for node in nodes}
+        if present != required:
+            raise TensorFileMismatchError(f"{path} has the {group} {present}; this package needs {dict(required)}")
 
 
 def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:

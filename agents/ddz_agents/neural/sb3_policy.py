@@ -24,11 +24,11 @@ from gymnasium.vector.utils import batch_space
 from ddz_agents.neural.errors import MissingSb3Error, TensorFileError, TensorFileMismatchError, UntrustedFileError
 from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.network import masked_log_probabilities
-from ddz_agents.neural.tensor_file import check_purpose, plain_values
+from ddz_agents.neural.tensor_file import check_archive, check_purpose, plain_values
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import command_line, install_hint
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.envs.outputs import DTYPES, ObservationForm
+from ddz_env.support.errors import command_line, install_hint
 
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
@@ -71,12 +71,12 @@ def saved_form(space: Any, actions: Any) -> ObservationForm:
         raise TensorFileMismatchError(f"the policy was saved with the action space {actions}; {_RIGHT}")
     beside = isinstance(space, spaces.Dict) and len(space) == 2
     keys = tuple(space) if beside else ("observation", "action_mask")
-    for dtype, (seen, mask) in itertools.product(DTYPES, itertools.permutations(keys)):
-        form = ObservationForm("dict" if beside else "vector", dtype, seen, mask)
+    for dtype, (observation_key, mask_key) in itertools.product(DTYPES, itertools.permutations(keys)):
+        form = ObservationForm("dict" if beside else "vector", dtype, observation_key, mask_key)
         if form.space() == space:
             return form
-    found = f"{type(space).__name__} of shape {space.shape} and type {space.dtype}"
-    raise TensorFileMismatchError(f"the policy was saved with an observation space that is not ours, {found}; {_RIGHT}")
+    saved = f"{type(space).__name__} of shape {space.shape} and type {space.dtype}"
+    raise TensorFileMismatchError(f"the policy was saved with an observation space that is not ours, {saved}; {_RIGHT}")
 
 
 class SB3Policy:
@@ -241,11 +241,7 @@ def read_purpose(path: str | Path) -> Purpose:
 
 def _check_zip(file: str | Path | IO[bytes]) -> list[str]:
     """The members of a model's zip."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            names = archive.namelist()
-    except (OSError, zipfile.BadZipFile) as error:
-        raise TensorFileError(f"{file} is missing, no zip file, or was truncated: {error}") from error
+    names = check_archive(file)
     if _MODEL not in names:
         raise TensorFileError(f"{file} holds no model of Stable-Baselines3, or was truncated")
     return names

@@ -14,19 +14,20 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.features import PROSPECT_NUMBERS
-from ddz_env.core import whole_file
 from ddz_env.core.actions import NUM_ACTIONS, action_name
-from ddz_env.core.errors import shown
 from ddz_env.core.observation import CONCEALED, OBSERVATION
+from ddz_env.support import whole_file
+from ddz_env.support.errors import shown
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -38,6 +39,8 @@ _DTYPES = {
     )
 }  # fmt: skip
 _NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+MOST_BYTES = 4 * 2**30
+"""Of a file that is read as a whole; a larger one is no policy."""
 _LENGTH = 8
 """Bytes of the header's length, least significant first; the header is padded to a multiple of it."""
 
@@ -82,12 +85,12 @@ def plain_values(where: object, text: str | bytes) -> dict[str, Any]:
         TensorFileMismatchError: If it is not JSON, or not an object with names and values.
     """
     try:
-        found = json.loads(text)
+        values = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise TensorFileMismatchError(f"{where} does not say in JSON what it is for: {shown(error)}") from error
-    if not isinstance(found, dict):
-        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(found)} are not names with values")
-    return found
+    if not isinstance(values, dict):
+        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(values)} are not names with values")
+    return values
 
 
 def check_purpose(where: object, rules: object, objective: object, notes: object, values_trained: object) -> None:
@@ -143,14 +146,46 @@ def read_bytes(path: Path) -> bytes:
     """The content of a file.
 
     Raises:
-        TensorFileError: If it is missing or cannot be read.
+        TensorFileError: If it is missing, too large or cannot be read.
     """
     if not path.is_file():
         raise TensorFileError(f"{path}: there is no such file")
+    check_size(path, path.stat().st_size)
     try:
         return path.read_bytes()
     except OSError as error:
         raise TensorFileError(f"cannot read {path}: {error}") from error
+
+
+def check_size(where: object, size: int) -> None:
+    """Refuse a file that would not fit into memory.
+
+    Args:
+        where: Names the file in the message.
+        size: Its bytes, once unpacked.
+
+    Raises:
+        TensorFileError: If it is larger than any policy.
+    """
+    if size > MOST_BYTES:
+        raise TensorFileError(
+            f"{where} holds {size / 2**30:.1f} GiB, more than the {MOST_BYTES >> 30} GiB of any policy"
+        )
+
+
+def check_archive(path: str | Path | IO[bytes]) -> list[str]:
+    """The members of a zip archive that is small enough when it is unpacked.
+
+    Raises:
+        TensorFileError: If it is missing, no zip file or too large.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise TensorFileError(f"{path} is missing, no zip file, or was truncated: {error}") from error
+    check_size(path, sum(member.file_size for member in members))
+    return [member.filename for member in members]
 
 
 def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
@@ -163,7 +198,7 @@ def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file atomically (:func:`ddz_env.core.whole_file.replace_file`).
+    """Write a file atomically (:func:`ddz_env.support.whole_file.replace_file`).
 
     Args:
         path: Where to; folders are made.
@@ -193,7 +228,7 @@ def _packed(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str])
 
 
 def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
-    """The inverse: the arrays lie in the bytes one behind the other, and fill them.
+    """The inverse of :func:`_packed`: the arrays lie in the bytes one behind the other, and fill them.
 
     Raises:
         ValueError: Or KeyError, TypeError, AttributeError, OverflowError or RecursionError: if the bytes are not in the
@@ -282,15 +317,15 @@ def fitting(
     Raises:
         TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
     """
-    found = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-    if found.keys() != shapes.keys():
-        names = ", ".join(prefix + name for name in sorted(found.keys() ^ shapes.keys()))
+    weights = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+    if weights.keys() != shapes.keys():
+        names = ", ".join(prefix + name for name in sorted(weights.keys() ^ shapes.keys()))
         raise TensorFileMismatchError(f"{where} does not have the weights of its architecture; the difference: {names}")
     for name, shape in shapes.items():
-        array = found[name]
+        array = weights[name]
         if array.shape != shape or array.dtype not in (np.float32, np.float16):
             raise TensorFileMismatchError(
                 f"{where}: {prefix}{name} is {array.dtype} of shape {list(array.shape)}; "
                 f"its architecture needs float32 of shape {list(shape)}"
             )
-    return {name: array.astype(np.float32, copy=False) for name, array in found.items()}
+    return {name: array.astype(np.float32, copy=False) for name, array in weights.items()}

@@ -13,9 +13,9 @@ from ddz_agents.neural.errors import InvalidPolicyOutputError
 from ddz_agents.neural.model import Bytes, Floats, check_batch
 from ddz_agents.neural.network import masked_log_probabilities
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import shown
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
 from ddz_env.envs.outputs import ObservationForm
+from ddz_env.support.errors import shown
 
 
 class TorchModel:
@@ -66,7 +66,7 @@ class TorchModel:
         if self.module.training:  # also where its training goes on between games
             self.module.eval()
         weights = itertools.chain(self.module.parameters(), self.module.buffers(), [torch.empty(0)])
-        weight = next(one for one in weights if one.is_floating_point())
+        weight = next(tensor for tensor in weights if tensor.is_floating_point())
         seen = torch.from_numpy(self._form.vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
         legal = torch.from_numpy(masks != 0)
         with torch.inference_mode():
@@ -86,9 +86,9 @@ class TorchModel:
         return logs, values
 
 
-def _check(what: str, answer: Any, *shapes: tuple[int, ...]) -> None:
+def _check(name: str, answer: Any, *shapes: tuple[int, ...]) -> None:
     """Make sure that an answer is a tensor of one of some shapes."""
     if not isinstance(answer, Tensor) or tuple(answer.shape) not in shapes:
-        found = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else shown(answer)
+        description = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else shown(answer)
         right = " or ".join(str(list(shape)) for shape in shapes)
-        raise InvalidPolicyOutputError(f"the module's {what} must be a tensor of shape {right}, not {found}")
+        raise InvalidPolicyOutputError(f"the module's {name} must be a tensor of shape {right}, not {description}")

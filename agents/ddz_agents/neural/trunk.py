@@ -19,16 +19,16 @@ from ddz_agents.neural.features import HAND_VALUES
 from ddz_agents.neural.fields import Fields, add_entries, enter, running_sums
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.rules.scratch import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleScratch, Scratch
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_agents.rules.scratch import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleWorkspace, Scratch
 from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _ZERO = np.float32(0.0)
 ROWS, _TILE = 4, 256
 """Rows whose states are made side by side, and outputs that are computed together."""
 _Eight = tuple[np.float32, np.float32, np.float32, np.float32, np.float32, np.float32, np.float32, np.float32]
 _EPSILON = np.float32(1e-5)
-"""Of layer normalization, as in PyTorch."""
+"""The epsilon of layer normalization, as in PyTorch."""
 
 
 class Dense(NamedTuple):
@@ -77,7 +77,7 @@ class ForwardBuffers(NamedTuple):
         factors: Entries of a row: factors.
     """
 
-    scratches: RuleScratch
+    scratches: RuleWorkspace
     decisions: Decisions
     hands: HandMemory
     columns: Floats
@@ -99,7 +99,7 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
     scratch = Scratch(np.zeros((rows, PRICE_WORDS), np.int64), np.zeros((rows, MEMORY_WORDS), np.uint64))
     known, mask = np.zeros((rows, HANDS_KNOWN, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)
     return ForwardBuffers(
-        RuleScratch(scratch, known, mask, np.zeros((rows, ABOUT_WORDS), np.uint64)),
+        RuleWorkspace(scratch, known, mask, np.zeros((rows, ABOUT_WORDS), np.uint64)),
         Decisions(
             np.zeros((rows + 1, DECISION_SIZE), np.int8), np.zeros((rows + 1, DECISION_HANDS, HAND_VALUES), np.int16)
         ),
@@ -118,10 +118,10 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
 
 
 @inline_kernel
-def scratch_of(scratches: RuleScratch, row: int) -> RuleScratch:
+def scratch_of(scratches: RuleWorkspace, row: int) -> RuleWorkspace:
     """The memory of a row; only for kernels that do not count references, for its arrays own nothing."""
     prices, memory = scratches.scratch
-    return RuleScratch(
+    return RuleWorkspace(
         Scratch(prices[row], memory[row]), scratches.known[row], scratches.mask[row], scratches.about[row]
     )
 
@@ -146,7 +146,7 @@ def dense(arrays: Arrays, name: str, outputs_first: bool = False) -> Dense:
 
 
 def summed(arrays: Arrays, name: str, table: Fields) -> Dense:
-    """A linear layer that takes entries: in the place of its weights are their running sums."""
+    """A linear layer that takes entries: it holds the running sums of its weights."""
     return Dense(running_sums(np.ascontiguousarray(arrays[f"{name}.weight"].T), table), arrays[f"{name}.bias"])
 
 
@@ -184,7 +184,7 @@ def _eight(values: np.ndarray, k: int) -> _Eight:
 
 @inline_kernel
 def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
-    """In the order of :func:`add_product`."""
+    """The sum of eight products, added in the order of :func:`add_product`."""
     first = (v[0] * w[0] + v[1] * w[1]) + (v[2] * w[2] + v[3] * w[3])
     second = (v[4] * w[4] + v[5] * w[5]) + (v[6] * w[6] + v[7] * w[7])
     return first + second
@@ -244,22 +244,22 @@ def affine(values: np.ndarray, layer: Dense, places: np.ndarray, out: np.ndarray
 
 
 @pure_kernel
-def dot(one: np.ndarray, other: np.ndarray) -> np.float32:
+def dot(left: np.ndarray, right: np.ndarray) -> np.float32:
     """The sum of products, eight partial sums side by side."""
     a = b = c = d = e = f = g = h = _ZERO
-    whole = one.size - one.size % 8
+    whole = left.size - left.size % 8
     for k in range(0, whole, 8):
-        a += one[k] * other[k]
-        b += one[k + 1] * other[k + 1]
-        c += one[k + 2] * other[k + 2]
-        d += one[k + 3] * other[k + 3]
-        e += one[k + 4] * other[k + 4]
-        f += one[k + 5] * other[k + 5]
-        g += one[k + 6] * other[k + 6]
-        h += one[k + 7] * other[k + 7]
+        a += left[k] * right[k]
+        b += left[k + 1] * right[k + 1]
+        c += left[k + 2] * right[k + 2]
+        d += left[k + 3] * right[k + 3]
+        e += left[k + 4] * right[k + 4]
+        f += left[k + 5] * right[k + 5]
+        g += left[k + 6] * right[k + 6]
+        h += left[k + 7] * right[k + 7]
     total = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    for k in range(whole, one.size):
-        total += one[k] * other[k]
+    for k in range(whole, left.size):
+        total += left[k] * right[k]
     return total
 
 
@@ -290,7 +290,7 @@ def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndar
 
 @pure_kernel
 def rectify(values: np.ndarray) -> None:
-    """Put zero in place of what is below zero."""
+    """Replace negative values by zero."""
     for unit in range(values.size):
         values[unit] = max(values[unit], _ZERO)
 

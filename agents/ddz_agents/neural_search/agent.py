@@ -1,9 +1,19 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through the files of this package in one direction: several trees grow together, and share the budget
-among the root's moves (:mod:`~ddz_agents.neural_search.forest`), descents go down and back up
-(:mod:`~ddz_agents.neural_search.descent`), and the networks value the leaves
-(:mod:`~ddz_agents.neural_search.leaves`).
+A decision passes through twelve files in one direction:
+
+* :mod:`ddz_agents.searching` and :mod:`~ddz_agents.worlds.determinize`: whether there is something to search;
+* this one: the policy's word on the root, worlds, the budget, the choice;
+* :mod:`~ddz_agents.worlds.inference` and :mod:`~ddz_agents.worlds.particles`: the worlds, weighted by what was played;
+* :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
+* :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves;
+* :mod:`~ddz_agents.neural_search.descent`: down a tree and back up;
+* :mod:`~ddz_agents.neural_search.players`: what each seat is expected to play;
+* :mod:`ddz_agents.tree_search.search`, :mod:`~ddz_agents.tree_search.tree` and :mod:`~ddz_agents.tree_search.choice`:
+  what all tree searches share.
+
+Two protocols hide the rest: a network answers for :class:`~ddz_agents.neural.model.PolicyModel`, and what a hidden seat
+would have played is a :class:`~ddz_agents.worlds.story.PlayerModel`'s to say.
 """
 
 from __future__ import annotations
@@ -12,7 +22,7 @@ import math
 import time
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,21 +31,23 @@ from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Floats, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
-from ddz_agents.neural_search.descent import recognized
 from ddz_agents.neural_search.forest import Forest, halve
-from ddz_agents.neural_search.leaves import CachedModel, Evaluator, leaf_kind
-from ddz_agents.tree_search.agent import Clock, SearchAgent
-from ddz_agents.tree_search.choice import candidates_of, choose, kickers_of
-from ddz_agents.tree_search.search import Position
+from ddz_agents.neural_search.players import recognized
+from ddz_agents.neural_search.values import CachedModel, Evaluator, leaf_kind
+from ddz_agents.searching import Position, SearchAgent, kickers_of
+from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
 from ddz_env import Move, View
+from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.random import key
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.support.clocks import Clock
+from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.support.options import Options, Range, takes
 
 _KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
 """Places of the policy and the rule agent among the kinds of players that a hidden seat may be."""
@@ -65,6 +77,13 @@ class ModelSearchOptions(Options):
             plausible they make the moves of the hidden seats, who may be players like the policy or like the rule
             agent; 0 draws uniform worlds. Weighing takes at most about half of `milliseconds`, with fewer particles
             if necessary.
+        prior: Whose prior guides the tree: the policy's, or a uniform one, under which all of the root's moves are
+            compared.
+        leaf: What values a leaf: the policy's critic, after the policy has played on for some decisions, or a random
+            playout with finishing moves. By default what the policy has: the critic, or its own value, or else
+            playouts.
+        worlds: Which worlds are searched: those of `particles` from the shipped belief network; the same from plain
+            dealing, weighed by the policy of this search alone; or uniform ones.
     """
 
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
@@ -75,6 +94,14 @@ class ModelSearchOptions(Options):
     candidates: Annotated[int, Range(2)] = 5
     settled: Annotated[float, Range(0.5, 1)] = 0.98
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
+    prior: Literal["policy", "uniform"] = "policy"
+    leaf: Literal["critic", "playout"] | None = None
+    worlds: Literal["belief", "own", "uniform"] = "belief"
+
+    @property
+    def asks_belief(self) -> bool:
+        """Whether particles come from the belief network."""
+        return self.particles > 0 and self.worlds == "belief"
 
 
 @dataclass(frozen=True)
@@ -83,7 +110,7 @@ class NeuralSearchOptions(ModelSearchOptions, PolicyFile):
 
     def files(self) -> tuple[Path, ...]:
         """The policy's file, and the belief network's where there are particles."""
-        return (*super().files(), *([shipped_belief_path()] if self.particles else []))
+        return (*super().files(), *([shipped_belief_path()] if self.asks_belief else []))
 
 
 class ModelSearchAgent(SearchAgent[View]):
@@ -92,28 +119,30 @@ class ModelSearchAgent(SearchAgent[View]):
     Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
 
     Args:
-        model: The policy, with a critic (:class:`~ddz_agents.neural_search.leaves.GameCritic`) or without.
-        *values: The :class:`ModelSearchOptions`, as one object or value by value.
-        **named: The same by name.
+        model: The policy, with a critic (:class:`~ddz_agents.neural_search.values.GameCritic`) or without.
+        options: How it is searched with; None for the options by default.
 
     Attributes:
         options: The options.
         model: The policy.
 
     Raises:
-        InvalidAgentOptionError: If an option's value is not allowed.
+        InvalidAgentOptionError: If a critic is wanted that the policy lacks.
     """
 
     options: ModelSearchOptions
 
-    def __init__(self, model: PolicyModel, *values: Any, **named: Any) -> None:
-        self.options = options = ModelSearchOptions.of(*values, **named)
+    def __init__(self, model: PolicyModel, options: ModelSearchOptions | None = None) -> None:
+        options = options or ModelSearchOptions()
+        super().__init__(options)
         self.model = model
         self._cached = CachedModel(model)
-        self._network = load_belief() if options.particles else None
-        self._believed = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
+        self._network = load_belief() if options.asks_belief else None
+        others = () if options.worlds == "own" else map(RulesPlayer, RESPONSES)
+        self._believed = (LearnedPlayer(self._cached), *others)
         self._price = _FIRST_PRICE
-        self._forest = Forest(options.trees, options.batch, Evaluator(self._cached, leaf_kind(model)))
+        evaluator = Evaluator(self._cached, _leaf(options, model), uniform_prior=options.prior == "uniform")
+        self._forest = Forest(options.trees, options.batch, evaluator)
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         options, forest = self.options, self._forest
@@ -125,7 +154,8 @@ class ModelSearchAgent(SearchAgent[View]):
         if move is not None:
             return Decision(move, visits={move.main: 1}, line=move.actions)
         forest.believe(*self._inferred(view, rng))
-        first = halve(forest, log_priors, clock, options.iterations, options.candidates)
+        candidates = options.candidates if options.prior == "policy" else NUM_ACTIONS
+        first = halve(forest, log_priors, clock, options.iterations, candidates)
         return choose(forest.trees, position.row, position.rules, first)
 
     def candidates(self, view: View) -> list[Candidate]:
@@ -150,7 +180,8 @@ class ModelSearchAgent(SearchAgent[View]):
         falls by half at most, lest one decision with nothing to infer lets the next one take all the time; and where it
         pays for nothing it falls as well, lest one slow moment ends inference for good.
         """
-        moves, particles, nobody = max(1, len(view.history)), self.options.particles, np.zeros(3, np.uint8)
+        moves, nobody = max(1, len(view.history)), np.zeros(3, np.uint8)
+        particles = 0 if self.options.worlds == "uniform" else self.options.particles
         if self.options.milliseconds is not None:
             particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
         if not particles:
@@ -163,10 +194,24 @@ class ModelSearchAgent(SearchAgent[View]):
         self._price = max(spent / (particles * moves), self._price / 2)
         if known is None:
             return uniform(), nobody
+        if len(self._believed) == 1:  # nobody else to recognize
+            return known.pool, nobody
         return known.pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
 
 
-@takes(NeuralSearchOptions)
+def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:
+    """Whose value a leaf gets, as from :func:`~ddz_agents.neural_search.values.leaf_kind`."""
+    if options.leaf == "playout":
+        return "simulation"
+    kind = leaf_kind(model)
+    if options.leaf == "critic" and kind != "critic":
+        raise InvalidAgentOptionError(
+            "leaf='critic' needs a policy with a critic that was trained to win, as ddz train selfplay makes it: "
+            "choose leaf='playout', or leave it out"
+        )
+    return kind
+
+
 class NeuralSearchAgent(ModelSearchAgent):
     """Information-set search guided by a trained policy: the shipped one, or ``path=FILE``.
 
@@ -180,6 +225,6 @@ class NeuralSearchAgent(ModelSearchAgent):
         TensorFileError: If the file cannot be read or does not fit this package.
     """
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        options = NeuralSearchOptions.of(*values, **named)
+    @takes(NeuralSearchOptions)
+    def __init__(self, options: NeuralSearchOptions) -> None:
         super().__init__(options.load(), options)

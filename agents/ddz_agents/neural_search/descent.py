@@ -8,14 +8,6 @@ the mean reward of their siblings, so that they need not all be tried first.
 
 A visit counts on the way down, as if it were lost for the side that chose it (the *virtual loss* of Chaslot, Winands
 and van den Herik 2008), and the reward is added on the way up: descents in flight keep out of each other's way.
-
-What a hidden hand may do differs from one determinization to the next, and so does its prior.  A node is evaluated
-again whenever a determinization brings moves that it does not have yet, and a move's prior is the mean over the
-evaluations in which it was legal, each in units of a uniform choice: hands with few and with many moves weigh alike.
-
-Hand inference weighs how likely each kind of player makes every move.  Of the kinds, two say what they play next: the
-policy, and the rule agent.  Where a seat is clearly the latter rather than the former, its next move is known in every
-determinization, in the tree and when the policy plays on from a leaf.
 """
 
 from __future__ import annotations
@@ -27,98 +19,23 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes
-from ddz_agents.rules.rules import next_action
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.neural_search.players import RecognizedSeats, known_action, learn_prior, none_recognized, take_known
 from ddz_agents.tree_search.search import MAX_DEPTH, reward_of, simulate_random, take_tried
-from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, Tree, add_child, child_of, has_room
+from ddz_agents.tree_search.tree import MOST_CHILDREN, ROOT, Tree, child_of, has_room
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world, uniform
 from ddz_env import View
 from ddz_env.core import observation
-from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
-from ddz_env.core.engine.legal import count_legal, legal_mask, marked, nth_legal
+from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
+from ddz_env.support.compiling import inline_kernel, kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 _EXPLORATION = np.float32(1.0)
 """PUCT's constant, on rewards from 0 (loss) to 1 (win)."""
-RECOGNIZED = 0.6
-"""How likely the rule agent must be, where a seat is that or the policy.
-
-Half is where every seat begins.  In 24 games each, 10 % of the decisions against the policy and 63 % of those against
-the rule agent were above this; to draw the kind for each world by its chance cost more against the policy."""
-_PRIOR_STEPS = np.float32(4096.0)
-"""Priors are rounded to such a fraction, so that equal ones tie."""
-
-
-class RecognizedSeats(NamedTuple):
-    """What is known of the other seats.
-
-    Attributes:
-        plays_rules: 1 for a seat that is the rule agent, 0 for any other, shape ``[3]``, uint8.
-        mind: The rule agent's memory.
-        plan: Its plan of the move in progress, shape ``[2]``, uint64 (:func:`ddz_agents.rules.rules.next_action`).
-    """
-
-    plays_rules: npt.NDArray[np.uint8]
-    mind: RuleScratch
-    plan: Words
-
-
-def none_recognized() -> RecognizedSeats:
-    """No seat is recognized."""
-    return RecognizedSeats(np.zeros(3, np.uint8), new_rule_scratch(), np.zeros(2, np.uint64))
-
-
-def recognized(kinds: npt.NDArray[np.float64], policy: int, rule_agent: int, seat: int) -> npt.NDArray[np.uint8]:
-    """Which seats are the rule agent, shape ``[3]``, uint8; never the searcher's own.
-
-    Args:
-        kinds: How likely each seat is each kind, shape ``[kinds, 3]``.
-        policy: Which of the kinds is the policy.
-        rule_agent: Which is the rule agent.
-        seat: The searcher's seat.
-    """
-    plays_rules = kinds[rule_agent] > RECOGNIZED * (kinds[rule_agent] + kinds[policy])
-    plays_rules[seat] = False
-    return plays_rules.astype(np.uint8)
-
-
-@inline_kernel
-def known_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents: RecognizedSeats) -> np.uint64:
-    """What the rule agent plays; the first legal action where it has no answer.
-
-    Args:
-        row: A full row, not over.
-        rules: The rules array.
-        mask: The legal actions of the seat to act.
-        opponents: Whose memory is used.
-    """
-    opponents.plan[0] = U0  # of another game, perhaps
-    action = next_action(row, rules, opponents.mind, WEIGHTS, opponents.plan)
-    return action if marked(mask, action) else nth_legal(mask, U0)
-
-
-@inline_kernel
-def skip_known(
-    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents: RecognizedSeats
-) -> bool:
-    """Play what is forced and what recognized seats play; whether anybody is left to decide."""
-    while row[at.STAGE] != at.STAGE_OVER:
-        legal_mask(row, rules, mask)
-        if count_legal(mask) == U1:
-            action = nth_legal(mask, U0)
-        elif opponents.plays_rules[row[at.SEAT]]:
-            action = known_action(row, rules, mask, opponents)
-        else:
-            return True
-        apply_and_record(row, ring, action, rules)
-    return False
 
 
 class Searcher(NamedTuple):
@@ -198,52 +115,48 @@ def new_descents(count: int, depth: int = MAX_DEPTH) -> Descents:
 
 
 @inline_kernel
-def _select(tree: Tree, legal_children: np.ndarray, found: int, state: np.uint64) -> tuple[int, np.uint64]:
+def _select(tree: Tree, legal_children: np.ndarray, count: int, state: np.uint64) -> tuple[int, np.uint64]:
     """The child that PUCT selects among those listed; of those without visits, ties of the largest prior are drawn."""
-    visits, reward, weight = np.int64(0), np.float32(0.0), np.float32(0.0)
-    best_prior, ties = np.float32(-1.0), U0
-    for index in range(found):
+    visits, reward, priors = np.int64(0), np.float32(0.0), np.float32(0.0)
+    best_prior, ties = np.float32(-1.0), U0  # of children without visits
+    for index in range(count):
         record = np.int64(legal_children[index])
         visits += tree.visits[record]
         reward += tree.reward[record]
-        weight += tree.prior[record]
+        priors += tree.prior[record]
         if tree.visits[record] == 0:
             if tree.prior[record] > best_prior:
                 best_prior, ties = tree.prior[record], U0
             ties += np.uint64(tree.prior[record] == best_prior)
     best, best_value = np.int64(-1), np.float32(-1.0)
     if visits > 0:
-        scale = _EXPLORATION * math.sqrt(np.float32(visits)) / max(weight, np.float32(1e-9))
-        if ties > U0:
+        scale = _EXPLORATION * math.sqrt(np.float32(visits)) / max(priors, np.float32(1e-9))
+        if ties > U0:  # what the best child without visits has to offer
             best_value = reward / np.float32(visits) + scale * best_prior
-        for index in range(found):
+        for index in range(count):
             record = np.int64(legal_children[index])
-            count = np.float32(tree.visits[record])
-            if count > np.float32(0.0):
-                value = tree.reward[record] / count + scale * tree.prior[record] / (np.float32(1.0) + count)
+            child_visits = np.float32(tree.visits[record])
+            if child_visits > np.float32(0.0):
+                mean = tree.reward[record] / child_visits
+                value = mean + scale * tree.prior[record] / (np.float32(1.0) + child_visits)
                 if value > best_value:
                     best, best_value = record, value
     if best >= 0:
         return best, state
     state = advance(state)
-    chosen = below(mix(state), ties)
-    for index in range(found):
-        record = np.int64(legal_children[index])
-        if tree.visits[record] == 0 and tree.prior[record] == best_prior:
-            if chosen == U0:
-                return record, state
-            chosen -= U1
-    return np.int64(legal_children[0]), state
+    return _unvisited_child(tree, legal_children, count, best_prior, below(mix(state), ties)), state
 
 
 @inline_kernel
-def _take_known(tree: Tree, node: int, action: np.uint64) -> int:
-    """The record of an action that needs no choice, made if there is none yet."""
-    record = child_of(tree, node, np.int64(action))
-    if record < 0:
-        record = np.int64(add_child(tree, node, action))
-        tree.available[record] = 1
-    return record
+def _unvisited_child(tree: Tree, legal_children: np.ndarray, count: int, prior: np.float32, number: np.uint64) -> int:
+    """The child of this number among those without visits that have this prior."""
+    for index in range(count):
+        record = np.int64(legal_children[index])
+        if tree.visits[record] == 0 and tree.prior[record] == prior:
+            if number == U0:
+                return record
+            number -= U1
+    return np.int64(legal_children[0])
 
 
 @inline_kernel
@@ -269,7 +182,7 @@ def describe_leaf(
 
 
 @inline_kernel
-def _next(
+def _next_child(
     tree: Tree,
     searcher: Searcher,
     learned: bool,
@@ -285,12 +198,12 @@ def _next(
     legal_mask(row, searcher.rules, mask)
     legal, only = count_legal(mask), nth_legal(mask, U0)
     if legal > U1 and searcher.opponents.plays_rules[row[at.SEAT]] and has_room(tree):
-        return _take_known(tree, node, known_action(row, searcher.rules, mask, searcher.opponents)), state
-    found = take_tried(tree, node, mask, legal_children)
+        return take_known(tree, node, known_action(row, searcher.rules, mask, searcher.opponents)), state
+    count = take_tried(tree, node, mask, legal_children)
     if count_legal(mask) == U0:
-        return _select(tree, legal_children, found, state)
+        return _select(tree, legal_children, count, state)
     if learned and legal == U1 and has_room(tree):  # a simulation sees what is forced for nothing
-        return _take_known(tree, node, only), state
+        return take_known(tree, node, only), state
     return np.int64(-1), state
 
 
@@ -339,7 +252,7 @@ def descend(
             path[depth], movers[depth] = tree.action[record], row[at.SEAT]
             depth += 1
             apply_and_record(row, moves, np.uint64(tree.action[record]), rules)
-            record, state = _next(tree, searcher, learned, record, row, mask, legal_children, state)
+            record, state = _next_child(tree, searcher, learned, record, row, mask, legal_children, state)
         descents.depth[index] = depth
         descents.waits[index] = row[at.STAGE] != at.STAGE_OVER
         if descents.waits[index]:
@@ -349,37 +262,6 @@ def descend(
         else:
             _back_up(tree, path, movers, depth, row[at.LANDLORD], reward_of(row, row[at.LANDLORD]))
     return firsts.size, state
-
-
-@pure_kernel
-def learn_prior(tree: Tree, node: int, log_probabilities: np.ndarray) -> bool:
-    """Enter the prior of one evaluation of a node, as the mean over those in which an action was legal.
-
-    Args:
-        tree: The tree.
-        node: The node; actions that it has no child for get one, without visits.
-        log_probabilities: Shape ``[400]``, float32, minus infinity where an action is not legal.
-
-    Returns:
-        Whether there was room.
-    """
-    legal = np.float32(0.0)
-    for action in range(NUM_ACTIONS):
-        legal += np.float32(log_probabilities[action] > -np.inf)
-    for action in range(NUM_ACTIONS):
-        if log_probabilities[action] == -np.inf:
-            continue
-        weight = np.float32(np.round(math.exp(log_probabilities[action]) * legal * _PRIOR_STEPS) / _PRIOR_STEPS)
-        record = child_of(tree, node, action)
-        if record >= 0:
-            tree.available[record] += 1
-            tree.prior[record] += (weight - tree.prior[record]) / np.float32(tree.available[record])
-            continue
-        record = add_child(tree, node, np.uint64(action))
-        if record == FULL:
-            return False
-        tree.prior[record], tree.available[record] = weight, 1
-    return True
 
 
 @kernel

@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, learn_prior, new_descents
-from ddz_agents.neural_search.leaves import Evaluator
-from ddz_agents.tree_search.agent import Clock
+from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents
+from ddz_agents.neural_search.players import learn_prior
+from ddz_agents.neural_search.values import Evaluator
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool
 from ddz_env import View
-from ddz_env.core.observation import action_mask, observe
-from ddz_env.core.owned import OwnsArrays
+from ddz_env.support.clocks import Clock
+from ddz_env.support.owned import OwnsArrays
 
 PRIOR_WEIGHT = 0.3
 """Added to an action's value: this times the logarithm of its prior, divided by the square root of its descents."""
@@ -60,14 +60,14 @@ class Forest(OwnsArrays):
             states: The state of each tree's generator.
 
         Returns:
-            Logarithms of the policy's probabilities, shape ``[400]``, float32.
+            Logarithms of the root's prior, shape ``[400]``, float32.
         """
         self._states, self._deals = list(states), list(states)
         self._searcher = Searcher.of(view)
-        log_priors = self._evaluator.model.evaluate(observe(view)[None], action_mask(view)[None])[0][0]
+        log_priors = self._evaluator.root(view)
         for tree in self.trees:
             clear(tree)
-            learn_prior(tree, np.int64(ROOT), log_priors)
+            learn_prior(tree, ROOT, log_priors)
         return log_priors
 
     def believe(self, pool: WorldPool, plays_rules: npt.NDArray[np.uint8]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,21 +20,22 @@ from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
-from ddz_agents.neural_search.leaves import CachedModel, ask_critic, leaf_kind, values_for
+from ddz_agents.neural_search.values import CachedModel, ask_critic, leaf_kind, values_for
 from ddz_agents.worlds.determinize import Reals, Words, check_view
 from ddz_agents.worlds.inference import draw_hands, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.particles import distinct, effective_size
 from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer
+from ddz_agents.worlds.story import PlayerModel
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HANDS, HIDDEN, SIZES, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError
+from ddz_env.support.compiling import kernel
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError
 
 WORLDS = 256
 """Particles: worlds in which a move is played, as far as they differ."""
@@ -151,7 +153,7 @@ class Judge:
             raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
         self._calibration, self._worlds, self._network = calibration, worlds, load_belief()
         self._cached = CachedModel(self._model)
-        self._believed = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
+        self._believed: tuple[PlayerModel, ...] = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
 
     def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
         """What is known of each of some moves, for the side of the seat to act.
@@ -195,7 +197,7 @@ class Judge:
         deals, deal = distinct(hands)
         rows = np.tile(view.row, (len(deals), 1))
         rows[:, HANDS : HANDS + 3], rows[:, HIDDEN], rows[:, SIZES] = deals[:, :3], deals[:, 3], 0
-        return rows, np.bincount(deal, weights)
+        return rows, np.bincount(deal, weights).astype(np.float64)
 
     def _play(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> tuple[Reals, Reals]:
         """What each move is worth in each world, shape ``[worlds, moves]``, and how likely the worlds are."""
@@ -210,7 +212,7 @@ class Judge:
         games = new_descents(len(rows) * len(moves), 0)
         _begin(searcher, stages, rows, games)
         seats = np.full(len(games.waits), searcher.seat, np.uint64)
-        values = values_for(games, seats, lambda waiting: ask_critic(self._model, waiting))
+        values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return chances.reshape(len(rows), len(moves)), weights
 

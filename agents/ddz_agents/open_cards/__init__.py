@@ -1,1 +1,1 @@
-"""Agents that see every hand: minimax, the textbook's searches, the exact solver; and those that deal such worlds."""
+"""Searches with all hands open (minimax, the textbook's, the exact solver), and agents that deal such worlds."""

@@ -2,7 +2,7 @@
 
 Fixing the observer's cards and dealing the unseen cards at random (section III.D of Whitehouse, Powley and Cowling
 2011) makes every deal of *cards* equally likely; the number of deals of cards that give the same ranks to the same
-seats is a product of multinomial coefficients, one a rank, and a state's probability is its share of them.
+seats is a product of multinomial coefficients, one per rank, and a state's probability is its share of them.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ def hands_from(pool: Counts, size: int) -> Iterator[Counts]:
 
 @functools.lru_cache(maxsize=4096)
 def shares(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """Every way to share a pool out to receivers; what is left over stays where it is.
+    """Every way to deal hands of given sizes from a pool, which may leave cards over.
 
     Args:
         pool: The cards as counts.
         sizes: Cards for each receiver.
 
     Returns:
-        The hands as words, one a receiver, and the number of deals of cards that give them.
+        The hands as words, one per receiver, and the number of deals of cards that give them.
 
     Raises:
         SearchLimitError: If there are more than ``MAX_STATES``.
@@ -85,10 +85,10 @@ def shares(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], i
         >>> [deals for _, deals in shares((2, 1), (2,))]
         [2, 1]
     """
-    found = list(itertools.islice(_shares(pool, sizes), MAX_STATES + 1))
-    if len(found) > MAX_STATES:
+    deals = list(itertools.islice(_shares(pool, sizes), MAX_STATES + 1))
+    if len(deals) > MAX_STATES:
         raise SearchLimitError(f"the information set has more than {MAX_STATES:,} states: too many for exact agents")
-    return tuple(found)
+    return tuple(deals)
 
 
 def _shares(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -97,13 +97,13 @@ def _shares(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...
         return
     for hand in hands_from(pool, sizes[0]):
         ways = prod(comb(have, want) for have, want in zip(pool, hand, strict=True))
-        left = tuple(have - want for have, want in zip(pool, hand, strict=True))
-        for words, deals in _shares(left, sizes[1:]):
+        rest = tuple(have - want for have, want in zip(pool, hand, strict=True))
+        for words, deals in _shares(rest, sizes[1:]):
             yield (counts_to_word(hand), *words), ways * deals
 
 
 def information_set(row: Words, seat: int, open_hands: bool = False) -> InformationSet:
-    """Enumerate what a view leaves open.
+    """Enumerate the states that are possible from a view.
 
     Args:
         row: A view's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
@@ -137,8 +137,8 @@ def _unknown(row: Words, seat: int) -> tuple[Counts, tuple[int, ...], tuple[int,
     """The pool, the other seats that hold cards, and how many of the pool's cards each of them gets."""
     held = {other: (int(row[SIZES]) >> (8 * other)) & 255 for other in range(3)}
     others = tuple(other for other, size in held.items() if other != seat and size > 0)
-    known = {int(row[LANDLORD]): sum(word_to_counts(int(row[KNOWN])))}
-    return word_to_counts(int(row[HIDDEN])), others, tuple(held[other] - known.get(other, 0) for other in others)
+    face_up = {int(row[LANDLORD]): sum(word_to_counts(int(row[KNOWN])))}
+    return word_to_counts(int(row[HIDDEN])), others, tuple(held[other] - face_up.get(other, 0) for other in others)
 
 
 def deals_of_cards(row: Words, seat: int) -> int:
@@ -155,16 +155,16 @@ def _filled(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[int, 
     """Rows with the other hands filled in."""
     rows = np.tile(row, (len(dealt), 1))
     rows[:, SIZES] = 0
-    landlord, known = int(row[LANDLORD]), row[KNOWN]
+    landlord, face_up = int(row[LANDLORD]), row[KNOWN]
     for state, (words, _) in zip(rows, dealt, strict=True):
         for other, word in zip(others, words, strict=True):
             state[HIDDEN] = remove_hand(state[HIDDEN], np.uint64(word))
-            state[HANDS + other] = add_hand(np.uint64(word), known) if other == landlord else word
+            state[HANDS + other] = add_hand(np.uint64(word), face_up) if other == landlord else word
     return InformationSet(rows, np.array([deals for _, deals in dealt], np.int64))
 
 
 def first_row(row: Words, seat: int, players: int) -> Words:
-    """The same seat's view before the first move: every card that was played is back where it came from.
+    """The seat's view before the first move, with every card that was played back where it came from.
 
     Args:
         row: A view's row in a game with a fixed landlord, shape ``[32]``.

@@ -27,14 +27,14 @@ import numpy as np
 from ddz_agents.open_cards import stack as at
 from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, WINNER
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.words import U1
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.notation import Move
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import Rules
+from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.errors import DouDizhuError
+from ddz_env.support.owned import OwnsArrays
 
 EPSILON = 1e-3
 """The constant ε of equation (1)."""
@@ -63,7 +63,7 @@ def begin(stack: SearchStack, row: np.ndarray) -> None:
 
 @kernel
 def list_legal(stack: SearchStack, ply: int, top: int) -> int:
-    """Count a position and push its legal moves; where they end, or -1 if a limit is reached."""
+    """Count a position and push its legal moves; returns where they end, or -1 if a limit is reached."""
     counters = stack.counters
     counters[at.NODES] += 1
     if counters[at.NODES] > counters[at.LIMIT]:
@@ -78,7 +78,7 @@ def list_legal(stack: SearchStack, ply: int, top: int) -> int:
 
 @kernel
 def open_position(stack: SearchStack, ply: int) -> bool:
-    """Push the moves of the position at a ply behind those of the ply before; false if a limit is reached."""
+    """Push the moves of the position at a ply behind those of the ply before; returns false if a limit is reached."""
     frame = stack.frames[ply]
     frame.stop = list_legal(stack, ply, frame.first)
     frame.cursor, frame.best, frame.total = frame.first, -np.inf, 0.0
@@ -95,14 +95,14 @@ def credit(stack: SearchStack, ply: int, value: float) -> None:
 
 @inline_kernel
 def _sign(stack: SearchStack, ply: int) -> float:
-    """What a value at the next ply is multiplied by: 1 if its mover is on the same side, else -1."""
+    """The factor of a value at the next ply: 1 if its mover is on the same side, else -1."""
     row, after = stack.rows[ply], stack.rows[ply + 1]
     return 1.0 if (row[SEAT] == row[LANDLORD]) == (after[SEAT] == after[LANDLORD]) else -1.0
 
 
 @inline_kernel
 def _next_child(stack: SearchStack, ply: int, epsilon: float) -> bool:
-    """Play the next move that does not end the game (those that do are credited); false if there is none left."""
+    """Play the next move that does not end the game (those that do are credited); returns false if none is left."""
     frame = stack.frames[ply]
     while frame.cursor < frame.stop and (epsilon != 0.0 or frame.best != 1.0):
         step(stack, ply, frame.cursor)
@@ -148,13 +148,13 @@ def _value(stack: SearchStack, base: int, epsilon: float) -> float:
 def _move_values(stack: SearchStack, row: np.ndarray, epsilon: float, values: np.ndarray) -> int:
     """Write the value of every legal move for the mover; the moves lie at the bottom of the stack."""
     begin(stack, row)
-    found = stack.frames[1].first = list_legal(stack, 0, 0)
-    for index in range(found):
+    count = stack.frames[1].first = list_legal(stack, 0, 0)
+    for index in range(count):
         step(stack, 0, index)
         values[index] = 1.0 if stack.rows[1, STAGE] == STAGE_OVER else _sign(stack, 0) * _value(stack, 1, epsilon)
         if stack.counters[at.STOPPED] != RUNNING:
             return 0
-    return max(found, 0)
+    return max(count, 0)
 
 
 @kernel
@@ -168,20 +168,20 @@ def _votes(
     stack: SearchStack, rows: np.ndarray, weights: np.ndarray, epsilon: float, values: np.ndarray, votes: np.ndarray
 ) -> int:
     """Add each state's weight to the vote of its best move (the first in the engine's order among equals)."""
-    found = 0
+    count = 0
     for state in range(rows.shape[0]):
-        found = _move_values(stack, rows[state], epsilon, values)
+        count = _move_values(stack, rows[state], epsilon, values)
         if stack.counters[at.STOPPED] != RUNNING:
             return 0
-        votes[np.argmax(values[:found])] += weights[state]
-    return found
+        votes[np.argmax(values[:count])] += weights[state]
+    return count
 
 
 class PerRules(dict[Rules, _Made]):
-    """One object for each of the rules that are looked up: a solver, say, and what it remembers.
+    """A dictionary of one object per rules, such as a solver, which is made when it is first looked up.
 
     Args:
-        make: Makes it from the rules.
+        make: Makes the object from the rules.
     """
 
     def __init__(self, make: Callable[[Rules], _Made]) -> None:
@@ -195,7 +195,7 @@ class PerRules(dict[Rules, _Made]):
 
 
 class Solver(OwnsArrays):
-    """What the two solvers share: positions stay in the table between calls.
+    """The base of the two solvers, whose table keeps positions between calls.
 
     Args:
         rules: The rules.
@@ -208,15 +208,15 @@ class Solver(OwnsArrays):
         self._stack = new_stack(rules.words(), MAX_PLIES, MAX_MOVES, node_limit, new_table(table_bits), **more)
         self._values = np.zeros(MAX_MOVES)
 
-    def _moves(self, found: int, values: Reals) -> tuple[list[Move], Reals]:
+    def _moves(self, count: int, values: Reals) -> tuple[list[Move], Reals]:
         """The moves at the bottom of the stack with their values.
 
         Raises:
             SearchLimitError: If the search stopped at a limit.
         """
         self._check()
-        words = zip(self._stack.mains[:found].tolist(), self._stack.kickers[:found].tolist(), strict=True)
-        return [Move.from_words(main, kickers) for main, kickers in words], values[:found].copy()
+        words = zip(self._stack.mains[:count].tolist(), self._stack.kickers[:count].tolist(), strict=True)
+        return [Move.from_words(main, kickers) for main, kickers in words], values[:count].copy()
 
     def _check(self) -> None:
         _, limit, status = self._stack.counters.tolist()
@@ -229,7 +229,7 @@ class Solver(OwnsArrays):
 
 
 class MinimaxSolver(Solver):
-    """Minimax to the end of the game by equation (1); positions stay in its table between calls.
+    """Solves positions by minimax with equation (1); its table keeps positions between calls.
 
     Args:
         rules: The rules; the landlord must be known and doubling over in the positions that it is given.

@@ -1,4 +1,4 @@
-"""What searches of open cards share: a line of play, a stack of moves, a transposition table, and a step.
+"""Memory that searches of open cards share: a line of play, a stack of moves and a transposition table.
 
 Numba's cache does not load functions that call themselves.  Every search therefore writes its recursion out: what each
 call would remember is in the *frame* of its ply.
@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, PASSES, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.random import mix
 from ddz_env.core.engine.step import pass_turn, play_lightly
 from ddz_env.core.engine.words import U0, U1, U4, U8
+from ddz_env.support.compiling import inline_kernel
 
 NODES, LIMIT, STOPPED = 0, 1, 2
 """Indexes of the counters: positions visited, how many may be, and why the search stopped."""
@@ -30,18 +30,18 @@ Key = tuple[np.uint64, np.uint64]
 TranspositionTable = npt.NDArray[Any]
 """Entries of 128 bits, a value, and what else a search files; the first word of an empty one is zero.
 
-The table replaces without asking, and a lost entry costs time only.  Two positions that share all 128 bits would be
-confused; among 2**32 positions that happens with a probability below 2**-64.
+A new entry always replaces the old one in its slot; a lost entry only costs time.  Two positions that share all 128
+bits would be confused; among 2**32 positions that happens with a probability below 2**-64.
 """
 
 
 def new_table(bits: int, **more: str) -> TranspositionTable:
-    """An empty table with ``2 ** bits`` entries of 24 bytes, and more where a search files more."""
+    """An empty table with ``2 ** bits`` entries of 24 bytes, or larger ones with ``more`` fields."""
     return np.zeros(1 << bits, _fields(key_high="u8", key_low="u8", value="f8", **more))
 
 
 class SearchStack(NamedTuple):
-    """Where a search works.
+    """The memory of a search: its line of play, its moves and its table.
 
     Attributes:
         rows: The games on the line of play, shape ``[plies, 32]``, uint64.
@@ -75,7 +75,7 @@ def new_stack(
         moves: Moves of all of them together.
         limit: Positions that may be visited.
         table: The transposition table (:func:`new_table`).
-        **more: What a frame has besides, by name: its type.
+        **more: More fields of a frame: their types by name.
     """
     usual = {"first": "i8", "cursor": "i8", "stop": "i8", "best": "f8", "key_high": "u8", "key_low": "u8", "slot": "i8"}
     mains, kickers = np.zeros((2, moves), np.uint64)
@@ -118,7 +118,7 @@ def look_up(stack: SearchStack, ply: int, key: Key) -> tuple[bool, float]:
 
 @inline_kernel
 def store(stack: SearchStack, ply: int, value: float) -> None:
-    """File the value of the position at a ply in place of what was in its slot."""
+    """Store the value of the position at a ply in its slot, whatever was there."""
     frame = stack.frames[ply]
     entry = stack.table[frame.slot]
     entry.key_high, entry.key_low, entry.value = frame.key_high, frame.key_low, value
@@ -126,7 +126,7 @@ def store(stack: SearchStack, ply: int, value: float) -> None:
 
 @inline_kernel
 def step(stack: SearchStack, ply: int, index: int) -> None:
-    """Play a move of the stack from the position at a ply; the next ply has what follows."""
+    """Play a move of the stack from the position at a ply, and write what follows to the next ply."""
     row = stack.rows[ply + 1]
     for word in range(ROW_WORDS):
         row[word] = stack.rows[ply, word]

@@ -1,4 +1,4 @@
-"""The rule agent as an agent: it plays one game, or many in one compiled call, at its own prices or at others."""
+"""The rule agent and its variants as agents: in one game, or in many by one compiled call."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from ddz_agents.rules import weights as of
 from ddz_agents.rules.rules import next_action, rules_move
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_env import Move, Rules, View
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.core.engine.legal import legal_mask, marked
 from ddz_env.core.engine.words import U0
-from ddz_env.core.errors import InvalidOptionError
-from ddz_env.core.options import Options, takes
-from ddz_env.core.owned import OwnsArrays
-from ddz_env.envs.threads import MOST_THREADS
 from ddz_env.playing.agent import BatchPlayer, check_to_act
+from ddz_env.support.compiling import pure_kernel
+from ddz_env.support.errors import InvalidOptionError
+from ddz_env.support.options import Options, takes
+from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.threads import MOST_THREADS
 
 NO_LABEL = -1
 """The answer where the teacher has none: a half-built move that it would never have built."""
@@ -33,23 +33,22 @@ _FEW = 3
 _SEAT_BITS = 8
 
 
-def chosen_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, weights: np.ndarray = of.WEIGHTS) -> Move:
+def chosen_move(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, weights: np.ndarray = of.WEIGHTS) -> Move:
     """The rule agent's move: see :func:`ddz_agents.rules.rules.rules_move`, which chooses it."""
-    main, kickers = rules_move(row, rules, mind, weights)
+    main, kickers = rules_move(row, rules, workspace, weights)
     return Move.from_words(int(main), int(kickers))
 
 
 class PricedAgent(OwnsArrays):
-    """Plays by hand decomposition, at the prices that a subclass names; no search, no randomness."""
+    """The base of the rule agents: plays by hand decomposition at a subclass's prices, without search or randomness."""
 
     name: str
-    cheats = False
 
     def __init__(self) -> None:
-        self._mind = new_rule_scratch()
+        self._workspace = new_rule_workspace()
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The weights of a seat, shape and meaning as :data:`ddz_agents.rules.weights.WEIGHTS`: those by default."""
+        """The weights for a seat, :data:`ddz_agents.rules.weights.WEIGHTS` or others of their shape and meaning."""
         return of.WEIGHTS
 
     def seen(self, view: View) -> npt.NDArray[np.uint64]:
@@ -63,11 +62,11 @@ class PricedAgent(OwnsArrays):
             IllegalMoveError: If it is not the seat's turn.
         """
         check_to_act(view)
-        return chosen_move(self.seen(view), view.rule_words, self._mind, self.weights(view))
+        return chosen_move(self.seen(view), view.rule_words, self._workspace, self.weights(view))
 
 
 class RulesAgent(PricedAgent):
-    """The rule agent; microseconds a decision.
+    """The rule agent; a decision takes microseconds.
 
     Example:
         >>> from ddz_env import State
@@ -80,12 +79,12 @@ class RulesAgent(PricedAgent):
     same_in_batches = True
 
     def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        """The same choices in many games, one compiled call for all that wait."""
+        """Make a player of many games that chooses as :meth:`act`, in one compiled call for all that wait."""
         return RulesTeacher(num_games, rules)
 
 
 class RulesTunedAgent(PricedAgent):
-    """The rule agent with prices of its own for landlords and for peasants; in an auction it takes the landlord's."""
+    """The rule agent with tuned prices, different for landlords and peasants; in an auction it takes the landlord's."""
 
     name = "rules-tuned"
 
@@ -105,7 +104,6 @@ class WithoutOptions(Options):
     rule: Rule = "control"
 
 
-@takes(WithoutOptions)
 class RulesWithoutAgent(PricedAgent):
     """The rule agent without one of its rules: ``rules-without:rule=bombs``.
 
@@ -125,17 +123,18 @@ class RulesWithoutAgent(PricedAgent):
 
     name = "rules-without"
 
-    def __init__(self, *values: Any, **named: Any) -> None:
+    @takes(WithoutOptions)
+    def __init__(self, options: WithoutOptions) -> None:
         super().__init__()
-        self.options = WithoutOptions.of(*values, **named)
-        self._weights = weights_without(self.options.rule)
+        self.options = options
+        self._weights = weights_without(options.rule)
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """Those that are left."""
+        """The weights without those of the rule."""
         return self._weights
 
     def seen(self, view: View) -> npt.NDArray[np.uint64]:
-        """Without control at key moments the enemies' last cards are not seen."""
+        """The view's row; without ``control`` it hides that an enemy has few cards."""
         return hide_few_cards(view.row, view.seat) if self.options.rule == "control" else view.row
 
 
@@ -168,14 +167,14 @@ def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uin
 
 @pure_kernel
 def teach(
-    rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
+    rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
 ) -> None:
     """Write the teacher's action for every game, at any stage.
 
     Args:
         rows: The games, shape ``[n, 32]``, uint64; unchanged.
         rules: The rules array.
-        mind: The teacher's memory.
+        workspace: The teacher's memory.
         w: Its weights.
         plans: Main group and kickers last planned in each game, shape ``[n, 2]``, uint64; changed in place.
         actions: Output, shape ``[n]``, int64; ``NO_LABEL`` where the game is over or the teacher has no answer.
@@ -185,36 +184,38 @@ def teach(
         actions[index] = NO_LABEL
         if row[STAGE] == STAGE_OVER:
             continue
-        action = next_action(row, rules, mind, w, plan)
+        action = next_action(row, rules, workspace, w, plan)
         if row[STAGE] == STAGE_KICKER:
             # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
             if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
                 continue
-            legal_mask(row, rules, mind.mask)
-            if not marked(mind.mask, action):
+            legal_mask(row, rules, workspace.mask)
+            if not marked(workspace.mask, action):
                 continue
         actions[index] = np.int64(action)
 
 
 @pure_kernel
-def _choose_moves(rows: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, moves: np.ndarray) -> None:
+def _choose_moves(
+    rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, moves: np.ndarray
+) -> None:
     """Write the whole moves, main ids and kickers as hands, of games at the start of a decision."""
     for index in range(rows.shape[0]):
-        moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, mind, w)
+        moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, workspace, w)
 
 
 @lru_cache(maxsize=MOST_THREADS)
-def _memory_of(thread: int) -> RuleScratch:
+def _memory_of(thread: int) -> RuleWorkspace:
     """The memory of a thread that answers for many games."""
-    return new_rule_scratch()
+    return new_rule_workspace()
 
 
 class RulesTeacher(OwnsArrays):
     """The rule agent in ``n`` games that advance side by side, stage by stage.
 
     The kickers of a move that it chose itself are those of its plan; if the game took another main group, they are
-    those that it would give that group.  A move is finished before another seat acts, so a game needs one plan.  Of the
-    rows it reads what the seat to act may know.
+    those that it would give that group.  A move is finished before another seat acts, so a game needs one plan.  It
+    reads only what the seat to act may know.
 
     Args:
         num_games: How many games.
@@ -249,13 +250,13 @@ class RulesTeacher(OwnsArrays):
             raise InvalidOptionError(f"the teacher follows {self.plans.shape[0]} games, not {rows.shape[0]}")
         return self.actions(np.arange(len(rows)), rows)
 
-    def actions(self, games: npt.NDArray[np.intp], rows: npt.NDArray[np.uint64], *seen: Any) -> npt.NDArray[np.int64]:
+    def actions(self, games: npt.NDArray[np.intp], rows: npt.NDArray[np.uint64], *inputs: Any) -> npt.NDArray[np.int64]:
         """The action that the rule agent takes in some games: see :class:`ddz_env.playing.agent.BatchPlayer`.
 
         Args:
             games: Which of the games they are, shape ``[k]``.
             rows: These games now, shape ``[k, 32]``, uint64.
-            *seen: Observations, masks and generators; not used.
+            *inputs: Observations, masks and generators; not used.
         """
         actions, plans = np.empty(len(games), np.int64), self.plans[games]
         teach(rows, self._rule_words, _memory_of(get_ident()), of.WEIGHTS, plans, actions)

@@ -11,13 +11,13 @@ import numpy as np
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import beatable, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleScratch, look_around
+from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
 from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
+from ddz_env.support.compiling import pure_kernel
 
 _FIRST = np.int64(1 << 40)
 _U64 = np.uint64(64)
@@ -28,35 +28,40 @@ def insert_candidate(
     mains: np.ndarray,
     kickers: np.ndarray,
     scores: np.ndarray,
-    found: int,
+    count: int,
     main: np.uint64,
     riders: np.uint64,
     score: int,
 ) -> int:
-    """Put a move where its score belongs, if it is among the best; how many there are now."""
-    place = found
-    while place > 0 and scores[place - 1] < score:
-        place -= 1
-    if place == mains.size:
-        return found
-    stop = min(found, mains.size - 1)
-    while stop > place:
+    """Insert a move by its score if it is among the best; returns how many there are then."""
+    index = count
+    while index > 0 and scores[index - 1] < score:
+        index -= 1
+    if index == mains.size:
+        return count
+    stop = min(count, mains.size - 1)
+    while stop > index:
         mains[stop], kickers[stop], scores[stop] = mains[stop - 1], kickers[stop - 1], scores[stop - 1]
         stop -= 1
-    mains[place], kickers[place], scores[place] = main, riders, score
-    return min(found + 1, mains.size)
+    mains[index], kickers[index], scores[index] = main, riders, score
+    return min(count + 1, mains.size)
 
 
 @pure_kernel
 def list_candidates(
-    row: np.ndarray, rules: np.ndarray, mind: RuleScratch, mains: np.ndarray, kickers: np.ndarray, scores: np.ndarray
+    row: np.ndarray,
+    rules: np.ndarray,
+    workspace: RuleWorkspace,
+    mains: np.ndarray,
+    kickers: np.ndarray,
+    scores: np.ndarray,
 ) -> int:
     """The best candidates for the acting seat in the play stage, the rule agent's move first, pass second if legal.
 
     Args:
         row: A view's row or a full row, at the start of a move.
         rules: The rules array.
-        mind: The rule agent's memory.
+        workspace: The rule agent's memory.
         mains: Output, uint64; its size is the most candidates listed.
         kickers: Output, uint64, the kickers as hands.
         scores: Output, int64, gain in hundredths of a trick.
@@ -64,34 +69,36 @@ def list_candidates(
     Returns:
         How many were written.
     """
-    main, riders = rules_move(row, rules, mind, WEIGHTS)
-    found = insert_candidate(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
-    look_around(row, rules, mind)
-    set_prices(mind.about[A_POOL], mind.about[A_ENEMY_CARDS], rules, WEIGHTS, mind)
-    hand = mind.about[A_HAND]
-    before = price_of_hand(hand, mind)
-    legal_mask(row, rules, mind.mask)
+    main, riders = rules_move(row, rules, workspace, WEIGHTS)
+    count = insert_candidate(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
+    look_around(row, rules, workspace)
+    set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], rules, WEIGHTS, workspace)
+    hand = workspace.about[A_HAND]
+    before = price_of_hand(hand, workspace)
+    legal_mask(row, rules, workspace.mask)
     for word in range(MASK_WORDS):
-        bits = mind.mask[word]
+        bits = workspace.mask[word]
         while bits != U0:
             candidate = np.uint64(word) * _U64 + lowest(bits)
             bits &= bits - U1
             if candidate == U0:
                 if main != U0:
-                    found = insert_candidate(mains, kickers, scores, found, U0, U0, _FIRST - 1)
+                    count = insert_candidate(mains, kickers, scores, count, U0, U0, _FIRST - 1)
                 continue
-            chosen = choose_kickers(row, hand, candidate, rules, mind)
+            chosen = choose_kickers(row, hand, candidate, rules, workspace)
             if candidate == main and chosen == riders:
                 continue
             rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
-            after = price_of_hand(rest, mind)
-            score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - beatable(mind, candidate)) // 100
-            found = insert_candidate(mains, kickers, scores, found, candidate, chosen, score)
-    return found
+            after = price_of_hand(rest, workspace)
+            score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - beatable(workspace, candidate)) // 100
+            count = insert_candidate(mains, kickers, scores, count, candidate, chosen, score)
+    return count
 
 
-def best_candidates(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, most: int) -> tuple[np.ndarray, np.ndarray]:
+def best_candidates(
+    row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, most: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The candidates of :func:`list_candidates`, ``most`` or fewer: main groups and kickers, both ``[n]``, uint64."""
     mains, kickers = np.zeros((2, most), np.uint64)
-    count = list_candidates(row, rules, mind, mains, kickers, np.zeros(most, np.int64))
+    count = list_candidates(row, rules, workspace, mains, kickers, np.zeros(most, np.int64))
     return mains[:count], kickers[:count]

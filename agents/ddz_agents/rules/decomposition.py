@@ -8,7 +8,7 @@ A move has two prices (:mod:`ddz_agents.rules.prices`): one that falls with its 
 counts the moves that can be beaten.  Both cheapest splits are found in one walk, as the order of chains and readings
 does not depend on prices; only what a trio carries does.  A hand that was split before at the same prices is looked up.
 
-Nothing here allocates: a :class:`~ddz_agents.rules.scratch.RuleScratch` is made once and handed in.
+Nothing here allocates: a :class:`~ddz_agents.rules.scratch.RuleWorkspace` is made once and handed in.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 
 from ddz_agents.rules import prices
 from ddz_agents.rules import scratch as at
-from ddz_agents.rules.scratch import RuleScratch, Scratch, is_plane
+from ddz_agents.rules.scratch import RuleWorkspace, Scratch, is_plane
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 MAX_DEPTH = 4
 BUDGET = 2000
-"""Readings tried a hand.  Longer chains come first, so that what is cut off hardly matters."""
+"""The most readings tried per hand.  Longer chains come first, so that what is cut off hardly matters."""
 MAX_READINGS = 512
 """Readings of one chain set that are tried (five quads have more)."""
 _MODES = 3
@@ -51,7 +51,7 @@ def _allowed(segment: int, scratch: Scratch) -> bool:
 
 
 @inline_kernel
-def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, found: int) -> int:
+def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, count: int) -> int:
     """Append the chains of one category, the longest first, with their prices."""
     memory = scratch.memory
     segment, starts = first, words.run(plane, tables.SEGMENT_LENGTH[first])
@@ -63,28 +63,28 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, f
         if _allowed(segment, scratch):
             length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
             starts, unseen = words.run(plane, length), prices.groups_unseen(segment, scratch)
-            while starts != U0 and found < at.MAX_CHAINS:
+            while starts != U0 and count < at.MAX_CHAINS:
                 rank = words.lowest(starts)
-                memory[at.CHAIN + found] = (np.uint64(segment) << U4) | rank
-                memory[at.CHAIN_CARDS + found] = words.spread(words.body_mask(rank, length), copies)
-                memory[at.CHAIN_PRICE + found] = np.uint64(prices.price_among(segment, rank, unseen, scratch))
+                memory[at.CHAIN + count] = (np.uint64(segment) << U4) | rank
+                memory[at.CHAIN_CARDS + count] = words.spread(words.body_mask(rank, length), copies)
+                memory[at.CHAIN_PRICE + count] = np.uint64(prices.price_among(segment, rank, unseen, scratch))
                 starts &= starts - U1
-                found += 1
-    return found
+                count += 1
+    return count
 
 
 @inline_kernel
 def _list_chains(hand: np.uint64, scratch: Scratch) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
-    one, two, three = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
-    if words.run(one, U2) == U0:
+    singles, pairs, trios = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
+    if words.run(singles, U2) == U0:
         return 0
-    found = _ZERO
-    if three != U0:
-        found = _list_chains_of(three, at.PLANES, at.PLANES_END, scratch, found)
-    if two != U0:
-        found = _list_chains_of(two, at.PAIR_CHAIN, at.PAIR_CHAIN_END, scratch, found)
-    return _list_chains_of(one, at.SOLO_CHAIN, at.SOLO_CHAIN_END, scratch, found)
+    count = _ZERO
+    if trios != U0:
+        count = _list_chains_of(trios, at.PLANES, at.PLANES_END, scratch, count)
+    if pairs != U0:
+        count = _list_chains_of(pairs, at.PAIR_CHAIN, at.PAIR_CHAIN_END, scratch, count)
+    return _list_chains_of(singles, at.SOLO_CHAIN, at.SOLO_CHAIN_END, scratch, count)
 
 
 # --- Readings of what chains leave ------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def _load_body(
 
 @inline_kernel
 def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: np.uint64, emit: bool) -> int:
-    """Write a move of the answer, if it is to be written; how many there are then."""
+    """Write a move of the answer if ``emit``; returns how many moves there are then."""
     if emit:
         scratch.memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
         scratch.memory[at.KICKERS + count] = kickers
@@ -137,7 +137,7 @@ def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: n
 
 @inline_kernel
 def _put_each(scratch: Scratch, count: int, segment: int, ranks: np.uint64, emit: bool) -> int:
-    """Write a move without kickers for each of some ranks; how many moves there are then."""
+    """Write a move without kickers for each of some ranks; returns how many moves there are then."""
     while emit and ranks != U0:
         count = _put(scratch, count, segment, words.lowest(ranks), U0, emit)
         ranks &= ranks - U1
@@ -146,7 +146,7 @@ def _put_each(scratch: Scratch, count: int, segment: int, ranks: np.uint64, emit
 
 @inline_kernel
 def _put_chains(scratch: Scratch, chains: int, emit: bool) -> int:
-    """Write the chains that are taken, but planes, which may take kickers; how many moves there are then."""
+    """Write the chains taken except planes, which may take kickers; returns how many moves there are then."""
     count = _ZERO
     if emit:
         for index in range(chains):
@@ -219,7 +219,7 @@ def _load_bodies(
 def _read(
     hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], scratch: Scratch, emit: bool
 ) -> tuple[bool, int, np.uint64, np.uint64, np.uint64, int]:
-    """Read what some chains leave, all but what trios carry.
+    """Price one reading of the cards that some chains leave, except what trios carry; write its moves if ``emit``.
 
     Args:
         hand: The cards left.
@@ -256,7 +256,7 @@ def _read(
 
 @inline_kernel
 def _part(price: int, sure: bool) -> int:
-    """One of both prices."""
+    """One of the two prices."""
     return prices.sure_part(price) if sure else prices.price_part(price)
 
 
@@ -264,7 +264,7 @@ def _part(price: int, sure: bool) -> int:
 def _load_trios(
     trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch, count: int, emit: bool
 ) -> tuple[int, np.uint64, np.uint64, int]:
-    """Let trios carry the dearer of the lowest solo and the lowest pair, and nothing that is worth having.
+    """Let each trio carry the dearer of the lowest solo and the lowest pair, but nothing that is worth keeping.
 
     Args:
         trios: The ranks of the trios.
@@ -312,7 +312,7 @@ def _price_of_trios(trios: np.uint64, scratch: Scratch) -> int:
 
 @inline_kernel
 def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocket: bool) -> tuple[int, np.uint64]:
-    """In how many ways the rest of a hand is read, and the trios that are tried broken up as well as whole."""
+    """How many readings of the rest of a hand are tried, and the trios that are tried broken up as well as whole."""
     number = 2 if rocket else 1
     if (planes | quads) != U0:
         number *= _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(words.popcount(quads))
@@ -328,7 +328,7 @@ def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocke
 
 @inline_kernel
 def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uint64:
-    """The modes that are tried next, the first plane's changing fastest; all 0 again after the last."""
+    """The modes to try next, the first plane's changing fastest; all 0 again after the last."""
     mode = U0  # where the mode's bits begin
     for body in range(planes + words.popcount(quads)):
         if (modes >> mode) & _MODE < (_LAST_MODE if body < planes else _LAST_QUAD_MODE):
@@ -356,9 +356,9 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
     Args:
         hand: The cards left.
         chains: How many chains are in ``TAKEN``.
-        price: The price of the cheapest split so far.
-        sure: The other price of the one that is cheapest by that.
-        scratch: Prices and memory; what is cheaper is kept there.
+        price: The lowest price of a split so far.
+        sure: The lowest value of the other price so far.
+        scratch: Prices and memory; cheaper splits are kept there.
 
     Returns:
         Both cheapest prices then, and how many readings were tried.
@@ -398,20 +398,20 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
 
 
 @pure_kernel
-def split_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+def split_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """Find the two cheapest sets of moves into which a hand splits; :func:`write_split` writes them.
 
     Args:
         hand: The hand.
-        mind: Prices (:func:`~ddz_agents.rules.prices.set_prices`) and memory.
+        workspace: Prices (:func:`~ddz_agents.rules.prices.set_prices`) and memory.
 
     Returns:
-        The price of the one, in hundredths of a trick; and the fewest moves that can be beaten, 100 each, with the
-        others of that split, one each.
+        The price of the first, in hundredths of a trick; and 100 for each move of the second that can be beaten plus 1
+        for each other one, where the first number is as small as possible.
     """
-    scratch = mind.scratch
+    scratch = workspace.scratch
     memory = scratch.memory
-    found = _list_chains(hand, scratch)
+    count = _list_chains(hand, scratch)
     price, sure, readings, depth, rest = _DEAREST, _DEAREST, _ZERO, _ZERO, hand
     memory[at.PATH], memory[at.SPENT], memory[at.PLANES_TAKEN] = U0, U0, U0
     while True:
@@ -420,7 +420,7 @@ def split_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
         memory[at.HANDS_LEFT + depth] = rest
         if depth == MAX_DEPTH:
             depth -= 1
-        depth, index = _next_chain(depth, found, memory)
+        depth, index = _next_chain(depth, count, memory)
         if depth < 0 or readings >= BUDGET:
             break
         rest = _take_chain(depth, index, memory)
@@ -429,11 +429,11 @@ def split_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
 
 
 @inline_kernel
-def _next_chain(depth: int, found: int, memory: np.ndarray) -> tuple[int, int]:
+def _next_chain(depth: int, count: int, memory: np.ndarray) -> tuple[int, int]:
     """The deepest depth at which a chain is left to be taken, -1 if there is none, and the chain's index."""
     while depth >= 0:
         index, taken = np.int64(memory[at.PATH + depth]), ~memory[at.HANDS_LEFT + depth]
-        while index < found:
+        while index < count:
             if memory[at.CHAIN_CARDS + index] & taken == U0:
                 return depth, index
             index += 1
@@ -443,7 +443,7 @@ def _next_chain(depth: int, found: int, memory: np.ndarray) -> tuple[int, int]:
 
 @inline_kernel
 def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
-    """Take a chain at a depth of the search; the hand that is left without it."""
+    """Take a chain at a depth of the search; returns the hand that it leaves."""
     chain, left = memory[at.CHAIN + index], memory[at.HANDS_LEFT + depth]
     segment = chain >> U4
     memory[at.TAKEN + depth] = chain
@@ -455,17 +455,17 @@ def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
 
 
 @pure_kernel
-def write_split(sure: bool, mind: RuleScratch) -> int:
-    """Write the moves of a cheapest split that was found last into ``mind.scratch.memory``.
+def write_split(sure: bool, workspace: RuleWorkspace) -> int:
+    """Write the moves of a cheapest split that was found last into ``workspace.scratch.memory``.
 
     Args:
         sure: Whether the one with the fewest moves that can be beaten.
-        mind: Prices and memory.
+        workspace: Prices and memory.
 
     Returns:
         How many moves there are.
     """
-    scratch = mind.scratch
+    scratch = workspace.scratch
     memory, best = scratch.memory, at.BEST_SURE if sure else at.BEST_PRICE
     chains, reading = np.int64(memory[best + 1]), (memory[best + 2], memory[best + 3] != U0, memory[best + 4])
     planes = U0
@@ -481,28 +481,28 @@ def write_split(sure: bool, mind: RuleScratch) -> int:
 
 
 @pure_kernel
-def values_of_hand(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+def values_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """Both prices of :func:`split_hand`, looked up where the hand was split before at the same prices."""
-    slot = mind.known[np.int64((hand * _GOLD) >> _SLOT) & (mind.known.shape[0] - 1)]
-    if slot[0] != hand or slot[1] != mind.scratch.memory[at.TIMES]:
-        price, sure = split_hand(hand, mind)
-        slot[0], slot[1], slot[2] = hand, mind.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))
+    slot = workspace.known[np.int64((hand * _GOLD) >> _SLOT) & (workspace.known.shape[0] - 1)]
+    if slot[0] != hand or slot[1] != workspace.scratch.memory[at.TIMES]:
+        price, sure = split_hand(hand, workspace)
+        slot[0], slot[1], slot[2] = hand, workspace.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))
     both = np.int64(slot[2])
     return prices.price_part(both), prices.sure_part(both)
 
 
 @inline_kernel
-def price_of_hand(hand: np.uint64, mind: RuleScratch) -> int:
+def price_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> int:
     """What a hand costs to play out, in hundredths of a trick; the prices must be set.
 
     The fewer tricks it still has to win, and the fewer of its moves can be beaten, the cheaper.  Controls and bombs
     enter through the prices of moves.
     """
-    return values_of_hand(hand, mind)[0]
+    return values_of_hand(hand, workspace)[0]
 
 
 @inline_kernel
-def losers_and_controls(hand: np.uint64, mind: RuleScratch) -> tuple[int, int]:
+def losers_and_controls(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """The fewest moves that can be beaten into which a hand splits, and the moves of that split that cannot."""
-    sure = values_of_hand(hand, mind)[1]
+    sure = values_of_hand(hand, workspace)[1]
     return sure // prices.LOSER, sure % prices.LOSER

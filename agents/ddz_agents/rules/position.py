@@ -1,4 +1,4 @@
-"""The evaluation of positions with all hands open, for the depth-limited searches.
+"""Evaluation of positions with all hands open, for the depth-limited searches.
 
 Prices are those that the rule agent weighs its moves with (:mod:`ddz_agents.rules.prices`).  A position is worth a
 weighted sum of the prices of its hands, of their *losers* (moves that can be beaten), *controls* (moves that cannot)
@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from ddz_agents.rules.decomposition import values_of_hand
 from ddz_agents.rules.prices import LOSER, set_prices
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, SEAT, TARGET
 from ddz_env.core.engine.legal import bombs_in, holds_rocket, replies
 from ddz_env.core.engine.random import advance
 from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.words import U0, U1, add_hand, popcount
 from ddz_env.core.rules import R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 P_BOTH, P_LANDLORD, P_CHEAPER, P_DEARER, P_LOSERS_LANDLORD, P_LOSERS_PEASANTS = range(6)
 P_TEMPO, P_SURE, P_BOMBABLE, P_BOMBS_LANDLORD, P_BOMBS_PEASANTS, P_CONTROLS_LANDLORD = range(6, 12)
@@ -49,7 +49,7 @@ _NONE = np.int64(1 << 30)
 
 
 class Appraiser(NamedTuple):
-    """The prices of both sides.
+    """Prices of both sides' moves, and memory of the evaluation.
 
     Attributes:
         landlord: Prices of the landlord's moves, against the peasants' cards.
@@ -58,15 +58,17 @@ class Appraiser(NamedTuple):
         features: What the position evaluated last was, by the ``P_`` indexes, shape ``[12]``, float64.
     """
 
-    landlord: RuleScratch
-    peasants: RuleScratch
+    landlord: RuleWorkspace
+    peasants: RuleWorkspace
     salt: npt.NDArray[np.uint64]
     features: npt.NDArray[np.float64]
 
 
 def new_appraiser() -> Appraiser:
     """Memory for one thread."""
-    return Appraiser(new_rule_scratch(_HANDS), new_rule_scratch(_HANDS), np.ones(1, np.uint64), np.zeros(len(POSITION)))
+    return Appraiser(
+        new_rule_workspace(_HANDS), new_rule_workspace(_HANDS), np.ones(1, np.uint64), np.zeros(len(POSITION))
+    )
 
 
 @pure_kernel
@@ -93,7 +95,7 @@ def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np
 
 
 @inline_kernel
-def mind_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> RuleScratch:
+def workspace_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> RuleWorkspace:
     """The prices of a seat's side."""
     return appraiser.landlord if seat == row[LANDLORD] else appraiser.peasants
 
@@ -108,7 +110,7 @@ def appraise(hand: np.uint64, row: np.ndarray, seat: np.uint64, appraiser: Appra
         seat: The seat.
         appraiser: Prices (:func:`set_position`) and memory.
     """
-    price, sure = values_of_hand(hand, mind_of(row, seat, appraiser))
+    price, sure = values_of_hand(hand, workspace_of(row, seat, appraiser))
     return price, sure // LOSER, sure % LOSER
 
 
@@ -144,20 +146,20 @@ def describe(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser) -> None:
     """
     landlord, features = row[LANDLORD], appraiser.features
     hand = row[HANDS + np.int64(landlord)]
-    own, own_losers, controls = appraise(hand, row, landlord, appraiser)
+    price_own, own_losers, controls = appraise(hand, row, landlord, appraiser)
     cheaper, dearer, losers, bombs, seat = _NONE, -_NONE, _NONE, 0.0, U0
     first, holds = holder(row, rules)
     leader_losers = own_losers
     while seat < rules[R_PLAYERS]:
         if seat != landlord:
-            price, own_side, _ = appraise(row[HANDS + np.int64(seat)], row, seat, appraiser)
-            cheaper, dearer, losers = min(cheaper, price), max(dearer, price), min(losers, own_side)
+            price, side, _ = appraise(row[HANDS + np.int64(seat)], row, seat, appraiser)
+            cheaper, dearer, losers = min(cheaper, price), max(dearer, price), min(losers, side)
             bombs += _bombs(row[HANDS + np.int64(seat)], rules)
             if seat == first:
-                leader_losers = own_side
+                leader_losers = side
         seat += U1
     features[P_BOTH] = 1.0
-    features[P_LANDLORD], features[P_CHEAPER], features[P_DEARER] = own / 100.0, cheaper / 100.0, dearer / 100.0
+    features[P_LANDLORD], features[P_CHEAPER], features[P_DEARER] = price_own / 100.0, cheaper / 100.0, dearer / 100.0
     features[P_LOSERS_LANDLORD], features[P_LOSERS_PEASANTS] = float(own_losers), float(losers)
     features[P_BOMBS_LANDLORD], features[P_BOMBS_PEASANTS] = _bombs(hand, rules), bombs
     features[P_CONTROLS_LANDLORD] = float(controls)

@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from ddz_agents.rules import scratch as at
 from ddz_agents.rules import weights as of
-from ddz_agents.rules.scratch import RuleScratch, Scratch
+from ddz_agents.rules.scratch import RuleWorkspace, Scratch
 from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import U0, U1, U2, U3, U4, U8, U12, U15, U16
 from ddz_env.core.rules import R_BOMBS, R_SEGMENTS, R_TWO_JOKERS
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 LOSER, WINNER = 100, 1
 """Prices of moves that can be beaten and of others, where these are counted."""
@@ -69,7 +69,7 @@ def sure_part(price: int) -> int:
 
 @inline_kernel
 def _both(base: int, slope: int, beaten: int, control: int) -> int:
-    """The prices of a group that is beaten so easily."""
+    """Both prices of a group that is beaten with a given ease (0 to 100), as one number."""
     price = base + slope * beaten // 100
     return price + (LOSER << 32) if beaten > 0 else price + control + (WINNER << 32)
 
@@ -79,7 +79,7 @@ def _both(base: int, slope: int, beaten: int, control: int) -> int:
 
 @pure_kernel
 def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, control: int) -> None:
-    """Write how easily a group is beaten by the number of higher ones, ``step`` for each, and its prices."""
+    """Write one row of the tables: how easily a group is beaten by 0 to 15 higher ones, and its prices."""
     for higher in range(16):
         beaten = min(np.int64(100), higher * step)
         prices[at.BEATEN + row + higher] = beaten
@@ -88,7 +88,7 @@ def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, con
 
 @pure_kernel
 def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
-    """Write what follows from the weights alone, unless it is written; whether they have changed."""
+    """Write the prices that follow from the weights alone; returns whether the weights have changed."""
     changed = False
     for index in range(w.size):
         changed |= prices[at.WEIGHT + index] != w[index]
@@ -161,30 +161,30 @@ def price_at(rank: np.uint64, kind: int, scratch: Scratch) -> int:
 
 @inline_kernel
 def _place_of(rank: np.uint64) -> int:
-    """Where the sum over a single rank is."""
+    """The index of the sum over a single rank."""
     return at.SUMS + (8 << np.int64(rank & U3)) + np.int64(rank >> U2)
 
 
 @inline_kernel
-def _note(place: int, word: np.uint64, scratch: Scratch) -> bool:
-    """Note what prices are for; whether it has changed."""
-    changed = scratch.memory[place] != word
-    scratch.memory[place] = word
+def _note(index: int, word: np.uint64, scratch: Scratch) -> bool:
+    """Store a word that prices depend on; returns whether it has changed."""
+    changed = scratch.memory[index] != word
+    scratch.memory[index] = word
     return changed
 
 
 @pure_kernel
-def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, mind: RuleScratch) -> None:
-    """Price all main groups by how easily the unseen cards beat them; nothing to do if they are priced.
+def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, workspace: RuleWorkspace) -> None:
+    """Price all main groups by how easily the unseen cards beat them, unless that has been done.
 
     Args:
         pool: The unseen cards, as a hand.
         most: The cards of the largest hand among those who hold them.
         rules: The rules array.
         w: The weights, shape ``[33]``, int64.
-        mind: The memory; what it knows of hands is forgotten if anything has changed.
+        workspace: The memory; what it knows of hands is forgotten if anything has changed.
     """
-    scratch = mind.scratch
+    scratch = workspace.scratch
     prices = scratch.prices
     changed = _note(at.POOL, pool, scratch) | _note(at.MOST, most, scratch)
     changed |= _note(at.ALLOWED, rules[R_SEGMENTS], scratch) | _note(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
@@ -197,9 +197,9 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
     higher, rank = U0, U15
     while rank > U0:
         rank -= U1
-        place = _place_of(rank)
-        prices[place + at.SOLOS] = prices[at.BY_SHARE + np.int64(shares[higher])]
-        prices[place + at.PAIRS] = price_among(at.PAIR, rank, pairs, scratch)
+        index = _place_of(rank)
+        prices[index + at.SOLOS] = prices[at.BY_SHARE + np.int64(shares[higher])]
+        prices[index + at.PAIRS] = price_among(at.PAIR, rank, pairs, scratch)
         prices[at.TRIO_PRICE + np.int64(rank)] = price_among(at.TRIO, rank, trios, scratch)
         higher += words.count_of(pool, rank)
     for subset in range(3, 16):
@@ -223,20 +223,20 @@ def _beaten_and_price(main: np.uint64, scratch: Scratch) -> tuple[int, int]:
         return np.int64(_SHARE[words.popcount(pool), words.popcount(higher)]), price_at(rank, at.SOLOS, scratch)
     if _ROW[bare] == _ALWAYS:
         return np.int64(0), prices[at.ROCKET_PRICE]
-    place = _ROW[bare] + np.int64(words.popcount(groups_unseen(bare, scratch) >> (rank + U1)))
-    return prices[at.BEATEN + place], prices[at.BY_HIGHER + place]
+    index = _ROW[bare] + np.int64(words.popcount(groups_unseen(bare, scratch) >> (rank + U1)))
+    return prices[at.BEATEN + index], prices[at.BY_HIGHER + index]
 
 
 @inline_kernel
-def beatable(mind: RuleScratch, main: np.uint64) -> int:
+def beatable(workspace: RuleWorkspace, main: np.uint64) -> int:
     """How easily a main group is beaten, 0 (a control) to 100; groups with kickers count as their bodies."""
-    return _beaten_and_price(main, mind.scratch)[0]
+    return _beaten_and_price(main, workspace.scratch)[0]
 
 
 @inline_kernel
-def price_of_main(main: np.uint64, mind: RuleScratch) -> int:
+def price_of_main(main: np.uint64, workspace: RuleWorkspace) -> int:
     """What it costs to get rid of a main group of a split, in hundredths of a trick; kickers cost nothing."""
-    return price_part(_beaten_and_price(main, mind.scratch)[1])
+    return price_part(_beaten_and_price(main, workspace.scratch)[1])
 
 
 @inline_kernel

@@ -17,16 +17,16 @@ from ddz_agents.rules import scratch
 from ddz_agents.rules import weights as of
 from ddz_agents.rules.decomposition import losers_and_controls, price_of_hand, split_hand, write_split
 from ddz_agents.rules.prices import LOSER, beatable, is_bomb, price_of_main, set_prices
-from ddz_agents.rules.scratch import RuleScratch, is_enemy, look_around
+from ddz_agents.rules.scratch import RuleWorkspace, is_enemy, look_around
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_of, kicker_options, may_ride
 from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask, marked, nth_legal
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.step import hand_size, main_cards, next_seat
 from ddz_env.core.engine.words import PLANE, U0, U1, U2, U3, U16
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 # The price of a hand up to which it bids or doubles.  In 40,000 deals between rule agents the landlord won half, 60 %
 # and 70 % from 17 cards of the first three prices, 60 % from 20 cards of the fourth, and 30 % against the fifth.
@@ -55,7 +55,7 @@ def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.
 
 @pure_kernel
 def choose_kickers(
-    row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, mind: RuleScratch
+    row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, workspace: RuleWorkspace
 ) -> np.uint64:
     """The kickers whose loss costs the hand least, chosen one after the other.
 
@@ -64,7 +64,7 @@ def choose_kickers(
         hand: The acting seat's hand.
         main: A legal main group.
         rules: The rules array.
-        mind: Prices and memory.
+        workspace: Prices and memory.
 
     Returns:
         The kickers as a hand, 0 if the group takes none.
@@ -82,7 +82,7 @@ def choose_kickers(
         while options != U0:
             bit = options & (~options + U1)
             options ^= bit
-            cost = price_of_hand(words.remove(rest, bit, size), mind)
+            cost = price_of_hand(words.remove(rest, bit, size), workspace)
             if cost < best:
                 best, chosen = cost, bit
         ranks |= chosen
@@ -95,32 +95,32 @@ def choose_kickers(
 
 
 @pure_kernel
-def _sure_win(count: int, rules: np.ndarray, mind: RuleScratch) -> tuple[np.uint64, np.uint64]:
-    """The move to lead from a split in which all moves but one cannot be beaten: the unbeaten first, bombs last.
+def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[np.uint64, np.uint64]:
+    """The move to lead from a split with at most one move that can be beaten: that one last, bombs before it.
 
     Returns:
         Main group and kickers; 0, 0 if one of the moves is not legal.
     """
-    best, found = np.int64(_NEVER), _ZERO
+    best, best_index = np.int64(_NEVER), _ZERO
     for index in range(count):
-        main = mind.scratch.memory[scratch.MAINS + index]
-        if not marked(mind.mask, main):
+        main = workspace.scratch.memory[scratch.MAINS + index]
+        if not marked(workspace.mask, main):
             return U0, U0
         score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
         if is_bomb(main, rules):
             score -= 50
-        if beatable(mind, main) > 0:
+        if beatable(workspace, main) > 0:
             score -= 100
         if score > best:
-            best, found = score, np.int64(index)
-    return mind.scratch.memory[scratch.MAINS + found], mind.scratch.memory[scratch.KICKERS + found]
+            best, best_index = score, np.int64(index)
+    return workspace.scratch.memory[scratch.MAINS + best_index], workspace.scratch.memory[scratch.KICKERS + best_index]
 
 
 @pure_kernel
-def _lead_score(mind: RuleScratch, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
-    """How good it is to lead a move of the hand's split."""
-    about, segment, beaten = mind.about, tables.MAIN_SEGMENT[main], beatable(mind, main)
-    cards, score = tables.SEGMENT_CARDS[segment], price_of_main(main, mind)
+def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
+    """The score of leading a move of the hand's split."""
+    about, segment, beaten = workspace.about, tables.MAIN_SEGMENT[main], beatable(workspace, main)
+    cards, score = tables.SEGMENT_CARDS[segment], price_of_main(main, workspace)
     score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
     if segment == scratch.SOLO:
         score += w[of.LEAD_SOLO]
@@ -139,40 +139,40 @@ def _lead_score(mind: RuleScratch, main: np.uint64, rules: np.ndarray, w: np.nda
 
 
 @inline_kernel
-def _lead_to_partner(hand: np.uint64, mind: RuleScratch) -> np.uint64:
-    """The lowest solo if the partner acts next and holds one card that is likely to beat it, else 0."""
-    about = mind.about
+def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
+    """The lowest solo if the partner acts next with one card that is likely to beat it, else 0."""
+    about = workspace.about
     if about[scratch.A_PARTNER_CARDS] != U1 or about[scratch.A_NEXT_ENEMY] != U0:
         return U0
     main = tables.SEGMENT_BASE[scratch.SOLO] + words.lowest(hand & PLANE)
-    return main if beatable(mind, main) >= _LIKELY else U0
+    return main if beatable(workspace, main) >= _LIKELY else U0
 
 
 @pure_kernel
-def _lead(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
+def _lead(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The move to lead: main group and kickers."""
-    hand = mind.about[scratch.A_HAND]
-    _, sure = split_hand(hand, mind)
+    hand = workspace.about[scratch.A_HAND]
+    _, sure = split_hand(hand, workspace)
     if sure < 2 * LOSER:
-        main, kickers = _sure_win(write_split(True, mind), rules, mind)
+        main, kickers = _sure_win(write_split(True, workspace), rules, workspace)
         if main != U0:
             return main, kickers
-    main = _lead_to_partner(hand, mind)
+    main = _lead_to_partner(hand, workspace)
     if main != U0:
         return main, U0
     kickers = U0
     best = np.int64(_NEVER)
-    for index in range(write_split(False, mind)):
-        candidate = mind.scratch.memory[scratch.MAINS + index]
-        if not marked(mind.mask, candidate):
+    for index in range(write_split(False, workspace)):
+        candidate = workspace.scratch.memory[scratch.MAINS + index]
+        if not marked(workspace.mask, candidate):
             continue
-        score = _lead_score(mind, candidate, rules, w)
+        score = _lead_score(workspace, candidate, rules, w)
         if score > best:
-            best, main, kickers = score, candidate, mind.scratch.memory[scratch.KICKERS + index]
+            best, main, kickers = score, candidate, workspace.scratch.memory[scratch.KICKERS + index]
     if main == U0:
-        main = nth_legal(mind.mask, U0)
+        main = nth_legal(workspace.mask, U0)
         kickers = lowest_kickers(row, hand, main, rules)
-    elif tables.MAIN_SEGMENT[main] == scratch.SOLO and mind.about[scratch.A_FEWEST] == U1:
+    elif tables.MAIN_SEGMENT[main] == scratch.SOLO and workspace.about[scratch.A_FEWEST] == U1:
         main = tables.SEGMENT_BASE[scratch.SOLO] + _highest_rank(hand)
     return main, kickers
 
@@ -186,13 +186,13 @@ def _highest_rank(hand: np.uint64) -> np.uint64:
 
 
 @pure_kernel
-def _follow_need(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, bomb: bool) -> int:
+def _follow_need(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, bomb: bool) -> int:
     """By how much a reply must improve the hand, in hundredths of a trick."""
-    about = mind.about
+    about = workspace.about
     seat, owner = about[scratch.A_SEAT], row[at.OWNER]
     if not is_enemy(row, seat, owner):
         target = row[at.TARGET]
-        weak = np.int64(0) if target == at.BOMBS_ONLY else beatable(mind, target)
+        weak = np.int64(0) if target == at.BOMBS_ONLY else beatable(workspace, target)
         need = w[of.PARTNER_NEED] - w[of.PARTNER_WEAK] * weak // 100
         if about[scratch.A_NEXT_ENEMY] != U0:
             need -= w[of.PARTNER_UP] * weak // 100
@@ -211,51 +211,51 @@ def _follow_need(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.nd
 
 
 @inline_kernel
-def _must_block(row: np.ndarray, mind: RuleScratch, main: np.uint64) -> bool:
+def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> bool:
     """Whether an enemy could go out over the target, and the reply (a solo or a pair) makes that harder."""
-    target, about = row[at.TARGET], mind.about
+    target, about = row[at.TARGET], workspace.about
     if target == at.BOMBS_ONLY or tables.MAIN_SEGMENT[main] != tables.MAIN_SEGMENT[target]:
         return False
     cards = tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]]
-    threat = beatable(mind, target)
+    threat = beatable(workspace, target)
     if cards > U2 or threat == 0:
         return False
     if is_enemy(row, about[scratch.A_SEAT], row[at.OWNER]):
         return about[scratch.A_FEWEST] == cards
     # The partner's own card may do; spend a higher one only where it is much safer.
-    return about[scratch.A_NEXT_ENEMY] == cards and threat - beatable(mind, main) >= _SAFER
+    return about[scratch.A_NEXT_ENEMY] == cards and threat - beatable(workspace, main) >= _SAFER
 
 
 @pure_kernel
 def _reply_score(
-    row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, main: np.uint64, gain: int
+    row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, main: np.uint64, gain: int
 ) -> int:
     """By how much a reply that makes the hand cheaper by ``gain`` exceeds what is needed; positive: play it."""
-    beaten = beatable(mind, main)
+    beaten = beatable(workspace, main)
     score = gain + w[of.FOLLOW_HOLD] * (100 - beaten) // 100
-    score -= _follow_need(row, rules, mind, w, is_bomb(main, rules))
-    if _must_block(row, mind, main):
+    score -= _follow_need(row, rules, workspace, w, is_bomb(main, rules))
+    if _must_block(row, workspace, main):
         score += (_BLOCK if tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]] == U1 else w[of.LEAD_DANGER]) - 20 * beaten
     return score
 
 
 @pure_kernel
-def _follow(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
+def _follow(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The reply that makes the hand cheaper by most over what is needed, or pass: main group and kickers."""
-    hand = mind.about[scratch.A_HAND]
-    before = price_of_hand(hand, mind)
+    hand = workspace.about[scratch.A_HAND]
+    before = price_of_hand(hand, workspace)
     best, main, kickers = np.int64(0), U0, U0
     for word in range(tables.MASK_WORDS):
-        bits = mind.mask[word]
+        bits = workspace.mask[word]
         while bits != U0:
             candidate = np.uint64(word) * np.uint64(64) + words.lowest(bits)
             bits &= bits - U1
             if candidate == U0:
                 continue
-            riders = choose_kickers(row, hand, candidate, rules, mind)
+            riders = choose_kickers(row, hand, candidate, rules, workspace)
             rest = words.remove_hand(words.remove_hand(hand, main_cards(candidate)), riders)
-            score = _reply_score(row, rules, mind, w, candidate, before - price_of_hand(rest, mind))
-            if beatable(mind, candidate) == 0 and losers_and_controls(rest, mind)[0] < 2:
+            score = _reply_score(row, rules, workspace, w, candidate, before - price_of_hand(rest, workspace))
+            if beatable(workspace, candidate) == 0 and losers_and_controls(rest, workspace)[0] < 2:
                 score += _WIN
             if score > best:
                 best, main, kickers = score, candidate, riders
@@ -263,7 +263,7 @@ def _follow(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray
 
 
 @inline_kernel
-def _speak(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, value: int) -> np.uint64:
+def _speak(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, value: int) -> np.uint64:
     """The bid or the answer to showing or doubling of a hand that costs ``value`` to play out.
 
     A hand that would bid 1 calls, one that would bid 2 robs once, and one that would bid 3 robs for any stake.
@@ -277,49 +277,53 @@ def _speak(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, value: int) ->
     if value <= _BID_ONE:
         bid = U3 if value <= _BID_THREE else (U2 if value <= _BID_TWO else U1)
     if rules[R_BIDDING] == BIDDING_ROBBING:
-        wanted = U1 if marked(mind.mask, tables.BID_ID + U1) else U2
+        wanted = U1 if marked(workspace.mask, tables.BID_ID + U1) else U2
         enough = bid >= (U3 if bid_of(row, at.ROBS) > U0 else wanted)
         return tables.BID_ID + (wanted if enough else U0)
-    return tables.BID_ID + (bid if marked(mind.mask, tables.BID_ID + bid) else U0)
+    return tables.BID_ID + (bid if marked(workspace.mask, tables.BID_ID + bid) else U0)
 
 
 @pure_kernel
-def rules_move(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
-    """The decision of the acting seat at any stage but in the middle of a move.
+def rules_move(
+    row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
+) -> tuple[np.uint64, np.uint64]:
+    """The rule agent's move for the acting seat, at any stage except in the middle of a move.
 
     Args:
         row: A view's row or a full row; both give the same decision.
         rules: The rules array.
-        mind: Memory (:func:`~ddz_agents.rules.scratch.new_rule_scratch`).
+        workspace: Memory (:func:`~ddz_agents.rules.scratch.new_rule_workspace`).
         w: The weights (``WEIGHTS``).
 
     Returns:
         Action id of the main group, bid or answer to doubling, and the kickers as a hand.
     """
-    legal_mask(row, rules, mind.mask)
-    if row[at.STAGE] == at.STAGE_PLAY and mind.mask[0] & U1 and count_legal(mind.mask) == U1:
+    legal_mask(row, rules, workspace.mask)
+    if row[at.STAGE] == at.STAGE_PLAY and workspace.mask[0] & U1 and count_legal(workspace.mask) == U1:
         return U0, U0  # nothing but pass
-    look_around(row, rules, mind)
-    set_prices(mind.about[scratch.A_POOL], mind.about[scratch.A_ENEMY_CARDS], rules, w, mind)
-    hand = mind.about[scratch.A_HAND]
+    look_around(row, rules, workspace)
+    set_prices(workspace.about[scratch.A_POOL], workspace.about[scratch.A_ENEMY_CARDS], rules, w, workspace)
+    hand = workspace.about[scratch.A_HAND]
     if row[at.STAGE] != at.STAGE_PLAY:
-        return _speak(row, rules, mind, price_of_hand(hand, mind)), U0
-    main = finishing_action(hand, mind.mask)
+        return _speak(row, rules, workspace, price_of_hand(hand, workspace)), U0
+    main = finishing_action(hand, workspace.mask)
     if main != U0:
         return main, words.remove_hand(hand, main_cards(main))
     if row[at.TARGET] == U0:
-        return _lead(row, rules, mind, w)
-    return _follow(row, rules, mind, w)
+        return _lead(row, rules, workspace, w)
+    return _follow(row, rules, workspace, w)
 
 
 @pure_kernel
-def next_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.ndarray, plan: np.ndarray) -> np.uint64:
-    """The decision of the acting seat at any stage, one action at a time.
+def next_action(
+    row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plan: np.ndarray
+) -> np.uint64:
+    """The rule agent's next action for the acting seat, at any stage.
 
     Args:
         row: A view's row or a full row, not over.
         rules: The rules array.
-        mind: Memory (:func:`~ddz_agents.rules.scratch.new_rule_scratch`).
+        workspace: Memory (:func:`~ddz_agents.rules.scratch.new_rule_workspace`).
         w: The weights (``WEIGHTS``).
         plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.  If the game
             took another main group, the kickers are those that the agent would give that group.
@@ -329,12 +333,12 @@ def next_action(row: np.ndarray, rules: np.ndarray, mind: RuleScratch, w: np.nda
         It need not be legal where an earlier kicker was not of the plan.
     """
     if row[at.STAGE] != at.STAGE_KICKER:
-        plan[0], plan[1] = rules_move(row, rules, mind, w)
+        plan[0], plan[1] = rules_move(row, rules, workspace, w)
         return plan[0]
     if plan[0] != row[at.PENDING]:
-        look_around(row, rules, mind)
-        set_prices(mind.about[scratch.A_POOL], mind.about[scratch.A_ENEMY_CARDS], rules, w, mind)
+        look_around(row, rules, workspace)
+        set_prices(workspace.about[scratch.A_POOL], workspace.about[scratch.A_ENEMY_CARDS], rules, w, workspace)
         plan[0] = row[at.PENDING]
-        plan[1] = choose_kickers(row, mind.about[scratch.A_HAND], row[at.PENDING], rules, mind)
+        plan[1] = choose_kickers(row, workspace.about[scratch.A_HAND], row[at.PENDING], rules, workspace)
     ranks = words.remove_hand(plan[1], row[at.CHOSEN]) & PLANE
     return tables.KICKER_ID + words.lowest(ranks) if ranks != U0 else U0

@@ -1,4 +1,4 @@
-"""Memory of the rule agent: prices of main groups, the split of a hand, and what a seat sees around the table.
+"""The rule agent's memory: prices of main groups, the split of a hand, and what a seat knows of the table.
 
 Only what the seat may know is read (its own hand, the cards played, the hand sizes, the landlord and the target).
 """
@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_SEGMENTS, SEGMENTS, segments_of
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, LANDLORD, LEFT_OUT, PLAYED, SEAT
 from ddz_env.core.engine.step import hand_size, next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, U3, remove_hand
 from ddz_env.core.rules import R_DECK, R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 # Segments as typed integers: Numba compiles a function once more for every literal that it gets.
 SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (
@@ -82,9 +82,9 @@ MEMORY_WORDS = CHAIN_PRICE + MAX_CHAINS
 WEIGHT = 0
 """The weights."""
 ROCKET_PRICE, DEAREST = 40, 41
-"""The rocket's prices, and no less than any solo or pair costs."""
+"""The rocket's prices, and the price of the dearest solo or pair."""
 BEATEN, BY_HIGHER = 48, 48 + 8 * 16
-"""By the number of higher groups unseen: how easily a group is beaten, and its prices; a row of sixteen a category."""
+"""By the number of higher groups unseen: how easily a group is beaten, and its prices; sixteen words per category."""
 BY_SHARE = BY_HIGHER + 8 * 16
 """By how easily it is beaten: the prices of a solo."""
 TRIO_PRICE = BY_SHARE + 104
@@ -95,7 +95,7 @@ ranks, of the next ones, and so on, and then the same of pairs."""
 SOLOS, PAIRS = np.int64(0), np.int64(4)
 PRICE_WORDS = SUMS + 16 * 8
 
-# Words of ``RuleScratch.about``.
+# Words of ``RuleWorkspace.about``.
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)
 ABOUT_WORDS = 7
 
@@ -118,7 +118,7 @@ class Scratch(NamedTuple):
     memory: npt.NDArray[np.uint64]
 
 
-class RuleScratch(NamedTuple):
+class RuleWorkspace(NamedTuple):
     """The memory of one rule player.
 
     Attributes:
@@ -135,14 +135,14 @@ class RuleScratch(NamedTuple):
     about: npt.NDArray[np.uint64]
 
 
-def new_rule_scratch(hands: int = HANDS_KNOWN) -> RuleScratch:
+def new_rule_workspace(hands: int = HANDS_KNOWN) -> RuleWorkspace:
     """Memory for one thread.
 
     Args:
         hands: How many hands are remembered while prices stay the same, a power of two.
     """
     scratch = Scratch(np.zeros(PRICE_WORDS, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
-    return RuleScratch(scratch, *(np.zeros(size, np.uint64) for size in ((hands, 3), MASK_WORDS, ABOUT_WORDS)))
+    return RuleWorkspace(scratch, *(np.zeros(size, np.uint64) for size in ((hands, 3), MASK_WORDS, ABOUT_WORDS)))
 
 
 @inline_kernel
@@ -159,8 +159,8 @@ def is_enemy(row: np.ndarray, seat: np.uint64, other: np.uint64) -> bool:
 
 
 @pure_kernel
-def look_around(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
-    """Write what the acting seat knows into ``mind.about``; reads nothing that it does not know."""
+def look_around(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
+    """Write what the acting seat knows into ``workspace.about``; reads nothing that it does not know."""
     seat = row[SEAT]
     hand = row[HANDS + np.int64(seat)]
     pool = remove_hand(remove_hand(rules[R_DECK], row[LEFT_OUT]), hand)
@@ -176,7 +176,7 @@ def look_around(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
         else:
             partner = size
         other += U1
-    about = mind.about
+    about = workspace.about
     about[A_HAND], about[A_POOL], about[A_SEAT] = hand, pool, seat
     about[A_ENEMY_CARDS], about[A_FEWEST], about[A_PARTNER_CARDS] = most, fewest, partner
     following = next_seat(seat, rules)

@@ -1,33 +1,32 @@
-"""The tree search agents: their options, what they share with every search, and how they grow their trees."""
+"""The tree search agents: their options, and how they grow their trees."""
 
 from __future__ import annotations
 
 import importlib
-import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 from numba.extending import is_jitted
 
-from ddz_agents.tree_search.choice import candidates_of, choose, move_without_search
-from ddz_agents.tree_search.search import Position, search
+from ddz_agents.searching import InferringAgent, Milliseconds, Position, SearchAgent, Sight
+from ddz_agents.tree_search.choice import candidates_of, choose
+from ddz_agents.tree_search.search import search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool, belief_of, check_decision, draw_game
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
-from ddz_env import Move, State, View
+from ddz_agents.worlds.determinize import WorldPool, draw_game
+from ddz_agents.worlds.inference import MOST_PARTICLES
+from ddz_env import State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import key
-from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.core.options import Options, Range, takes
-from ddz_env.core.owned import OwnsArrays
-from ddz_env.envs.threads import MOST_THREADS, usable_threads
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.playing.thoughts import Candidate
+from ddz_env.support.clocks import Clock
+from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.threads import MOST_THREADS, usable_threads
 
 _LOOK, _LOOK_SLOW = 256, 16
 """Iterations between two looks at the clock; fewer with a simulation of the user's own, which may cost more."""
@@ -37,10 +36,6 @@ MOST_ITERATIONS = 100_000_000
 RANDOM = "random"
 Policy = Callable[[Any, Any, Any, Any], Any]
 """A simulation of the user's own, compiled by Numba: ``(row, rules, mask, state)`` to the generator's new state."""
-Milliseconds = Annotated[float, Range(0.1)] | None
-
-Sight = TypeVar("Sight", bound=View | State)
-"""What an agent gets to see: a view, or for one that cheats the state."""
 
 
 @dataclass(frozen=True)
@@ -108,91 +103,6 @@ class IsUctOptions(TreeOptions):
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
 
 
-class Clock:
-    """A thinking time that begins to run when it is made.
-
-    Args:
-        milliseconds: How long; None for a budget other than time, with which the clock is always over.
-    """
-
-    def __init__(self, milliseconds: float | None) -> None:
-        self.seconds = None if milliseconds is None else milliseconds / 1000
-        self._start = time.perf_counter()
-
-    def over(self, share: float = 1.0) -> bool:
-        """Whether a share of the time is spent."""
-        return self.seconds is None or time.perf_counter() - self._start >= share * self.seconds
-
-    def affordable(self, done: int) -> int:
-        """How much can be done in all, at the speed of what has been done so far."""
-        elapsed = max(time.perf_counter() - self._start, 1e-6)
-        return int(done * (self.seconds or 0.0) / elapsed)
-
-
-class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
-    """What all searches share: they refuse what they cannot search, and play at once what needs no search.
-
-    Args:
-        *values: One object of the agent's options, or some of them in their order.
-        **named: Options by name.
-
-    Raises:
-        InvalidAgentOptionError: If there is no such option, or its value is not allowed.
-    """
-
-    cheats = False
-    finish = True
-    """Whether a finishing move is taken at once."""
-    budget = "{0.iterations}"
-    """Its budget other than time, as its name shows it: a format of the options."""
-    options: Any
-    options_type: ClassVar[type[Options]]
-
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = self.options_type.of(*values, **named)
-
-    @property
-    def name(self) -> str:
-        """The agent's class and budget."""
-        milliseconds = getattr(self.options, "milliseconds", None)
-        budget = f"{milliseconds:g}ms" if milliseconds else self.budget.format(self.options)
-        return f"{type(self).__name__}({budget})"
-
-    def act(self, view: Sight, rng: np.random.Generator) -> Move:
-        """Search and return the chosen move."""
-        return self.decide(view, rng).move
-
-    def decide(self, view: Sight, rng: np.random.Generator) -> Decision:
-        """Search and return the move with the statistics of the search.
-
-        Raises:
-            IllegalMoveError: If it is another seat's turn, a move is half built, or the game is over.
-            InconsistentViewError: If no deal agrees with the view, or a search that cheats is shown one.
-        """
-        position = Position.of(view)
-        check_decision(*position, self.cheats)
-        move = move_without_search(*position, self.finish)
-        if move is not None:
-            return Decision(move, line=move.actions)
-        return self._search(view, position, rng)
-
-    @abstractmethod
-    def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
-        """Search a decision of several moves."""
-
-
-class InferringAgent(SearchAgent[View]):
-    """A search whose worlds are weighted by how plausible they make the hidden seats' past moves."""
-
-    def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Where the worlds that it searches have the hidden cards."""
-        return belief_of(view, self._worlds(view, rng))
-
-    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        """The determinizations to draw from."""
-        return inferred_pool(view, rng, self.options.particles)
-
-
 class TreeSearchAgent(SearchAgent[Sight]):
     """Grows trees over one decision and chooses from their visits.
 
@@ -201,11 +111,12 @@ class TreeSearchAgent(SearchAgent[Sight]):
     """
 
     budget = "{0.trees}x{0.iterations}"
+    options: TreeOptions
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
-        self.finish = self.options.finish
-        self._policy = self.options.policy()
+    def __init__(self, options: TreeOptions) -> None:
+        super().__init__(options)
+        self.finish = options.finish
+        self._policy = options.policy()
         self._trees: list[Tree] = []
 
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
@@ -258,7 +169,6 @@ class TreeSearchAgent(SearchAgent[Sight]):
                 left = look
 
 
-@takes(IsUctOptions)
 class IsUctAgent(InferringAgent, TreeSearchAgent[View]):
     """Information-set UCT (Whitehouse, Powley and Cowling 2011, figure 2): one tree, a fresh determinization each time.
 
@@ -269,10 +179,19 @@ class IsUctAgent(InferringAgent, TreeSearchAgent[View]):
         True
     """
 
+    options: IsUctOptions
 
-@takes(TreeOptions)
+    @takes(IsUctOptions)
+    def __init__(self, options: IsUctOptions) -> None:
+        super().__init__(options)
+
+
 class DeterminizedUctAgent(TreeSearchAgent[View]):
     """Determinized UCT: independent trees, each on one determinization; root visits are added up (section III.D)."""
+
+    @takes(TreeOptions)
+    def __init__(self, options: TreeOptions) -> None:
+        super().__init__(options)
 
     def _game_of_tree(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
         row = np.empty(ROW_WORDS, np.uint64)
@@ -280,8 +199,11 @@ class DeterminizedUctAgent(TreeSearchAgent[View]):
         return position._replace(row=row), state
 
 
-@takes(TreeOptions)
 class CheatingUctAgent(TreeSearchAgent[State]):
     """UCT on the true game, as many trees as determinized UCT has (root parallel); it declares that it cheats."""
 
     cheats = True
+
+    @takes(TreeOptions)
+    def __init__(self, options: TreeOptions) -> None:
+        super().__init__(options)

@@ -1,4 +1,4 @@
-"""From a search to a move: the moves that need no search, and the choice from the statistics of the root."""
+"""From a search to a move: the choice from the statistics of the root."""
 
 from __future__ import annotations
 
@@ -7,54 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ddz_agents.searching import kickers_of
 from ddz_agents.tree_search.tree import ROOT, Tree, child_of, children
 from ddz_agents.worlds.determinize import Words
 from ddz_env import Move
-from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
-from ddz_env.core.engine.layout import HANDS, STAGE, STAGE_KICKER, STAGE_PLAY
-from ddz_env.core.engine.legal import finishing_action, legal_mask, nth_legal
-from ddz_env.core.engine.step import apply_action, main_cards
-from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import remove_hand
-from ddz_env.core.errors import IllegalMoveError
+from ddz_env.core.actions import KICKER_BASE
+from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
+from ddz_env.core.engine.step import apply_action
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
-
-
-def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> Move | None:
-    """The only legal move, or one that empties the hand, than which no search can find a better one.
-
-    Args:
-        root: The row, at the start of a decision.
-        seat: The seat to act.
-        rules: The rules array.
-        finish: Whether a move that empties the hand is taken.
-
-    Returns:
-        None where there is something to search.
-
-    Raises:
-        IllegalMoveError: If there is no legal move.
-    """
-    mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(root, rules, mask)
-    total = sum(int(word).bit_count() for word in mask)
-    if total == 0:
-        raise IllegalMoveError("there is no legal move: the game is over")
-    first = int(nth_legal(mask, np.uint64(0)))
-    if total == 1 and not kickers_of(first):
-        return Move(first)
-    if not finish or int(root[STAGE]) != STAGE_PLAY:
-        return None
-    hand = root[HANDS + seat]
-    main = np.uint64(finishing_action(hand, mask))
-    return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
-
-
-def kickers_of(action: int) -> int:
-    """How many kickers a first stage takes; none with a bid or an answer to doubling."""
-    return MAIN_GROUPS[action].kicker_count if action < KICKER_BASE else 0
 
 
 class Totals(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,20 +21,21 @@ import numpy.typing as npt
 from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds
-from ddz_agents.tree_search.search import Position, landlord_won
+from ddz_agents.searching import InferringAgent, Milliseconds, Position
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, View
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
 from ddz_env.core.engine.random import key
+from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
+from ddz_env.support.clocks import Clock
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.options import Options, Range, takes
 
 
 class Arms(NamedTuple):
@@ -84,22 +85,22 @@ def _sort(arms: Arms, alive: int) -> None:
 
 
 @pure_kernel
-def play_out(row: np.ndarray, rules: np.ndarray, mind: RuleScratch) -> None:
+def play_out(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
     """Play to the end by the rule agent, which looks at no hand but its own.
 
     Args:
         row: The game, in the play stage or over, changed in place.
         rules: The rules array.
-        mind: The rule agent's memory.
+        workspace: The rule agent's memory.
     """
     while row[STAGE] == STAGE_PLAY:
-        main, kickers = rules_move(row, rules, mind, WEIGHTS)
+        main, kickers = rules_move(row, rules, workspace, WEIGHTS)
         play_move(row, main, kickers, rules)
 
 
 @kernel
 def play_worlds(
-    position: Position, arms: Arms, alive: int, worlds: int, pool: WorldPool, mind: RuleScratch, state: np.uint64
+    position: Position, arms: Arms, alive: int, worlds: int, pool: WorldPool, workspace: RuleWorkspace, state: np.uint64
 ) -> np.uint64:
     """Roll the best ``alive`` candidates out in some worlds, then sort them.
 
@@ -109,7 +110,7 @@ def play_worlds(
         alive: How many of them, in their order.
         worlds: Determinizations, the same for all.
         pool: Weighted determinizations to draw from; empty for uniform ones.
-        mind: The rule agent's memory.
+        workspace: The rule agent's memory.
         state: The generator's state.
 
     Returns:
@@ -124,7 +125,7 @@ def play_worlds(
             arm = arms.order[place]
             row[:] = world
             play_move(row, arms.mains[arm], arms.kickers[arm], rules)
-            play_out(row, rules, mind)
+            play_out(row, rules, workspace)
             arms.runs[arm] += 1
             arms.wins[arm] += 1 if landlord_won(row) == landlord else 0
     _sort(arms, alive)
@@ -152,7 +153,6 @@ class RolloutOptions(Options):
     caution: Annotated[float, Range(0)] = 0.5
 
 
-@takes(RolloutOptions)
 class RolloutAgent(InferringAgent):
     """Duplicate rollouts with sequential halving.  In the auction and at doubling it follows the rule agent.
 
@@ -166,16 +166,19 @@ class RolloutAgent(InferringAgent):
         True
     """
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
-        self._mind = new_rule_scratch()
+    options: RolloutOptions
+
+    @takes(RolloutOptions)
+    def __init__(self, options: RolloutOptions) -> None:
+        super().__init__(options)
+        self._workspace = new_rule_workspace()
         self._compared: Arms | None = None
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """Compare the candidates; visits and values are those of the best candidate of each main group."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            return Decision(chosen_move(position.row, position.rules, self._mind))
-        found = best_candidates(position.row, position.rules, self._mind, self.options.candidates)
+            return Decision(chosen_move(position.row, position.rules, self._workspace))
+        found = best_candidates(position.row, position.rules, self._workspace, self.options.candidates)
         arms = self._compared = new_arms(*found, self.options.caution)
         if len(arms.order) > 1:
             pool = self._worlds(view, rng)
@@ -205,7 +208,7 @@ class RolloutAgent(InferringAgent):
         for number in range(1, rounds + 1):
             worlds = max(1, self.options.iterations // (rounds * alive)) if clock.seconds is None else 1
             while True:
-                state = np.uint64(play_worlds(position, arms, alive, worlds, pool, self._mind, state))
+                state = np.uint64(play_worlds(position, arms, alive, worlds, pool, self._workspace, state))
                 if clock.over(number / rounds):
                     break
             alive = (alive + 1) // 2

@@ -20,41 +20,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.searching import Position
 from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, SIZE_CLASSES, Tree, add_child
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
-from ddz_env import State, View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.legal import count_legal, finishing_action, lead_mask, legal_mask, nth_legal, replies
 from ddz_env.core.engine.playout import random_action, random_kickers
 from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.core.engine.tables import BOMB_ID, MAIN_SEGMENT, MASK_WORDS, ROCKET_ID, SEGMENT_CARDS, SEGMENT_KICKER_COUNT
 from ddz_env.core.engine.words import U0, U1, U2, U4, U6, U63, lowest, popcount, select
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 MAX_DEPTH = 1024
 """Levels of a game tree never exceed it: 54 plays with two passes each, six kickers a play and an auction."""
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
-
-
-class Position(NamedTuple):
-    """What is searched.
-
-    Attributes:
-        row: The searcher's view row, or a whole game; shape ``[32]``, uint64.
-        seat: The searcher's seat.
-        rules: The rules array.
-    """
-
-    row: Words
-    seat: int
-    rules: Words
-
-    @staticmethod
-    def of(view: View | State) -> Position:
-        """Where a seat has a decision to make."""
-        return Position(view.row, int(view.seat), view.rule_words)
 
 
 class Line(NamedTuple):
@@ -314,12 +296,6 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
                 kickers, state = random_kickers(row, hand, action, rules, state)
             play_lightly(row, action, kickers, rules)
     return state
-
-
-@inline_kernel
-def landlord_won(row: np.ndarray) -> bool:
-    """Whether a finished game was won by the landlord."""
-    return row[at.WINNER] == row[at.LANDLORD] + U1
 
 
 @inline_kernel

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 ROOT = 0
 SIZE_CLASSES = 17
@@ -35,8 +35,8 @@ class Tree(NamedTuple):
         used: int16, children in use.
         room: int16, size of the block, a power of two or 0.
         settled: int8, 1 once a node of the searcher has all its children (its moves never change again).
-        available: int32, how many evaluations its prior is the mean of (``neural-ismcts``).
-        prior: float32, weight among the siblings (``neural-ismcts``).
+        prior: float32, weight among the siblings; 1 in a search without a prior.
+        evaluations: int32, of how many evaluations the prior is the mean; 0 in a search without a prior.
         free: int32, shape ``[18]``: heads of the free lists by size class (-1 if empty), then the first unused record.
     """
 
@@ -47,8 +47,8 @@ class Tree(NamedTuple):
     used: npt.NDArray[np.int16]
     room: npt.NDArray[np.int16]
     settled: npt.NDArray[np.int8]
-    available: npt.NDArray[np.int32]
     prior: npt.NDArray[np.float32]
+    evaluations: npt.NDArray[np.int32]
     free: npt.NDArray[np.int32]
 
 
@@ -58,7 +58,7 @@ def new_tree(capacity: int) -> Tree:
     Args:
         capacity: Records to make room for; four an iteration are always enough.
     """
-    kinds = np.int16, np.int32, np.float32, np.int32, np.int16, np.int16, np.int8, np.int32, np.float32
+    kinds = np.int16, np.int32, np.float32, np.int32, np.int16, np.int16, np.int8, np.float32, np.int32
     tree = Tree._make([*(np.empty(capacity, kind) for kind in kinds), np.empty(SIZE_CLASSES + 1, np.int32)])
     clear(tree)
     return tree
@@ -79,7 +79,7 @@ def _reset(tree: Tree, record: int, action: np.uint64) -> None:
     tree.used[record] = 0
     tree.room[record] = 0
     tree.settled[record] = 0
-    tree.available[record] = 0
+    tree.evaluations[record] = 0
     tree.prior[record] = 1.0
 
 
@@ -115,7 +115,7 @@ def _copy(tree: Tree, source: int, target: int) -> None:
     tree.used[target] = tree.used[source]
     tree.room[target] = tree.room[source]
     tree.settled[target] = tree.settled[source]
-    tree.available[target] = tree.available[source]
+    tree.evaluations[target] = tree.evaluations[source]
     tree.prior[target] = tree.prior[source]
 
 

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from ddz_env import View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.deal import share_out
 from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.rules import R_BOTTOM_SIZE, R_DECK, R_OPEN_HANDS, R_PLAYERS
 from ddz_env.playing.thoughts import Belief
+from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError
 
 Words = npt.NDArray[np.uint64]
 Reals = npt.NDArray[np.float64]
@@ -102,7 +102,7 @@ class WorldPool(NamedTuple):
 
 
 def uniform() -> WorldPool:
-    """No pool: every world is drawn afresh, uniformly over deals of cards."""
+    """An empty pool, for which every world is drawn afresh, uniformly over deals of cards."""
     return WorldPool(np.empty((0, 4), np.uint64), np.empty(0, np.float64))
 
 
@@ -178,7 +178,7 @@ def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Wor
 
 
 def belief_of(view: View, pool: WorldPool) -> Belief:
-    """Where a pool has the hidden cards; an empty one has them anywhere.
+    """The belief about the hidden cards that a pool expresses; an empty pool is a uniform belief.
 
     Args:
         view: What the searcher knows.

@@ -23,9 +23,9 @@ from ddz_agents.worlds.story import (
     story_log_likelihoods,
 )
 from ddz_env import View
-from ddz_env.core.checks import check_integer
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN
 from ddz_env.core.rules import Rules
+from ddz_env.support.checks import check_integer
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_ROUNDS = 4
@@ -38,7 +38,7 @@ _LEAST_DRAWN, _LEAST_PROPOSED = 0.02, 0.1
 
 
 class Proposal(NamedTuple):
-    """Deals that something else has drawn, to be weighed.
+    """Deals drawn by something other than plain dealing, to be weighed.
 
     Attributes:
         hands: The three hands now and the cards that are not dealt, shape ``[n, 4]``, uint64.
@@ -51,7 +51,7 @@ class Proposal(NamedTuple):
 
 
 def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
-    """Deals of the unseen cards, uniform over deals of *cards* (:mod:`ddz_agents.worlds.determinize`).
+    """Draw deals of the unseen cards, uniform over deals of *cards* (:mod:`ddz_agents.worlds.determinize`).
 
     Args:
         view: What the observer knows.
@@ -90,7 +90,7 @@ def infer(
     least_ess: float = _LEAST_DRAWN,
     proposal: Proposal | None = None,
 ) -> Particles:
-    """Draw determinizations uniformly, move them towards what the hidden seats' moves say, and weigh them by the rest.
+    """Draw determinizations, and move and weigh them by how likely they make the hidden seats' moves.
 
     A particle's likelihood is the product over the hidden seats of the mean over the models (equally likely before the
     seat moved) of the likelihood of the seat's decisions in the positions that the particle implies.  The observer's
@@ -126,32 +126,32 @@ def infer(
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, view.rules)
 
-    known: list[tuple[Words, Reals]] = []
+    evaluated: list[tuple[Words, Reals]] = []
 
     def evaluate(held: Words) -> Reals:
         deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
-        known.append((deals, _log_likelihoods(chosen, story, deals, weighed, view.rules)))
-        return _mixed(known[-1][1])[deal]
+        evaluated.append((deals, _log_likelihoods(chosen, story, deals, weighed, view.rules)))
+        return _mixed(evaluated[-1][1])[deal]
 
     if proposal is None:
         hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
-        found = tempered(hands, logs, least_ess, exponent)
+        weighted = tempered(hands, logs, least_ess, exponent)
     else:
-        found = tempered(hands, proposal.logs + evaluate(hands), least_ess)
-    return replace(found, kinds=_kinds(found, known))
+        weighted = tempered(hands, proposal.logs + evaluate(hands), least_ess)
+    return replace(weighted, kinds=_kinds(weighted, evaluated))
 
 
-def _kinds(particles: Particles, known: Sequence[tuple[Words, Reals]]) -> Reals:
-    """How likely each seat is each kind of player, shape ``[kinds, 3]``: the mean over the weighed particles.
+def _kinds(particles: Particles, evaluated: Sequence[tuple[Words, Reals]]) -> Reals:
+    """How likely each seat is each kind of player, shape ``[kinds, 3]``, as the mean over the weighed particles.
 
     Args:
         particles: The particles.
-        known: Deals, among them all of theirs, and the log-likelihoods of each: shapes ``[n, 4]``, ``[n, kinds, 3]``.
+        evaluated: Deals, including theirs, and the log-likelihoods of each: shapes ``[n, 4]``, ``[n, kinds, 3]``.
     """
-    deals, logs = (np.concatenate(part) for part in zip(*known, strict=True))
+    deals, logs = (np.concatenate(part) for part in zip(*evaluated, strict=True))
     _, first, same = np.unique(np.concatenate([deals, particles.hands]), axis=0, return_index=True, return_inverse=True)
-    own = logs[first[same.ravel()[len(deals) :]]]
-    shares = np.exp(own - own.max(axis=1, keepdims=True))
+    own_logs = logs[first[same.ravel()[len(deals) :]]]
+    shares = np.exp(own_logs - own_logs.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     return np.asarray(np.tensordot(particles.weights, shares, 1))
 
@@ -159,7 +159,7 @@ def _kinds(particles: Particles, known: Sequence[tuple[Words, Reals]]) -> Reals:
 def _log_likelihoods(
     models: Sequence[PlayerModel], story: PublicHistory, deals: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """Rule models by the compiled walk, the others by the protocol; shape ``[n, models, 3]``."""
+    """The log-likelihoods of each seat's moves, shape ``[n, models, 3]``; rule models take the compiled walk."""
     logs = np.empty((len(deals), len(models), 3))
     ruled = {number: model for number, model in enumerate(models) if isinstance(model, RulesPlayer)}
     others = {number: model for number, model in enumerate(models) if number not in ruled}
@@ -171,7 +171,7 @@ def _log_likelihoods(
 
 
 def _mixed(logs: Reals) -> Reals:
-    """Sum over seats of the log of the mean over models: ``[n, models, 3]`` to ``[n]``."""
+    """The sum over seats of the logarithm of the mean over models: ``[n, models, 3]`` to ``[n]``."""
     highest = logs.max(axis=1, keepdims=True)
     mean = np.log(np.exp(logs - highest).mean(axis=1)) + highest[:, 0]
     return np.asarray(mean.sum(axis=1))
@@ -185,8 +185,8 @@ def inferred_pool(view: View, rng: np.random.Generator, particles: int) -> World
         rng: The generator.
         particles: How many; 0 for uniform determinizations, drawn afresh each time.
     """
-    known = inferred(view, rng, particles)
-    return uniform() if known is None else known.pool
+    weighted = inferred(view, rng, particles)
+    return uniform() if weighted is None else weighted.pool
 
 
 def inferred(
@@ -197,7 +197,7 @@ def inferred(
     rounds: int = DEFAULT_ROUNDS,
     proposal: Proposal | None = None,
 ) -> Particles | None:
-    """What :func:`inferred_pool` draws from, with what it says of the players; None if it is nothing.
+    """Infer the hidden hands and what players the other seats are; None if there is nothing to infer from.
 
     Args:
         view: What the searcher knows.

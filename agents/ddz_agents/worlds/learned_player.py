@@ -1,7 +1,7 @@
 """A learned policy as a player model: what its probabilities say about the hands behind past moves.
 
-A network costs some twenty microseconds a position, the rule agent's table a fifth of that: weigh few particles so.
-Where a particle leaves the seat no choice its move says nothing and is not evaluated.
+A network takes some twenty microseconds per position, the rule agent's table a fifth of that, so weigh few particles
+with it.  Where a particle leaves the seat no choice, its move says nothing and is not evaluated.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import numpy as np
 
 from ddz_agents.neural.model import Bytes, PolicyModel
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HISTORY_MOVES
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.notation import Move
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.core.rules import Rules
+from ddz_env.support.compiling import kernel
 
 _UNIFORM = 0.02
 """The share of decisions in which a seat plays any legal action: the floor under every likelihood."""
 _MOST_AT_ONCE = 4096
-"""Positions of one question to the policy: it describes every legal action of each."""
+"""The most positions per call of the policy, which describes every legal action of each."""
 
 
 @kernel
@@ -42,7 +42,7 @@ def _play(rows: np.ndarray, rules: np.ndarray, action: np.uint64) -> None:
 
 
 class LearnedPlayer:
-    """Believes that a seat plays by a learned policy, or now and then anything.
+    """The model of a seat that plays by a learned policy, and now and then any legal action.
 
     Args:
         policy: The policy.

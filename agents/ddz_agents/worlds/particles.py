@@ -1,7 +1,7 @@
-"""Weighted determinizations, and how they move to where the moves point: annealing by resampling and swaps of cards.
+"""Weighted determinizations, and annealing: how resampling and swaps of cards move them to likelier deals.
 
 Where the hidden seats' moves say much, hardly any deal drawn blindly is plausible, and weights alone leave a handful of
-particles alive.  The likelihood is therefore brought in by steps (a sequential Monte Carlo sampler with adaptive
+particles alive.  The likelihood is therefore brought in step by step (a sequential Monte Carlo sampler with adaptive
 tempering: Del Moral, Doucet and Jasra 2006, "Sequential Monte Carlo samplers", JRSS B 68).  At each step the exponent
 grows until half of the effective sample is left, particles are drawn again by weight, and each may swap cards between
 two holders, accepted by Metropolis' rule.  A swap takes a card from either holder uniformly, so that its reverse is as
@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from ddz_agents.worlds.determinize import Reals, Words, WorldPool
 from ddz_env import View
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.layout import HANDS, KNOWN
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.words import U0, U1, U3, add_hand, popcount, remove_hand, select
+from ddz_env.support.compiling import inline_kernel, kernel
 
 Evaluate = Callable[[Words], Reals]
 """Particles, shape ``[n, 4]``, to their log-likelihoods, shape ``[n]``."""
@@ -34,7 +34,7 @@ _HALVINGS = 40
 
 @dataclass(frozen=True, eq=False)
 class Particles:
-    """What a seat believes about the hidden cards.
+    """A seat's belief about the hidden cards, as weighted deals.
 
     Attributes:
         hands: The hand of each of three seats now (the observer's own in every particle) and the cards that no seat
@@ -135,7 +135,7 @@ def _card(cards: np.uint64, state: np.uint64) -> np.uint64:
 
 @kernel
 def _swap_cards(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.uint64:
-    """Swap one to three cards between two holders in every particle, in place; the generator's new state.
+    """Swap one to three cards between two holders in every particle, in place; returns the generator's new state.
 
     Args:
         hands: The particles, shape ``[n, 4]``.
@@ -144,31 +144,31 @@ def _swap_cards(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.ui
     """
     holders = np.empty(4, np.int64)
     for index in range(hands.shape[0]):
-        found = 0
+        count = 0
         for holder in range(4):
             if hands[index, holder] != fixed[holder]:
-                holders[found] = holder
-                found += 1
-        if found < 2:
+                holders[count] = holder
+                count += 1
+        if count < 2:
             return state
         state = advance(state)
-        skipped = np.int64(below(mix(state), U3)) if found == 3 else 2
-        one, two = holders[0 if skipped != 0 else 1], holders[1 if skipped == 2 else 2]
+        skipped = np.int64(below(mix(state), U3)) if count == 3 else 2
+        first, second = holders[0 if skipped != 0 else 1], holders[1 if skipped == 2 else 2]
         state = advance(state)
         swaps = U1 + below(mix(state), U3)
         while swaps > U0:
             swaps -= U1
             state = advance(state)
-            given = _card(remove_hand(hands[index, one], fixed[one]), state)
+            from_first = _card(remove_hand(hands[index, first], fixed[first]), state)
             state = advance(state)
-            taken = _card(remove_hand(hands[index, two], fixed[two]), state)
-            hands[index, one] = add_hand(remove_hand(hands[index, one], given), taken)
-            hands[index, two] = add_hand(remove_hand(hands[index, two], taken), given)
+            from_second = _card(remove_hand(hands[index, second], fixed[second]), state)
+            hands[index, first] = add_hand(remove_hand(hands[index, first], from_first), from_second)
+            hands[index, second] = add_hand(remove_hand(hands[index, second], from_second), from_first)
     return state
 
 
 def fixed_cards(view: View) -> Words:
-    """What each holder is known to hold: the observer its hand, the landlord its face-up cards; shape ``[4]``."""
+    """The cards that each holder is known to hold: the observer's hand, the landlord's face-up cards; shape ``[4]``."""
     fixed = np.zeros(4, np.uint64)
     if view.landlord is not None:
         fixed[view.landlord] = view.row[KNOWN]
@@ -192,7 +192,7 @@ def swapped(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
 def anneal(
     hands: Words, logs: Reals, fixed: Words, evaluate: Evaluate, rounds: int, rng: np.random.Generator
 ) -> tuple[Words, Reals, float]:
-    """Bring the likelihood in step by step, for at most ``rounds`` of resampling and swaps.
+    """Move particles towards likelier deals by at most ``rounds`` of resampling and swaps.
 
     Args:
         hands: Particles drawn uniformly, shape ``[n, 4]``.
@@ -224,5 +224,5 @@ def anneal(
 
 def _resampled(weights: Reals, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Systematic resampling: each particle as often as its weight says, up to one; indexes of shape ``[n]``."""
-    places = (rng.random() + np.arange(len(weights))) / len(weights)
-    return np.minimum(np.searchsorted(np.cumsum(weights), places), len(weights) - 1)
+    points = (rng.random() + np.arange(len(weights))) / len(weights)
+    return np.minimum(np.searchsorted(np.cumsum(weights), points), len(weights) - 1)

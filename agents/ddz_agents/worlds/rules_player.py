@@ -25,21 +25,21 @@ import numpy.typing as npt
 
 from ddz_agents.rules.prices import is_bomb
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, PublicHistory, set_back
 from ddz_env.core.engine import tables
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.layout import HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest, popcount
 from ddz_env.core.notation import Move
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.rules import R_TWO_JOKERS, Rules
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.owned import OwnsArrays
 
 SITUATIONS = ("lead", "play on an enemy", "play on the partner", "pass on an enemy", "pass on the partner")
-"""What the policy would do, and on whose move."""
+"""What the policy would do, and whose move it follows."""
 KINDS = ("same", "lowest kin", "kin", "lowest other", "other", "bomb", "pass")
 """How the observed move relates to the policy's."""
 N_SITUATIONS, N_KINDS = len(SITUATIONS), len(KINDS)
@@ -136,9 +136,9 @@ class Facts(NamedTuple):
 def _count_kinds(
     hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, counts: np.ndarray
 ) -> tuple[int, float]:
-    """Count the legal main groups of each kind; the kind of one of them, and how many whole moves are legal."""
+    """Count the legal main groups of each kind; returns the kind of ``main`` and how many whole moves are legal."""
     counts[:] = 0.0
-    found, moves = ILLEGAL, 0.0
+    kind_of_main, moves = ILLEGAL, 0.0
     before = _U63  # no segment
     for word in range(tables.MASK_WORDS):
         bits = mask[word]
@@ -148,15 +148,15 @@ def _count_kinds(
             kind = kind_of(legal, chosen, tables.MAIN_SEGMENT[legal] != before, rules)
             before = tables.MAIN_SEGMENT[legal]
             if legal == main:
-                found = np.int64(kind)
+                kind_of_main = np.int64(kind)
             counts[kind] += 1.0
             moves += kicker_sets(hand, legal, rules)
-    return found, moves
+    return kind_of_main, moves
 
 
 @pure_kernel
 def describe_decision(
-    row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], mind: RuleScratch, counts: np.ndarray
+    row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], workspace: RuleWorkspace, counts: np.ndarray
 ) -> Facts:
     """Let the rule agent choose, and compare an observed move with its choice.
 
@@ -164,13 +164,13 @@ def describe_decision(
         row: The position before the move, shape ``[32]``, in the play stage.
         rules: The rules array.
         move: The main group that was played, and its kickers as a hand.
-        mind: The rule agent's memory.
+        workspace: The rule agent's memory.
         counts: Output: the legal main groups of each kind, shape ``[N_KINDS]``, float64.
     """
     main, kickers = move
-    chosen, riders = rules_move(row, rules, mind, WEIGHTS)
+    chosen, riders = rules_move(row, rules, workspace, WEIGHTS)
     hand = row[HANDS + np.int64(row[SEAT])]
-    kind, moves = _count_kinds(hand, mind.mask, main, chosen, rules, counts)
+    kind, moves = _count_kinds(hand, workspace.mask, main, chosen, rules, counts)
     return Facts(situation(row, chosen), kind, moves, kicker_sets(hand, main, rules), kickers == riders)
 
 
@@ -194,8 +194,8 @@ def log_likelihood(facts: Facts, counts: np.ndarray, table: np.ndarray) -> float
             offered += table[first + other]
     strayed = table[first + facts.kind] / (offered * counts[facts.kind])
     if facts.kind == SAME and facts.sets > 1.0:
-        own = table[T_KICKERS]
-        strayed *= own if facts.own_kickers else (1.0 - own) / (facts.sets - 1.0)
+        own_share = table[T_KICKERS]
+        strayed *= own_share if facts.own_kickers else (1.0 - own_share) / (facts.sets - 1.0)
     else:
         strayed /= facts.sets
     share = table[T_UNIFORM]
@@ -226,12 +226,12 @@ class Response(NamedTuple):
 
 @kernel
 def _one_decision(
-    rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, mind: RuleScratch
+    rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, workspace: RuleWorkspace
 ) -> np.ndarray:
     """The log-likelihood of one move in every row, shape ``[n]``."""
     logs, counts = np.empty(rows.shape[0]), np.empty(N_KINDS)
     for index in range(rows.shape[0]):
-        logs[index] = log_likelihood(describe_decision(rows[index], rules, move, mind, counts), counts, table)
+        logs[index] = log_likelihood(describe_decision(rows[index], rules, move, workspace, counts), counts, table)
     return logs
 
 
@@ -242,9 +242,9 @@ def _whole_story(
     weighed: np.ndarray,
     rules: np.ndarray,
     responses: np.ndarray,
-    mind: RuleScratch,
+    workspace: RuleWorkspace,
 ) -> np.ndarray:
-    """Walk through the story once a particle: the log-likelihoods of each seat's moves, ``[n, responses, 3]``."""
+    """Replay the story once per particle; returns the log-likelihoods of each seat's moves, ``[n, responses, 3]``."""
     logs = np.zeros((hands.shape[0], responses.shape[0], 3))
     counts, row = np.empty(N_KINDS), np.empty(ROW_WORDS, np.uint64)
     end = weighed.shape[0]
@@ -255,7 +255,7 @@ def _whole_story(
         for index in range(end):
             main, kickers = story.moves[index, S_MAIN], story.moves[index, S_KICKERS]
             if weighed[index]:
-                facts = describe_decision(row, rules, (main, kickers), mind, counts)
+                facts = describe_decision(row, rules, (main, kickers), workspace, counts)
                 seat = np.int64(story.moves[index, S_SEAT])
                 for kind in range(responses.shape[0]):
                     logs[particle, kind, seat] += log_likelihood(facts, counts, responses[kind])
@@ -264,7 +264,7 @@ def _whole_story(
 
 
 class RulesPlayer(OwnsArrays):
-    """Believes that a seat plays like the rule agent, up to a response.
+    """The model of a seat that plays like the rule agent, up to a response.
 
     Args:
         response: How it strays.
@@ -280,14 +280,14 @@ class RulesPlayer(OwnsArrays):
     def __init__(self, response: Response) -> None:
         self.response = response
         self._table = response.table()
-        self._mind = new_rule_scratch()
+        self._workspace = new_rule_workspace()
 
     def __repr__(self) -> str:
         return f"RulesPlayer({self.response!r})"
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
         """The log-probability of a move in each position: see :class:`ddz_agents.worlds.story.PlayerModel`."""
-        return np.asarray(_one_decision(rows, rules.words(), move.words, self._table, self._mind))
+        return np.asarray(_one_decision(rows, rules.words(), move.words, self._table, self._workspace))
 
 
 def rules_story_log_likelihoods(
@@ -295,7 +295,7 @@ def rules_story_log_likelihoods(
 ) -> Reals:
     """:func:`ddz_agents.worlds.story.story_log_likelihoods` in one compiled walk.
 
-    The rule agent moves once a decision and particle, for all responses together.
+    The rule agent moves once per decision and particle, for all responses together.
 
     Args:
         models: The models.
@@ -308,7 +308,7 @@ def rules_story_log_likelihoods(
         Shape ``[n, models, 3]``, float64.
     """
     responses = np.stack([model.response.table() for model in models])
-    return np.asarray(_whole_story(story, hands, weighed, rules.words(), responses, new_rule_scratch()))
+    return np.asarray(_whole_story(story, hands, weighed, rules.words(), responses, new_rule_workspace()))
 
 
 FAITHFUL = Response(((1.0,) + (0.02,) * 6,) * 5, kickers=0.98, uniform=0.02)

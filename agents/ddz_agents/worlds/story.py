@@ -1,4 +1,4 @@
-"""The public history of a view as words, replayed in a particle, and what a player model says of its decisions.
+"""The public history of a view: replayed in a particle, and weighed by player models.
 
 A particle says who holds what *now*.  Everything that was played is public, so the hands at any earlier moment are the
 particle's hands and the cards played since: the kernels replay the story from its first lead.
@@ -16,19 +16,19 @@ from ddz_agents.worlds.determinize import InconsistentViewError, Reals, Words
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, kernel
 from ddz_env.core.engine.score import is_shown
 from ddz_env.core.engine.step import apply_and_record, play_move
 from ddz_env.core.engine.tables import BID_ID
 from ddz_env.core.engine.words import add_hand
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
+from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.errors import DouDizhuError
 
 S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
 _PLAYED = slice(at.PLAYED, at.PLAYED + 3)
 _PUBLIC = [at.SEAT, at.TARGET, at.KEY, at.OWNER, at.PASSES, at.BOMBS, at.PLAYS, at.MOVES, at.KNOWN]
-"""What a replay must arrive at."""
+"""The words in which a replay must agree with the view."""
 
 
 class InvalidInferenceOptionError(DouDizhuError):
@@ -40,7 +40,7 @@ class InconsistentHistoryError(InconsistentViewError):
 
 
 class PublicHistory(NamedTuple):
-    """What happened, without anybody's hidden cards.
+    """The moves of a deal so far, without anybody's hidden cards.
 
     Attributes:
         moves: Seat, main group and kickers (as a hand) of every play decision, oldest first; shape ``[moves, 3]``,
@@ -71,7 +71,7 @@ def check_history(view: View) -> None:
 
 
 def read_story(view: View) -> PublicHistory:
-    """Take a view's history apart.  Bids and answers are left out: they are not replayed.
+    """Read the plays out of a view's history; bids and answers are left out, since they are not replayed.
 
     Raises:
         InconsistentHistoryError: If the history does not account for the cards played.
@@ -128,7 +128,7 @@ def play_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
 
 @kernel
 def _replay(story: PublicHistory, hands: np.ndarray, rules: np.ndarray, row: np.ndarray) -> int:
-    """Replay a story in one particle; the index of the first move that is not its seat's turn, -1 if there is none."""
+    """Replay a story in a particle; returns the index of the first move that cannot have happened, or -1."""
     set_back(story, hands, row)
     for index in range(story.moves.shape[0]):
         move = story.moves[index]
@@ -179,8 +179,7 @@ class PlayerModel(Protocol):
             ring: The moves before it, as observations show them, shape ``[16, 2]``, uint64; not to be changed.
 
         Returns:
-            Shape ``[n]``, float64, finite: a model that is sure of itself is wrong one day, and a particle that is
-            struck out never comes back.
+            Shape ``[n]``, float64, finite: a particle that is struck out never comes back, even if the model was wrong.
         """
         ...
 

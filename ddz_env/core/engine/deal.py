@@ -1,4 +1,4 @@
-"""Dealing: a shuffled deck, or the cards of the last game as they were gathered, and again where everybody declined.
+"""Dealing: a shuffled deck or the gathered cards of the last game, and once more if everybody declined.
 
 Where the deck is not shuffled, the cards of the last game lie in a pile in the order in which they were played.  The
 pile is cut, and dealt in packets.  No pile is built: the cut says which place the first card has in the cut pile, and
@@ -12,10 +12,10 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import words
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.score import set_bid
 from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U6, U8, U15, U16, U24, U32, U48, U63
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 _FIELD = np.uint64(0xFFFF)
 _DOUBLING, _SHOWING = np.uint64(variant.DOUBLING_BIT), np.uint64(variant.SHOWING_BIT)
@@ -43,7 +43,7 @@ def share_out(
 
     Args:
         pool: The cards.
-        slots: Sixteen bits a receiver: how many cards it gets; together as many as the pool has.
+        slots: Sixteen bits per receiver: how many cards it gets; together as many as the pool has.
         state: The generator's state.
 
     Returns:
@@ -54,28 +54,28 @@ def share_out(
     limit0 = slots & _FIELD
     limit1 = limit0 + ((slots >> U16) & _FIELD)
     limit2 = limit1 + ((slots >> U32) & _FIELD)
-    rest = pool & PLANE
-    while rest != U0:
-        rank = words.lowest(rest)
-        rest &= rest - U1
+    ranks = pool & PLANE
+    while ranks != U0:
+        rank = words.lowest(ranks)
+        ranks &= ranks - U1
         copies = words.count_of(pool, rank)
-        got = U0
+        shares = U0
         while copies > U0:
             state = advance(state)
-            place = below(mix(state), size)
-            past0 = U1 if place >= limit0 else U0
-            past1 = U1 if place >= limit1 else U0
-            past2 = U1 if place >= limit2 else U0
-            got += U1 << (U8 * (past0 + past1 + past2))
+            slot = below(mix(state), size)
+            past0 = U1 if slot >= limit0 else U0
+            past1 = U1 if slot >= limit1 else U0
+            past2 = U1 if slot >= limit2 else U0
+            shares += U1 << (U8 * (past0 + past1 + past2))
             limit0 -= U1 - past0
             limit1 -= U1 - past1
             limit2 -= U1 - past2
             size -= U1
             copies -= U1
-        hand0 |= _copies(got & BYTE, rank)
-        hand1 |= _copies((got >> U8) & BYTE, rank)
-        hand2 |= _copies((got >> U16) & BYTE, rank)
-        hand3 |= _copies(got >> U24, rank)
+        hand0 |= _copies(shares & BYTE, rank)
+        hand1 |= _copies((shares >> U8) & BYTE, rank)
+        hand2 |= _copies((shares >> U16) & BYTE, rank)
+        hand3 |= _copies(shares >> U24, rank)
     return hand0, hand1, hand2, hand3, state
 
 
@@ -131,15 +131,15 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
 
 
 @part_kernel
-def _receiver(place: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Who gets the card at a place of the cut pile: a seat, or 3 where it is a landlord card."""
+def _receiver(index: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Who gets the card at an index of the cut pile: a seat, or 3 where it is a landlord card."""
     size = rules[variant.R_HAND_SIZE]
-    if place >= U3 * size:
+    if index >= U3 * size:
         return U3
-    dealt = place // (U3 * PACKET) * PACKET
+    dealt = index // (U3 * PACKET) * PACKET
     packet = min(PACKET, size - dealt)
-    place -= U3 * dealt
-    return (U1 if place >= packet else U0) + (U1 if place >= packet + packet else U0)
+    index -= U3 * dealt
+    return (U1 if index >= packet else U0) + (U1 if index >= packet + packet else U0)
 
 
 @pure_kernel
@@ -161,39 +161,39 @@ def cut_pile(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 
 
 @pure_kernel
-def deal_packets(row: np.ndarray, cards: np.uint64, place: np.uint64, rules: np.ndarray) -> np.uint64:
+def deal_packets(row: np.ndarray, cards: np.uint64, index: np.uint64, rules: np.ndarray) -> np.uint64:
     """Deal cards that were gathered together, the lowest first.
 
     Args:
         row: The game that is dealt, changed in place.
         cards: The cards, as a hand.
-        place: The place of the first of them in the cut pile.
+        index: Index of the first of them in the cut pile.
         rules: The rules array.
 
     Returns:
-        The place of the card gathered next.
+        The index of the card gathered next.
     """
     last = words.popcount(rules[variant.R_DECK]) - U1
     while cards != U0:
         rank = words.lowest(cards & PLANE)
         cards = words.remove(cards, U1 << rank, U1)
-        receiver = _DEALT + np.int64(_receiver(place, rules))
+        receiver = _DEALT + np.int64(_receiver(index, rules))
         row[receiver] = words.add(row[receiver], U1 << rank, U1)
-        place = U0 if place == last else place + U1
-    return place
+        index = U0 if index == last else index + U1
+    return index
 
 
 @pure_kernel
-def deal_rest(row: np.ndarray, place: np.uint64, rules: np.ndarray) -> None:
+def deal_rest(row: np.ndarray, index: np.uint64, rules: np.ndarray) -> None:
     """Deal what has not been played: hands in the order of the seats, then what no seat holds; all take up their cards.
 
     Args:
         row: The game that is dealt, changed in place.
-        place: The place of the first of these cards in the cut pile.
+        index: Index of the first of these cards in the cut pile.
         rules: The rules array.
     """
     for word in range(at.HANDS, at.BOTTOM + 1):
-        place = deal_packets(row, row[word], place, rules)
+        index = deal_packets(row, row[word], index, rules)
         row[word] = U0
     for seat in range(3):
         row[at.HANDS + seat] = row[_DEALT + seat]

@@ -13,7 +13,6 @@ import numpy as np
 
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import tables
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.layout import KEY, TARGET
 from ddz_env.core.engine.words import (
     JOKERS,
@@ -33,6 +32,7 @@ from ddz_env.core.engine.words import (
     popcount,
     remove,
 )
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 _NO_TRIO = np.uint64(99)
 _U13 = np.uint64(13)
@@ -50,7 +50,7 @@ class Body(NamedTuple):
         hand: The whole hand, body included.
         start: The body's lowest rank.
         length: Its chain length.
-        size: Cards a kicker (1 or 2).
+        size: Cards per kicker (1 or 2).
         kickers: How many kickers the whole move takes.
         on_lead: Whether the move leads a trick.
         trio_above: A rank above which some kicker must be used exactly three times; 99 for no such condition.
@@ -97,7 +97,7 @@ def body_of(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray
 
 @inline_kernel
 def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.uint64:
-    """How many kickers of different ranks a hand could give if no rank were a body's (body ranks included)."""
+    """How many kickers of different ranks a hand could give, the ranks of a body counted, too."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
     count = popcount(plane)
     if rules[variant.R_TWO_JOKERS] == U0 and (plane & JOKERS) == JOKERS:
@@ -174,56 +174,70 @@ def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bo
     return False
 
 
+@inline_kernel
+def _can_complete(
+    allowed: np.uint64, already: np.uint64, left: np.uint64, plain: np.uint64, wanted: np.uint64, trio_counts: bool
+) -> bool:
+    """Whether the ranks above can give what is left after one more of a rank, or several.
+
+    Args:
+        allowed: How often the rank may be used, as bits.
+        already: How often it has been chosen.
+        left: Kickers still to choose.
+        plain: Bit ``n``: the ranks above can give n kickers.
+        wanted: The same, with the trio that is wanted among them.
+        trio_counts: Whether three of this rank are that trio.
+    """
+    total = already + U1
+    while total <= already + left and total <= U4:
+        if (allowed >> total) & U1:
+            reach = plain if trio_counts and total == U3 else wanted
+            if (reach >> (left - (total - already))) & U1:
+                return True
+        total += U1
+    return False
+
+
+@inline_kernel
+def _sums_with(
+    allowed: np.uint64, plain: np.uint64, with_trio: np.uint64, trio_counts: bool
+) -> tuple[np.uint64, np.uint64]:
+    """What the ranks above and another one can give, as bits: without asking for a trio, and with the one wanted."""
+    sums, sums_with_trio, times = U0, U0, U0
+    while times <= U4:
+        if (allowed >> times) & U1:
+            sums |= plain << times
+            sums_with_trio |= (plain if trio_counts and times == U3 else with_trio) << times
+        times += U1
+    return sums & _SUMS, sums_with_trio & _SUMS
+
+
 @pure_kernel
 def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The general case: ranks may repeat, so walk down the ranks and keep which sums those above can reach."""
-    first = left == body.kickers
-    trio_above = body.trio_above
-    options = U0
-    plain = U1  # bit n: the ranks above can give n kickers
-    with_trio = U0  # the same, with a rank above trio_above standing exactly three times
-    want_trio = trio_above != _NO_TRIO
-    one_joker = rules[variant.R_TWO_JOKERS] == U0
-    rank = U15
+    """Mask of the next kicker's ranks where ranks may repeat: walk down, keeping which sums the ranks above reach."""
+    first, one_joker = left == body.kickers, rules[variant.R_TWO_JOKERS] == U0
+    needs_trio = body.trio_above != _NO_TRIO
+    # The floor's own number is final once a higher rank is chosen.
+    floor_allows = first or ((_multiplicities(body, floor, rules) >> count_of(chosen, floor)) & U1) == U1
+    options, plain, with_trio, rank = U0, U1, U0, U15
     while rank > floor:
         rank -= U1
-        allowed = _multiplicities(body, rank, rules)
-        already = count_of(chosen, rank) if (not first and rank == floor) else U0
-        may_choose = not (one_joker and rank == _U14 and chosen & JOKERS)
-        above_plain, above_trio = plain, with_trio
-        if one_joker and rank == _U13:
-            above_plain, above_trio = U1, U0  # the black joker closes the red one
-        if may_choose:
-            settled = want_trio and _has_trio_above(chosen, trio_above, floor + U1 if rank > floor else floor)
-            floor_ok = True
-            if not first and rank > floor:
-                # The floor's own number is final once a higher rank is chosen.
-                fixed = _multiplicities(body, floor, rules)
-                floor_ok = ((fixed >> count_of(chosen, floor)) & U1) == U1
-            total = already + U1
-            while floor_ok and total <= already + left and total <= U4:
-                if (allowed >> total) & U1:
-                    rest = left - (total - already)
-                    trio_here = want_trio and total == U3 and rank > trio_above
-                    reach = above_plain if (not want_trio or settled or trio_here) else above_trio
-                    if (reach >> rest) & U1:
-                        options |= U1 << rank
-                total += U1
-        if one_joker and rank == _U13:
-            joker = (allowed >> U1) & U1
-            plain |= joker << U1
+        again = not first and rank == floor
+        black = one_joker and rank == _U13  # closes the red joker
+        closed = one_joker and rank == _U14 and chosen & JOKERS != U0
+        allowed, trio_counts = _multiplicities(body, rank, rules), needs_trio and rank > body.trio_above
+        if (again or floor_allows) and not closed:
+            already = count_of(chosen, rank) if again else U0
+            above = U1 if black else plain
+            wanted = U0 if black else with_trio
+            if not needs_trio or _has_trio_above(chosen, body.trio_above, floor if again else floor + U1):
+                wanted = above
+            if _can_complete(allowed, already, left, above, wanted, trio_counts):
+                options |= U1 << rank
+        if black:
+            plain |= ((allowed >> U1) & U1) << U1
         else:
-            new_plain, new_trio = U0, U0
-            times = U0
-            while times <= U4:
-                if (allowed >> times) & U1:
-                    new_plain |= plain << times
-                    if times == U3 and want_trio and rank > trio_above:
-                        new_trio |= plain << times
-                    else:
-                        new_trio |= with_trio << times
-                times += U1
-            plain, with_trio = new_plain & _SUMS, new_trio & _SUMS
+            plain, with_trio = _sums_with(allowed, plain, with_trio, trio_counts)
     return options
 
 

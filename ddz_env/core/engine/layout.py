@@ -39,19 +39,19 @@ FLOOR = 18
 LANDLORD = 19
 """The landlord's seat, ``NO_SEAT`` before the auction ends."""
 BIDS = 20
-"""Four bits a seat: 0 has not spoken, 1 no bid, 2..4 bid 1..3 (when robbing: 2 called, 3 robbed, 4 called and robbed
+"""Four bits per seat: 0 has not spoken, 1 no bid, 2..4 bid 1..3 (when robbing: 2 called, 3 robbed, 4 called and robbed
 back); bits 12..15 the highest bid (1 once somebody has called), 16..19 the opener, 20..23 how often the place was
 robbed, 24 whether the landlord has shown its hand."""
 HIGHEST_BID, OPENER, ROBS, SHOWN = range(3, 7)
 """Fields of ``BIDS`` behind those of the seats."""
 DOUBLES = 21
-"""Two bits a seat: 0 has not spoken, 1 no, 2 doubled."""
+"""Two bits per seat: 0 has not spoken, 1 no, 2 doubled."""
 BOMBS = 22
 """Bombs and rockets played."""
 PLAYS = 23
-"""Eight bits a seat: moves played, passes not counted."""
+"""Eight bits per seat: moves played, passes not counted."""
 WEIGHTS = 24
-"""Sixteen bits a seat: Botzone's combination weights, in hundredths."""
+"""Sixteen bits per seat: Botzone's combination weights, in hundredths."""
 WINNER = 25
 """1 + the seat that went out; 0 while the game runs; ``NO_GAME`` when all declined and the game ended."""
 MOVES = 26
@@ -59,7 +59,7 @@ MOVES = 26
 RNG = 27
 """The game's own generator, for deals after the first (all declined).  Zero in a view."""
 SIZES = 28
-"""Views only: eight bits a seat, cards in hand."""
+"""Views only: eight bits per seat, cards in hand."""
 LEFT_OUT = 29
 """Cards of the deck that lie face up on the table from the beginning (``left_out_open``)."""
 ROW_WORDS = 32
@@ -73,4 +73,4 @@ BOMBS_ONLY = 511
 HISTORY_MOVES = 16
 """Moves that a ring holds; move number ``n`` is at slot ``n % 16``."""
 HISTORY_WORDS = 2
-"""Words a slot: the cards of the move as a hand, and ``main id | seat << 16`` (bids keep their action id)."""
+"""Words per slot: the cards of the move as a hand, and ``main id | seat << 16`` (bids keep their action id)."""

@@ -12,10 +12,10 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, PLANE, U0, U1, U2, U3, U4, U6, U15, U16, U48, U63
+from ddz_env.support.compiling import inline_kernel
 
 _ON_LEAD = np.bool_(True)
 _ON_FOLLOW = np.bool_(False)
@@ -38,14 +38,14 @@ def _with_kickers(
     if size > U1 or rules[variant.R_KICKER_REPEAT] == U1:
         enough = distinct_kickers(hand, size, rules) >= tables.SEGMENT_LENGTH[segment] + count
         return starts if enough else U0
-    kept = U0
-    rest = starts
-    while rest != U0:
-        start = words.lowest(rest)
-        rest &= rest - U1
+    completable = U0
+    remaining = starts
+    while remaining != U0:
+        start = words.lowest(remaining)
+        remaining &= remaining - U1
         if kicker_options(body_at(hand, segment, start, on_lead, key, rules), count, U0, U0, rules) != U0:
-            kept |= U1 << start
-    return kept
+            completable |= U1 << start
+    return completable
 
 
 @inline_kernel
@@ -92,7 +92,7 @@ def bombs_in(hand: np.uint64, rules: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def put(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
-    """Or up to 16 bits into a mask of 64-bit words at a bit offset."""
+    """Set up to 16 bits of a mask of 64-bit words from a bit offset on."""
     word, shift = base >> U6, base & U63
     mask[word] |= bits << shift
     if shift > U48:
@@ -127,7 +127,7 @@ def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, 
 
 @inline_kernel
 def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
-    """Or every main group that the hand can lead into a zeroed mask of shape ``[MASK_WORDS]``."""
+    """Set the bits of all main groups that the hand can lead, in a zeroed mask of shape ``[MASK_WORDS]``."""
     if holds_rocket(hand, rules):
         put(mask, tables.ROCKET_ID, U1)
     for shape in range(tables.SHAPE_COPIES.size):
@@ -257,10 +257,10 @@ def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
     """The ``k``-th legal action id in ascending order."""
     for word in range(tables.MASK_WORDS):
         bits = mask[word]
-        here = words.popcount(bits)
-        if k < here:
+        count = words.popcount(bits)
+        if k < count:
             return np.uint64(word) * _U64 + words.select(bits, k)
-        k -= here
+        k -= count
     return U0
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.actions import MAX_KICKERS
-from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_of, kicker_options
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.random import below
 from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT, WITH_KICKERS
 from ddz_env.core.engine.words import U0, U1, U2, U4, U15, add, lowest, popcount, remove, select
+from ddz_env.support.compiling import kernel, pure_kernel
 
 _COMMON_MOVES = 512
 _ALL = ~U0
@@ -36,20 +36,20 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
     """
     mask = np.empty(MASK_WORDS, np.uint64)
     legal_mask(row, rules, mask)
-    found = 0
+    count = 0
     for word in range(MASK_WORDS):
         bits = mask[word]
         while bits != U0:
             action = np.uint64(word) * np.uint64(64) + lowest(bits)
             bits &= bits - U1
             if row[STAGE] != STAGE_PLAY or SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] == U0:
-                if found < mains.size:
-                    mains[found] = action
-                    kickers[found] = U0
-                found += 1
+                if count < mains.size:
+                    mains[count] = action
+                    kickers[count] = U0
+                count += 1
             else:
-                found = list_kickers(row, rules, action, mains, kickers, found)
-    return found
+                count = list_kickers(row, rules, action, mains, kickers, count)
+    return count
 
 
 @kernel
@@ -57,16 +57,16 @@ def all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """The whole legal moves of a row, as :func:`list_moves` lists them: action ids and kickers."""
     capacity = _COMMON_MOVES
     mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
-    found = list_moves(row, rules, mains, kickers)
-    if found > capacity:
-        mains, kickers = np.empty(found, np.uint64), np.empty(found, np.uint64)
+    count = list_moves(row, rules, mains, kickers)
+    if count > capacity:
+        mains, kickers = np.empty(count, np.uint64), np.empty(count, np.uint64)
         list_moves(row, rules, mains, kickers)
-    return mains[:found], kickers[:found]
+    return mains[:count], kickers[:count]
 
 
 @kernel
 def list_kickers(
-    row: np.ndarray, rules: np.ndarray, main: np.uint64, mains: np.ndarray, kickers: np.ndarray, found: int
+    row: np.ndarray, rules: np.ndarray, main: np.uint64, mains: np.ndarray, kickers: np.ndarray, count: int
 ) -> int:
     """Append every kicker set of one main group: a depth-first walk with its own stack.
 
@@ -76,7 +76,7 @@ def list_kickers(
         main: A legal main group that takes kickers.
         mains: Output, shape ``[capacity]``, uint64: the main group, once for each kicker set.
         kickers: Output, shape ``[capacity]``, uint64: the kickers as a hand.
-        found: Moves that both hold already.
+        count: How many moves both arrays hold already.
 
     Returns:
         The number of moves with these; only the first ``capacity`` are written.
@@ -96,15 +96,15 @@ def list_kickers(
         kicker_set = add(chosen[depth], U1 << rank, body.size)
         left = body.kickers - np.uint64(depth) - U1
         if left == U0:
-            if found < mains.size:
-                mains[found] = main
-                kickers[found] = kicker_set
-            found += 1
+            if count < mains.size:
+                mains[count] = main
+                kickers[count] = kicker_set
+            count += 1
         else:
             depth += 1
             chosen[depth] = kicker_set
             options[depth] = kicker_options(body, left, kicker_set, rank, rules)
-    return found
+    return count
 
 
 @pure_kernel
@@ -123,22 +123,22 @@ def nth_kickers(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.uin
         The kickers as a hand, and how many sets come before them; of fewer sets, 0 and their number.
     """
     body = body_of(row, row[HANDS + np.int64(row[SEAT])], main, rules)
-    left, chosen, path, found = body.kickers, U0, U0, U0
+    left, chosen, path, before = body.kickers, U0, U0, U0
     above = _ALL  # the ranks not visited yet
     while True:
         options = kicker_options(body, left, chosen, path & U15, rules) & above
         if left == U1:
-            here = popcount(options)
-            if nth < found + here:
-                return add(chosen, U1 << select(options, nth - found), body.size), found
-            found += here
+            count = popcount(options)
+            if nth < before + count:
+                return add(chosen, U1 << select(options, nth - before), body.size), before
+            before += count
             options = U0
         if options != U0:
             rank = lowest(options)
             chosen, path, above = add(chosen, U1 << rank, body.size), path << U4 | rank, _ALL
             left -= U1
         elif left == body.kickers:
-            return U0, found
+            return U0, before
         else:
             rank = path & U15
             chosen, path, above = remove(chosen, U1 << rank, body.size), path >> U4, ~((U2 << rank) - U1)

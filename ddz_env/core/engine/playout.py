@@ -6,13 +6,13 @@ import numpy as np
 
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.kickers import body_of, kicker_options
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal, pending_options, replies
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.words import U0, U1, U16, U32, add, popcount, select
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _BEHIND = np.uint64(33)
 """Where replies with greater ids than the bombs and the rocket begin in the word of replies."""
@@ -24,12 +24,12 @@ def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uin
     hand = row[at.HANDS + np.int64(row[at.SEAT])]
     base, starts, bombs, rocket = replies(hand, row[at.TARGET], row[at.KEY], rules)
     word = U1 | (starts << (_BEHIND if base > tables.ROCKET_ID else U1)) | (bombs << U16) | (rocket << U32)
-    place = select(word, below(bits, popcount(word)))
-    if place < U16:
-        return base + place - U1 if place > U0 else U0
-    if place < U32:
-        return tables.BOMB_ID + place - U16
-    return tables.ROCKET_ID if place == U32 else base + place - _BEHIND
+    bit = select(word, below(bits, popcount(word)))
+    if bit < U16:
+        return base + bit - U1 if bit > U0 else U0
+    if bit < U32:
+        return tables.BOMB_ID + bit - U16
+    return tables.ROCKET_ID if bit == U32 else base + bit - _BEHIND
 
 
 @inline_kernel
@@ -86,7 +86,7 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
 
 @pure_kernel
 def _play_game(row: np.ndarray, state: np.uint64, rules: np.ndarray, mask: np.ndarray) -> int:
-    """Deal a game into a row and play it; how many decisions it took."""
+    """Deal a game into a row and play it; returns the number of decisions."""
     decisions = 0
     new_game(row, state, rules)
     while row[at.STAGE] != at.STAGE_OVER:

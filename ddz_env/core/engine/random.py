@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.words import U32
+from ddz_env.support.compiling import inline_kernel
 
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16
 from ddz_env.core.rules import R_PLAYERS, R_SPRING
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
 _WORD = np.uint64(65535)
+
+
+@inline_kernel
+def landlord_won(row: np.ndarray) -> bool:
+    """Whether a finished game was won by the landlord."""
+    return row[at.WINNER] == row[at.LANDLORD] + U1
 
 
 @pure_kernel
@@ -24,14 +30,14 @@ def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
     landlord = row[at.LANDLORD]
     plays = row[at.PLAYS]
     peasants = plays & ~(BYTE << (U8 * landlord))
-    if row[at.WINNER] == landlord + U1:
+    if landlord_won(row):
         return peasants == U0
     return ((plays >> (U8 * landlord)) & BYTE) == U1
 
 
 @inline_kernel
 def bid_of(row: np.ndarray, field: int | np.uint64) -> np.uint64:
-    """A field of ``BIDS``: what a seat has bid (0..2), or one of those behind."""
+    """A field of ``BIDS``: the bid of a seat (0..2), or one of the fields behind those."""
     bid: np.uint64 = (row[at.BIDS] >> (U4 * np.uint64(field))) & U15
     return bid
 
@@ -86,8 +92,8 @@ def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_rewa
             reward = 1.0 if seat == landlord or players == 2 else peasant_reward
             returns[seat] = reward if won else -reward
         elif seat != landlord:
-            both = ((row[at.DOUBLES] >> (U2 * row[at.LANDLORD])) & U3) == U2
-            own = ((row[at.DOUBLES] >> (U2 * np.uint64(seat))) & U3) == U2
-            amount = points * (2.0 if both else 1.0) * (2.0 if own else 1.0)
+            landlord_doubled = ((row[at.DOUBLES] >> (U2 * row[at.LANDLORD])) & U3) == U2
+            seat_doubled = ((row[at.DOUBLES] >> (U2 * np.uint64(seat))) & U3) == U2
+            amount = points * (2.0 if landlord_doubled else 1.0) * (2.0 if seat_doubled else 1.0)
             returns[seat] = -sign * amount
             returns[landlord] += sign * amount

@@ -7,11 +7,11 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.deal import deal_again, stage_after_showing, stage_with_landlord
 from ddz_env.core.engine.kickers import is_plane_with_solos
 from ddz_env.core.engine.score import bid_of, set_bid
 from ddz_env.core.engine.words import BYTE, CHAIN_PLANE, PLANE, U0, U1, U2, U3, U4, U8, U15, U16
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 
 @inline_kernel
@@ -106,8 +106,8 @@ def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarra
     played = words.add(row[at.PLAYED + np.int64(seat)], body, copies)
     row[at.PLAYED + np.int64(seat)] = played if kickers == U0 else words.add_hand(played, kickers)
     if seat == row[at.LANDLORD] and row[at.KNOWN] != U0:
-        known = words.remove(row[at.KNOWN], body, copies)
-        row[at.KNOWN] = known if kickers == U0 else words.remove_hand(known, kickers)
+        face_up = words.remove(row[at.KNOWN], body, copies)
+        row[at.KNOWN] = face_up if kickers == U0 else words.remove_hand(face_up, kickers)
     row[at.PLAYS] += U1 << (U8 * seat)
     row[at.WEIGHTS] += tables.SEGMENT_WEIGHT[segment] << (U16 * seat)
     row[at.MOVES] += U1
@@ -216,7 +216,7 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
 
 @part_kernel
 def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
-    """One bid above the highest, or none; whether the auction has ended."""
+    """Bid above the highest, or decline; returns whether the auction has ended."""
     seat = row[at.SEAT]
     if bid > U0 or bid_of(row, seat) == U0:
         set_bid(row, seat, bid + U1)
@@ -235,7 +235,7 @@ def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
 
 @part_kernel
 def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
-    """Call (1), rob (2) or neither (0); whether the auction has ended.
+    """Call (1), rob (2) or decline (0); returns whether the auction has ended.
 
     A seat that has declined has no further turn.  The caller has one more if it was robbed; that ends the auction.
     """
@@ -252,8 +252,8 @@ def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
     following = seat
     for _ in range(2):
         following = next_seat(following, rules)
-        said = bid_of(row, following)
-        if not is_caller and (said == U0 or (said == U2 and robbed)):
+        bid = bid_of(row, following)
+        if not is_caller and (bid == U0 or (bid == U2 and robbed)):
             row[at.SEAT] = following
             return False
     return True

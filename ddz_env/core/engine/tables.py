@@ -42,9 +42,9 @@ CATEGORY_FIRST = np.array([actions.segments_of(category.name).start for category
 CATEGORY_STOP = np.array([actions.segments_of(category.name).stop for category in _RANKED], np.int64)
 """The end of its segments."""
 COPIES_STOP = np.array([sum(category.copies <= copies for category in _RANKED) for copies in range(5)], np.int64)
-"""How many of these categories have bodies of at most 0..4 cards a rank."""
+"""How many of these categories have bodies of at most 0..4 cards per rank."""
 SHAPE_STOP = np.array([0, *(sum(_shape(other) <= shape for other in _RANKED) for shape in _SHAPES)], np.int64)
-"""How many of them have bodies up to a *shape*: cards a rank and shortest chain.  Those of one shape start alike."""
+"""How many of them have bodies up to a *shape*: cards per rank and shortest chain.  Those of one shape start alike."""
 SHAPE_COPIES = np.array([copies for copies, _ in _SHAPES], np.uint64)
 SHAPE_LENGTH = np.array([length for _, length in _SHAPES], np.uint64)
 SHAPE_LENGTHS = np.array(

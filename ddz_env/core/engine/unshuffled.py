@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
 from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.step import main_cards, pass_turn, play_lightly
 from ddz_env.core.engine.words import U0, add_hand
+from ddz_env.support.compiling import pure_kernel
 
 
 @pure_kernel
@@ -28,7 +28,7 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
     """
     new_game(row, seed, rules)
     _begin_play(row)
-    place = cut_pile(row, rules)
+    index = cut_pile(row, rules)
     state = row[at.RNG]
     while row[at.STAGE] != at.STAGE_OVER:
         state = advance(state)
@@ -36,11 +36,11 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
         if main == U0:
             pass_turn(row, rules)
         else:
-            place = deal_packets(row, main_cards(main), place, rules)
-            place = deal_packets(row, kickers, place, rules)
+            index = deal_packets(row, main_cards(main), index, rules)
+            index = deal_packets(row, kickers, index, rules)
             play_lightly(row, main, kickers, rules)
     row[at.RNG] = state
-    deal_rest(row, place, rules)
+    deal_rest(row, index, rules)
     start_game(row, rules)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.core.engine.compiling import inline_kernel
+from ddz_env.support.compiling import inline_kernel
 
 U0, U1, U2, U3, U4, U6, U8, U12, U15, U16 = map(np.uint64, (0, 1, 2, 3, 4, 6, 8, 12, 15, 16))
 U24, U32, U48, U63 = map(np.uint64, (24, 32, 48, 63))

@@ -1,6 +1,6 @@
-"""What a player sees, as numbers: one layout table, and the kernels that write by it.
+"""Observations as numbers: one layout table per vector, and the kernels that write by it.
 
-Every vector here is a row of signed bytes.  Cards are 15 counts, one a rank; each such field is followed by
+Every vector here is a row of signed bytes.  Cards are 15 counts, one per rank; each such field is followed by
 one byte that belongs to it, so that a field is two 64-bit words and is written by two stores.  Kernels therefore
 take the vector as ``uint64`` words; :func:`observe` and the environments hand out its ``int8`` view.  (The byte
 order is little-endian, as on every platform that Numba supports.)
@@ -17,10 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.checks import check_integer
 from ddz_env.core.engine.layout import SIZES
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import InvalidDealError
 from ddz_env.core.observation.layout import (
     CONCEALED,
     CONCEALED_WORDS,
@@ -36,6 +34,8 @@ from ddz_env.core.observation.layout import (
     Layout,
 )
 from ddz_env.core.observation.writing import expand_mask, write_concealed, write_mask, write_observation, write_state
+from ddz_env.support.checks import check_integer
+from ddz_env.support.errors import InvalidDealError
 
 __all__ = [
     "CONCEALED",

@@ -16,7 +16,7 @@ from ddz_env.core.cards import FULL_DECK, NUM_CARDS
 from ddz_env.core.engine.layout import HISTORY_MOVES
 
 WORD = 8
-"""Bytes a word."""
+"""Bytes per word."""
 
 HISTORY = HISTORY_MOVES - 1
 """How many completed moves an observation shows."""
@@ -81,10 +81,10 @@ class Layout:
         return namedtuple("words_of", starts)(**starts)
 
     def bytes_behind(self, name: str) -> Any:
-        """How far the first byte of a feature, and of each one behind it, is from that feature's, by name; uint64."""
+        """Distance in bytes from a feature to itself and to each feature behind it, by name; uint64."""
         first = self.offsets[name]
-        places = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
-        return namedtuple("bytes_behind", places)(**places)
+        distances = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
+        return namedtuple("bytes_behind", distances)(**distances)
 
     def split(self, vector: npt.NDArray[np.int8]) -> dict[str, npt.NDArray[np.int8]]:
         """Name the parts of a vector or of a batch.
@@ -101,8 +101,8 @@ class Layout:
         """Every feature: bytes, name, range, meaning."""
         for feature in self.features:
             first = self.offsets[feature.name]
-            where = f"{first}..{first + feature.size - 1}" if feature.size > 1 else str(first)
-            yield where, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
+            positions = f"{first}..{first + feature.size - 1}" if feature.size > 1 else str(first)
+            yield positions, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
 
     def places(self) -> Iterator[str]:
         """Every feature without its meaning: name, first byte, bytes, lowest and highest values."""
@@ -157,7 +157,7 @@ OBSERVATION = Layout(
         *_cards("target", "cards of the move to beat, kickers included; zero on lead", "passes", 3, "passes in a row"),
         *_cards("target_body", "its main group as the rules read it", *_TARGET_KEY),
         *_cards("pending_body", "own half-built move: its main group", *_KICKERS_LEFT),
-        *_cards("kickers", "own half-built move: the kickers so far", "kicker_size", 2, "cards a kicker"),
+        *_cards("kickers", "own half-built move: the kickers so far", "kicker_size", 2, "cards per kicker"),
         *_cards("hand_next", "hand of the next seat (open hands only)", "bid_next", 4, "bid of the next seat"),
         *_cards(
             "hand_previous",
@@ -185,7 +185,7 @@ STATE = Layout(
         *_HELD,
         *_cards("target_body", "the main group to beat; zero on lead", *_TARGET_KEY),
         *_cards("pending_body", "the half-built move: its main group", *_KICKERS_LEFT),
-        *_cards("kickers", "the half-built move: the kickers so far", "kicker_size", 2, "cards a kicker"),
+        *_cards("kickers", "the half-built move: the kickers so far", "kicker_size", 2, "cards per kicker"),
         Feature("seat", 3, 0, 1, "the seat to act (one-hot)"),
         Feature("landlord", 4, 0, 1, "the landlord's seat, or none yet (one-hot)"),
         Feature("stage", 5, 0, 1, "lead, follow, kicker, bid, double (one-hot)"),

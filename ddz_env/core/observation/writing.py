@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.step import hand_size, main_cards
@@ -13,6 +12,7 @@ from ddz_env.core.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT
 from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16, U32, U48, add_hand, popcount, remove_hand
 from ddz_env.core.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 _O, _S = OBSERVATION.words_of, STATE.words_of
 """Words of the features."""
@@ -66,7 +66,7 @@ def _lane(value: np.uint64, lane: np.uint64) -> np.uint64:
 
 @inline_kernel
 def _relative(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.uint64:
-    """How many turns after the observer a seat acts."""
+    """The number of turns after the observer at which a seat acts."""
     return seat - observer if seat >= observer else seat + players - observer
 
 
@@ -105,10 +105,10 @@ def _put_seats(
     row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray
 ) -> None:
     """Write what belongs to each relative seat: played cards, hand sizes, last moves, bids, open hands; and unseen."""
-    own = row[at.HANDS + np.int64(seat)]
+    hand = row[at.HANDS + np.int64(seat)]
     dealt = remove_hand(rules[R_DECK], row[at.LEFT_OUT])
-    low = low_counts(dealt) - low_counts(own)
-    high = high_counts(dealt) - high_counts(own)
+    low = low_counts(dealt) - low_counts(hand)
+    high = high_counts(dealt) - high_counts(hand)
     for relative in range(3):
         word = 2 * relative
         turns = np.uint64(relative)
@@ -124,7 +124,7 @@ def _put_seats(
         high -= high_counts(row[at.PLAYED + np.int64(other)])
         _put_cards(out, _O.last_self + word, U0, U0)
         if relative == 0:
-            _put_cards(out, _O.hand, own, bid_of(row, seat))
+            _put_cards(out, _O.hand, hand, bid_of(row, seat))
         else:
             visible = row[at.HANDS + np.int64(other)] if rules[R_OPEN_HANDS] == U1 else U0
             _put_cards(out, _O.hand_next + word - 2, visible, bid_of(row, other))
@@ -243,16 +243,16 @@ def expand_mask(mask: np.ndarray, out: np.ndarray) -> None:
 
     Args:
         mask: Shape ``[7]``, uint64, as written by :func:`ddz_env.core.engine.legal.legal_mask`.
-        out: Output, shape ``[50]``, uint64; its bytes are 0 or 1, one an action id.
+        out: Output, shape ``[50]``, uint64; its bytes are 0 or 1, one per action id.
     """
-    place = 0
+    lane = 0
     for word in range(MASK_WORDS):
         bits = mask[word]
-        stop = min(place + WORD, MASK_BYTE_WORDS)
-        while place < stop:
-            out[place] = byte_lanes(bits & BYTE)
+        stop = min(lane + WORD, MASK_BYTE_WORDS)
+        while lane < stop:
+            out[lane] = byte_lanes(bits & BYTE)
             bits >>= U8
-            place += 1
+            lane += 1
 
 
 @pure_kernel

@@ -1,7 +1,7 @@
 """The two games of the platform: the rules of each judge, what cards mean to it, and deals as it writes them.
 
-A judge sees card ids, not moves.  The older one wants one kicker a quad of a shuttle; the action table has two a quad,
-as nearly everybody plays, so these combinations are read here and have no move.
+A judge sees card ids, not moves.  The older one wants one kicker per quad of a shuttle.  The action table has two, as
+nearly everybody plays, so these combinations are read here and have no move.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from ddz_env import State
 from ddz_env.core.actions import CATEGORIES
 from ddz_env.core.cards import CHAIN_RANKS, NUM_CARDS, cards_to_counts
-from ddz_env.core.checks import check_choice
 from ddz_env.core.engine import layout as at
-from ddz_env.core.errors import InvalidDealError, InvalidOptionError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand, readings_of
 from ddz_env.core.rules import Rules
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import InvalidDealError, InvalidOptionError, InvalidRulesError, shown
 
 SEATS = 3
 
@@ -49,7 +49,7 @@ class BotzoneGame:
 OLDER = BotzoneGame("FightTheLandlord", Rules.preset("botzone"), 1)
 NEWER = BotzoneGame("FightTheLandlord2", Rules.preset("botzone2"), 2)
 GAMES = {game.name: game for game in (OLDER, NEWER)}
-"""By name: the older game with fixed seats, and the newer one with an auction."""
+"""The games by name: the older one with fixed seats, and the newer one with an auction."""
 
 
 def botzone_game(name: str) -> BotzoneGame:
@@ -82,7 +82,7 @@ def game_of(rules: Rules) -> BotzoneGame:
 
 PRIORITIES = {"rocket": 3, "bomb": 2}
 _LONG = 3
-"""A shuttle of this many quads or more weighs more."""
+"""The number of quads from which a shuttle weighs more."""
 
 
 class Combination(NamedTuple):
@@ -102,7 +102,7 @@ class Combination(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """Hundredths of a point that the older game gives for it."""
+        """Hundredths of a point that the older game gives for the combination."""
         category = next(category for category in CATEGORIES if category.name == self.category)
         if self.length >= _LONG and category.long_weight is not None:
             return category.long_weight
@@ -148,14 +148,14 @@ def _read(counts: tuple[int, ...], name: str) -> Combination | None:
 
 
 def _sparse_shuttle(counts: tuple[int, ...]) -> Combination | None:
-    """A shuttle with one solo or one pair a quad."""
+    """A shuttle with one solo or one pair per quad."""
     quads = [rank for rank, count in enumerate(counts) if count == 4]
     if len(quads) < 2 or quads[-1] - quads[0] != len(quads) - 1 or quads[-1] >= CHAIN_RANKS:
         return None
-    rest = [count for count in counts if count not in (0, 4)]
+    kickers = [count for count in counts if count not in (0, 4)]
     for size, category in ((1, "shuttle+solos"), (2, "shuttle+pairs")):
-        if rest == [size] * len(quads):
-            return Combination(category, quads[0], len(quads), sum(rest))
+        if kickers == [size] * len(quads):
+            return Combination(category, quads[0], len(quads), sum(kickers))
     return None
 
 
@@ -163,7 +163,7 @@ _HAND, _BOTTOM = 17, 3
 
 
 class BotzoneDeal(NamedTuple):
-    """A deal.
+    """A deal as the platform writes it.
 
     Attributes:
         allocation: Card ids of each seat: 20, 17 and 17 in the older game, 17 each in the newer one.
@@ -175,7 +175,7 @@ class BotzoneDeal(NamedTuple):
 
     def state(self, game: BotzoneGame) -> State:
         """The deal as a game of ours that begins; with an auction seat 0 opens it."""
-        hands = [Hand.from_ids([card for card in own if card not in self.publiccard]) for own in self.allocation]
+        hands = [Hand.from_ids([card for card in ids if card not in self.publiccard]) for ids in self.allocation]
         return opened(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
 
 
@@ -223,8 +223,8 @@ def read_deal(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
 def _is_whole(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
     """Whether every card is dealt once, and the landlord cards are where the game has them."""
     try:
-        cards = [card for own in deal.allocation for card in own] + deal.publiccard * game.has_auction
-        whole = sorted(cards) == list(range(NUM_CARDS)) and [len(own) for own in deal.allocation] == sizes
+        cards = [card for hand in deal.allocation for card in hand] + deal.publiccard * game.has_auction
+        whole = sorted(cards) == list(range(NUM_CARDS)) and [len(hand) for hand in deal.allocation] == sizes
         return whole and len(deal.publiccard) == _BOTTOM and (game.has_auction or {*deal.publiccard} <= {*cards[:20]})
     except TypeError:
         return False

@@ -28,7 +28,7 @@ Log = Sequence[Mapping[str, Any]]
 
 
 def judge(game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Generator | None = None) -> dict[str, Any]:
-    """What the judge of a game says next.
+    """The next output of a game's judge.
 
     Args:
         game: The game.
@@ -45,11 +45,11 @@ def judge(game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Genera
         InvalidDealError: If ``initdata`` is not a deal of the game.
     """
     deal = games.read_deal(initdata, game) or games.deal_cards(game, rng or np.random.default_rng())
-    said = _judge_bidding(log, deal) if game.has_auction else _judge_fixed(log, deal)
+    output = _judge_bidding(log, deal) if game.has_auction else _judge_fixed(log, deal)
     if not log:
         seed = str(initdata.get("seed", "0")) if isinstance(initdata, Mapping) else "0"
-        said["initdata"] = {**deal._asdict(), "seed": seed}
-    return said
+        output["initdata"] = {**deal._asdict(), "seed": seed}
+    return output
 
 
 def _request(seat: int, content: Mapping[str, Any], display: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _request(seat: int, content: Mapping[str, Any], display: Mapping[str, Any]) 
 
 
 def _finish(scores: Sequence[float], before: Mapping[str, Any], **after: Any) -> dict[str, Any]:
-    """The last word: the scores by seat, which are displayed among other things."""
+    """The final output: the scores by seat, and the display."""
     named = {str(seat): score for seat, score in enumerate(scores)}
     return {"command": "finish", "content": named, "display": {**before, **named, **after}}
 
@@ -82,7 +82,7 @@ class _Table:
 
     def __init__(self, game: BotzoneGame, deal: BotzoneDeal, landlord: int) -> None:
         self._game, self._landlord = game, landlord
-        self.dealt = [list(own) for own in deal.allocation]
+        self.dealt = [list(hand) for hand in deal.allocation]
         self.dealt[landlord] += deal.publiccard * game.has_auction
         self.played: list[list[int]] = []
         self._gone: set[int] = set()
@@ -118,22 +118,22 @@ class _Table:
         return next((cards for cards in reversed(self.played[-2:]) if cards), None)
 
     def fault(self, answer: Mapping[str, Any]) -> str:
-        """The judge's word for what is wrong with an answer; empty if it may be played."""
+        """The judge's error code for an answer; empty if it may be played."""
         response, newer = answer.get("response"), self._game.has_auction
         if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
             return f"INVALID_INPUT_VERDICT_{answer['verdict']}"
         dealt, cards = self.dealt[self.turn], list(response)  # type: ignore[arg-type]  # TypeError: the older judge's BAD_FORMAT
-        for place, card in enumerate(cards):
+        for index, card in enumerate(cards):
             if card not in dealt or (newer and isinstance(card, float)):
                 return "MISSING_CARD"
-            if card in self._gone or card in cards[:place]:
+            if card in self._gone or card in cards[:index]:
                 return "REPEATED_CARD"
-        found = games.combination(cards, self._game)
-        if found is None:
+        reading = games.combination(cards, self._game)
+        if reading is None:
             return "INVALID_CARDTYPE" if newer else "BAD_FORMAT"
-        if found == PASS:
+        if reading == PASS:
             return "" if self.target else "INVALID_PASS"
-        return found.refusal(_combination(self.target, self._game)) if self.target else ""
+        return reading.refusal(_combination(self.target, self._game)) if self.target else ""
 
     @property
     def _last(self) -> int:
@@ -190,8 +190,8 @@ def fixed_scores(played: Sequence[Sequence[int]], winner: int) -> list[float]:
         winner: The seat that went out.
     """
     weights = [0] * SEATS
-    for place, cards in enumerate(played):
-        weights[place % SEATS] += _combination(cards, OLDER).weight
+    for turn, cards in enumerate(played):
+        weights[turn % SEATS] += _combination(cards, OLDER).weight
     scores = [(2 if (seat == 0) == (winner == 0) else 0) + weights[seat] / 100 for seat in range(SEATS)]
     shared = (scores[1] + scores[2]) / 2
     return [scores[0], shared, shared]
@@ -222,8 +222,8 @@ def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
     if len(table.played) < SEATS:
         content |= {"own": deal.allocation[seat], "publiccard": deal.publiccard, "landlord": landlord}
         content |= {"pos": seat, "finalbid": max(1, *bids)}
-    said = _request(seat, content, {"landlord": landlord, "bid": bids, "errored": errors, **table.event})
-    return {**said, "content": {}} if errors[seat] else said
+    output = _request(seat, content, {"landlord": landlord, "bid": bids, "errored": errors, **table.event})
+    return {**output, "content": {}} if errors[seat] else output
 
 
 def _counted(table: _Table, entry: Mapping[str, Any], errors: Errors) -> list[int]:
@@ -270,9 +270,9 @@ def bidding_scores(played: Sequence[Sequence[int]], bids: Sequence[int], landlor
     """
     doublings = sum(_combination(cards, NEWER).category in games.PRIORITIES for cards in played)
     landlord_won = len(played) % SEATS == 1
-    peasants = [cards for place, cards in enumerate(played) if place % SEATS]
-    own = [cards for cards in played[::SEATS] if cards]
-    doublings += not any(peasants) if landlord_won else len(own) == 1
+    peasants = [cards for turn, cards in enumerate(played) if turn % SEATS]
+    landlord_moves = [cards for cards in played[::SEATS] if cards]
+    doublings += not any(peasants) if landlord_won else len(landlord_moves) == 1
     stake = max(1, *bids) << doublings
     sign = 1 if landlord_won else -1
     return [sign * stake * (2 if seat == landlord else -1) for seat in range(SEATS)]

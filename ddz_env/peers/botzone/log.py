@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from ddz_env import Move, State, View
 from ddz_env.core.actions import BID_BASE
-from ddz_env.core.errors import DouDizhuError, shown
 from ddz_env.peers.botzone.games import GAMES, NEWER, OLDER, SEATS, BotzoneDeal, BotzoneGame, read_deal
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
+from ddz_env.support.errors import DouDizhuError, shown
 
 _FIELDS = ("logs", "log")
 
@@ -26,7 +26,7 @@ class BotzoneLogError(DouDizhuError):
 
 
 class LoggedDecision(NamedTuple):
-    """A state and an action.
+    """A state of a logged match and the action chosen in it.
 
     Attributes:
         view: What the seat saw.
@@ -56,15 +56,15 @@ class BotzoneLog:
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
-        """What the judge said."""
+        """The judge's outputs."""
         return [entry["output"] for entry in self.entries[::2]]
 
     @property
     def deal(self) -> BotzoneDeal:
-        """The cards.
+        """The deal of the match.
 
         Raises:
-            BotzoneLogError: If the log does not have them.
+            BotzoneLogError: If the log does not have it.
         """
         first = self.outputs[0]
         deal = read_deal(first.get("initdata") or first.get("display"), self.game)
@@ -95,13 +95,13 @@ class BotzoneLog:
         return [list(display["event"]["action"]) for display in shown_moves if "errorInfo" not in display]
 
     def replay(self) -> tuple[State, list[LoggedDecision]]:
-        """Play it again.
+        """Play the match again.
 
         Returns:
             The game where the log ends, and every decision before.
 
         Raises:
-            BotzoneLogError: If a move does not fit, or our rules do not have it (a shuttle with one kicker a quad).
+            BotzoneLogError: If a move does not fit, or our rules do not have it (a shuttle with one kicker per quad).
         """
         state, decisions = self.deal.state(self.game), []
         bids = read_bids(self.entries, [None] * SEATS)[0] if self.game.has_auction else []
@@ -114,7 +114,7 @@ class BotzoneLog:
         return state, decisions
 
     def record(self) -> str:
-        """A readable record: the hands as dealt, the landlord cards, then a move a line in notation."""
+        """A readable record: the hands as dealt, the landlord cards, then one move per line in notation."""
         start = self.deal.state(self.game)
         state, decisions = self.replay()
         hands = [f"seat {seat}: {start.hand(seat)}" for seat in range(SEATS)]
@@ -125,13 +125,13 @@ class BotzoneLog:
 
 
 def read_logs(path: Path) -> list[BotzoneLog]:
-    """The matches of a file, which holds one, or one a line.
+    """The matches of a file, which holds one match, or one per line.
 
     Raises:
         BotzoneLogError: If it cannot be read or holds something else.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BotzoneLogError(f"{path} cannot be read: {error}") from error
     try:
@@ -139,7 +139,7 @@ def read_logs(path: Path) -> list[BotzoneLog]:
     except BotzoneLogError:
         matches = [read_log(line) for line in text.splitlines() if line.strip()]
     if not matches:
-        raise BotzoneLogError(f"{path} is empty: a log is JSON, one match or one a line")
+        raise BotzoneLogError(f"{path} is empty: a log is JSON, one match or one per line")
     return matches
 
 
@@ -153,11 +153,11 @@ def read_log(text: str) -> BotzoneLog:
         BotzoneLogError: If it is not a log.
     """
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BotzoneLogError(f"a log is JSON: {error}") from error
-    document = found if isinstance(found, dict) else {}
-    entries: Any = next((document[name] for name in _FIELDS if name in document), found)
+    document = value if isinstance(value, dict) else {}
+    entries: Any = next((document[name] for name in _FIELDS if name in document), value)
     try:
         first = next(iter(entries[0]["output"]["content"].values()))
         game = NEWER if "bid" in first else OLDER
@@ -165,5 +165,5 @@ def read_log(text: str) -> BotzoneLog:
         if "own" not in first or any("command" not in output for output in log.outputs):
             raise BotzoneLogError("the judge's entries have no commands")
     except (LookupError, TypeError, AttributeError, StopIteration) as error:
-        raise BotzoneLogError(f"this is not a log of {' or '.join(GAMES)}: {shown(found)}") from error
+        raise BotzoneLogError(f"this is not a log of {' or '.join(GAMES)}: {shown(value)}") from error
     return log

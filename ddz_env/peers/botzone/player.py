@@ -1,7 +1,7 @@
 """An agent of ours as a bot: requests of the platform in, answers out.
 
 What the platform sends to a seat becomes a game of ours with any deal that fits, for a view does not show the rest.  On
-standard input and output a message is a line, and so is an answer.
+standard input and output each message and each answer is one line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from ddz_env import Move, State
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_RANKS, cards_to_counts
-from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 from ddz_env.core.notation import Hand, readings_of
 from ddz_env.core.state import filled_up
 from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, opened
@@ -25,6 +24,7 @@ from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.game import AgentFaultError, ask, call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 
 Requests = Sequence[Mapping[str, Any]]
 
@@ -50,7 +50,7 @@ class Knowledge(NamedTuple):
 
 
 class _Story(NamedTuple):
-    """Requests and answers, put together.
+    """The game so far, read from requests and answers.
 
     Attributes:
         seat: Who has to answer.
@@ -79,7 +79,7 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
 
     Raises:
         InvalidRequestError: If they are not requests of this game.
-        InvalidMoveError: If they contain a move that our rules do not have: a shuttle with one kicker a quad.
+        InvalidMoveError: If they contain a move that our rules do not have: a shuttle with one kicker per quad.
     """
     try:
         story = _story(game, requests, responses)
@@ -139,17 +139,17 @@ def _story(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> _
     first = asked[0]
     before = [cards for cards in first["history"] if cards]
     if game.has_auction:
-        seat, landlord, own = first["pos"], first["landlord"], list(first["own"])
+        seat, landlord, hand = first["pos"], first["landlord"], list(first["own"])
         turns = (seat - landlord) % SEATS
         bids = _bids(spoken, seat, landlord, first["finalbid"])
     else:
         landlord, bids = 0, []
         seat = turns = 2 if first["history"][0] else len(before)
-        own = [card for card in first["own"] if card not in first["publiccard"]]
+        hand = [card for card in first["own"] if card not in first["publiccard"]]
     played = [list(cards) for cards in first["history"][SEATS - 1 - turns :]]
     for answer, request in zip(answers, asked[1:], strict=True):
         played += [list(answer), *map(list, request["history"])]
-    return _Story(seat, own, list(first["publiccard"]), landlord, bids, played)
+    return _Story(seat, hand, list(first["publiccard"]), landlord, bids, played)
 
 
 def _bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
@@ -158,8 +158,8 @@ def _bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) ->
     if MOST_BID in bids:
         return bids
     bids += [0] * (SEATS - len(bids))
-    known = seat + 1 if spoken else 0
-    if landlord >= known:
+    heard = seat + 1 if spoken else 0
+    if landlord >= heard:
         bids[landlord] = final
     return bids[: landlord + 1] if bids[landlord] == MOST_BID else bids
 
@@ -167,8 +167,8 @@ def _bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) ->
 def _possible(game: BotzoneGame, story: _Story) -> State:
     """A deal that fits: every other seat gets what it has played, and what is left over."""
     least = np.zeros((SEATS + 1, NUM_RANKS), np.int64)
-    for place, cards in enumerate(story.played):
-        least[(story.landlord + place) % SEATS] += cards_to_counts(cards)
+    for turn, cards in enumerate(story.played):
+        least[(story.landlord + turn) % SEATS] += cards_to_counts(cards)
     least[SEATS] = cards_to_counts(story.public)
     if story.landlord >= 0:
         least[story.landlord] = np.maximum(least[story.landlord] - least[SEATS], 0)
@@ -177,10 +177,10 @@ def _possible(game: BotzoneGame, story: _Story) -> State:
 
 
 class BotzonePlayer:
-    """Answers for an agent.
+    """Answers requests of the platform with an agent's moves.
 
     An answer is always one that the judge allows: where the agent fails, or our rules do not have a move on the table
-    (a shuttle with one kicker a quad), it passes, bids nothing, or leads its smallest card, and ``debug`` says why.
+    (a shuttle with one kicker per quad), it passes, bids nothing, or leads its smallest card, and ``debug`` says why.
 
     Args:
         agent: The agent.
@@ -213,23 +213,23 @@ class BotzonePlayer:
             self._requests, self._responses, self._told = list(message["requests"]), list(message["responses"]), None
         else:
             self._requests.append(message)
-        said: dict[str, Any]
+        answer: dict[str, Any]
         try:
-            said = {"response": self._choose(read_requests(self._game, self._requests, self._responses))}
+            answer = {"response": self._choose(read_requests(self._game, self._requests, self._responses))}
         except Exception as error:  # a bot that falls silent loses
-            said = {"response": _harmless(self._requests, self._responses), "debug": str(error)}
-        self._responses.append(said["response"])
-        return said
+            answer = {"response": _harmless(self._requests, self._responses), "debug": str(error)}
+        self._responses.append(answer["response"])
+        return answer
 
-    def _choose(self, known: Knowledge) -> int | list[int]:
-        state, seat, agent = known.state, known.seat, self._agent
+    def _choose(self, knowledge: Knowledge) -> int | list[int]:
+        state, seat, agent = knowledge.state, knowledge.seat, self._agent
         history = state.history
         self._told = tell(agent, seat, state.rules, history, self._told)
         if state.seat != seat:
             raise AgentFaultError(agent.name, seat, "act", "the requests ask another seat")
         rng = agent_generator([self._seed, seat, len(history)])
         move = play_answer(state.copy(), agent, call(agent, seat, "act", ask, agent, state, rng))
-        return move.main - BID_BASE if state.stage == "bid" else pick(move, known.held)
+        return move.main - BID_BASE if state.stage == "bid" else pick(move, knowledge.held)
 
 
 def _harmless(requests: Requests, responses: list[Any]) -> int | list[int]:
@@ -246,7 +246,7 @@ def _harmless(requests: Requests, responses: list[Any]) -> int | list[int]:
 
 
 def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: int = 0, stay: bool = True) -> None:
-    """Answer until the input ends.
+    """Answer messages until the input ends.
 
     What the agent itself prints goes to standard error.
 

@@ -67,11 +67,11 @@ def outcomes_of(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float]
 
 @dataclass(frozen=True)
 class PartialDeal:
-    """A deal up to a rank.  A rank that leaves no choice is dealt at once, without a chance node.
+    """A deal up to some rank.  A rank that leaves no choice is dealt at once, without a chance node.
 
     Attributes:
         rules: The rules.
-        splits: The splits so far, one a rank from the lowest on.
+        splits: The splits so far, one per rank from the lowest on.
         places: Cards that each receiver still gets.
     """
 
@@ -107,7 +107,7 @@ class PartialDeal:
         return [Hand(counts) for counts in zip(*self.splits, strict=True)]
 
     def actions_for(self, hands: Sequence[Hand]) -> Iterator[int]:
-        """The chance actions from here that deal given hands, one a receiver."""
+        """The chance actions from here that deal the given hands, one hand per receiver."""
         deal, splits = self, [*zip(*(hand.counts for hand in hands), strict=True)]
         while not deal.is_done:
             action = all_splits(len(self.places)).index(splits[len(deal.splits)])
@@ -118,8 +118,8 @@ class PartialDeal:
         return self  # immutable, and copied with every state
 
     def _with(self, split: Split) -> PartialDeal:
-        left = tuple(most - got for most, got in zip(self.places, split, strict=True))
-        return PartialDeal(self.rules, (*self.splits, split), left)
+        places = tuple(most - number for most, number in zip(self.places, split, strict=True))
+        return PartialDeal(self.rules, (*self.splits, split), places)
 
     def _through_forced_ranks(self) -> PartialDeal:
         deal = self
@@ -147,9 +147,9 @@ def resampled_hands(state: State, player: int, draw: Callable[[], float]) -> lis
     for seat in range(rules.players):
         held = whole_hand(state, seat)
         if seat != player and not rules.open_hands:
-            known = view.known_cards if seat == view.landlord else Hand.parse("")
-            drawn = _take(cards, view.hand_sizes[seat] - len(known))
-            held = drawn + known + view.played(seat)
+            face_up = view.known_cards if seat == view.landlord else Hand.parse("")
+            drawn = _take(cards, view.hand_sizes[seat] - len(face_up))
+            held = drawn + face_up + view.played(seat)
         hands.append(held - state.bottom if seat == view.landlord else held)
     if rules.bottom:
         hands.append(state.bottom if view.landlord is not None else _take(cards, rules.bottom))
@@ -161,8 +161,8 @@ def _shuffled(pool: Hand, draw: Callable[[], float]) -> Iterator[int]:
     """The ranks of a pool's cards in random order (Fisher and Yates)."""
     ranks = [rank for rank, count in enumerate(pool.counts) for _ in range(count)]
     while ranks:
-        place = int(draw() * len(ranks))
-        ranks[place], ranks[-1] = ranks[-1], ranks[place]
+        index = int(draw() * len(ranks))
+        ranks[index], ranks[-1] = ranks[-1], ranks[index]
         yield ranks.pop()
 
 

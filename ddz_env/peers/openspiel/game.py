@@ -10,20 +10,20 @@ from typing import Any
 import pyspiel
 
 from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
-from ddz_env.core.errors import InvalidRulesError
 from ddz_env.core.notation import kickers_of, word_to_counts
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.peers.openspiel import observers
 from ddz_env.peers.openspiel.dealing import PartialDeal, all_splits, resampled_hands
 from ddz_env.peers.openspiel.observers import half_built, most_moves, opener_of
+from ddz_env.support.errors import InvalidRulesError
 
 NAME = "python_ddz"
 
 
 _QUAD = 4
 _HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
-"""The base at most."""
+"""The highest base of the stake, by kind of auction."""
 
 
 def is_zero_sum(rules: Rules) -> bool:
@@ -134,7 +134,7 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
         return DouDizhuState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """One a rank, and the auction's opener."""
+        """One chance node per rank, and one for the auction's opener."""
         return sum(count > 0 for count in self.rules.deck) + (self.rules.bidding != "fixed")
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
@@ -143,11 +143,11 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
         Raises:
             InvalidRulesError: If it is to show anything but one player's own view.
         """
-        wanted = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-        if params or not wanted.public_info or wanted.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
+        form = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
+        if params or not form.public_info or form.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
             raise InvalidRulesError(f"{NAME} shows what is public and one player's own cards, together, and no more")
         return (
-            observers.InformationStateObserver(self.rules) if wanted.perfect_recall else observers.ObservationObserver()
+            observers.InformationStateObserver(self.rules) if form.perfect_recall else observers.ObservationObserver()
         )
 
 
@@ -199,8 +199,8 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
             twin.apply_action(action)
         if twin.is_chance_node():
             twin.apply_action(self._opener_base + opener_of(self.game))
-        seen = (action for _, move in self.game.history for action in move.actions)
-        for action in (*seen, *half_built_actions(self.game, player_id)):
+        completed = (action for _, move in self.game.history for action in move.actions)
+        for action in (*completed, *half_built_actions(self.game, player_id)):
             twin.apply_action(action)
         return twin
 

@@ -24,7 +24,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 
 _COPIES = 4.0
-"""Numbers of cards of a rank are divided by it."""
+"""The divisor of the numbers of cards of a rank."""
 _HIGHEST = np.maximum(OBSERVATION.high, 1).astype(np.float32)
 
 
@@ -43,7 +43,7 @@ def most_answers(rules: Rules) -> int:
 
 
 def most_moves(rules: Rules) -> int:
-    """Completed moves in the longest game: one card a time, and everybody passes on each but the last.
+    """Completed moves in the longest game: one card at a time, and everybody passes on each but the last.
 
     As many actions are enough: a kicker is an action of its own, and also a card.
     """
@@ -174,7 +174,7 @@ class InformationStateObserver(_Tensor):
         return " | ".join((*shown, ", ".join(moves)))
 
     def _seen(self, state: State, player: int) -> list[int]:
-        """The seats whose hands a player sees, a landlord's that has shown it among them."""
+        """The seats whose hands a player sees, including a landlord's shown hand."""
         shown = int(state.row[at.LANDLORD]) if is_shown(state.row) else None
         return [seat for seat in range(self._rules.players) if self._rules.open_hands or seat in (player, shown)]
 

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import pyspiel
 
-from ddz_env.core.checks import check_integer, check_seed
-from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.notation import Move
 from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState
 from ddz_env.playing.agent import Agent, cheats
 from ddz_env.playing.game import tell
+from ddz_env.support.checks import check_integer, check_seed
+from ddz_env.support.errors import InvalidOptionError
 
 _MOST_SAMPLES = 2**31
 
@@ -36,7 +36,7 @@ class Situation(NamedTuple):
 
 def information_states(game: DouDizhuGame) -> dict[str, Situation]:
     """Every information state in which a player acts; each comes after the one before it."""
-    found: dict[str, Situation] = {}
+    situations: dict[str, Situation] = {}
     nothing: tuple[tuple[str, int] | None, ...] = (None,) * game.num_players()
     waiting = [(game.new_initial_state(), nothing)]
     while waiting:
@@ -44,11 +44,11 @@ def information_states(game: DouDizhuGame) -> dict[str, Situation]:
         player, key = state.current_player(), ""
         if player >= 0:
             key = state.information_state_string()
-            found.setdefault(key, Situation(state, before[player]))
+            situations.setdefault(key, Situation(state, before[player]))
         for action in reversed(state.legal_actions()):
-            own = (*before[:player], (key, action), *before[player + 1 :]) if player >= 0 else before
-            waiting.append((state.child(action), own))
-    return found
+            history = (*before[:player], (key, action), *before[player + 1 :]) if player >= 0 else before
+            waiting.append((state.child(action), history))
+    return situations
 
 
 def tabular_policy(
@@ -93,7 +93,7 @@ def tabular_policy(
 
 
 def _answers(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int, int]) -> Counter[Move]:
-    """How often the agent chooses each move at the start of a decision; nothing in the middle of one."""
+    """How often the agent chooses each move at the start of a decision; empty in the middle of one."""
     game = state.game
     if game is None or game.stage == "kicker":
         return Counter()

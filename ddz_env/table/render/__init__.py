@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.errors import InvalidPictureError, MissingDependencyError
 from ddz_env.core.state import State
 from ddz_env.core.view import View
+from ddz_env.support.errors import InvalidPictureError, MissingDependencyError
 from ddz_env.table.render.ansi import render_ansi
 from ddz_env.table.render.table import Snapshot, table_of
 

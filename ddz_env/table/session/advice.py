@@ -16,12 +16,12 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, action_name
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.core.spoken import question, worded
 from ddz_env.playing.agent import Agent, Decision, close
 from ddz_env.playing.game import call, read_answer
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
+from ddz_env.support.errors import DouDizhuError
 
 AS_GOOD, CLEARLY = 0.03, 0.1
 """Differences of chances: below the first moves are as good as each other, from the second on one is clearly better."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ddz_env import Move
-from ddz_env.core.checks import check_integer
+from ddz_env.support.checks import check_integer
 from ddz_env.table.session.advice import Advice, Advisers
 from ddz_env.table.session.deal import SessionError
 from ddz_env.table.session.record import PERSON, Record

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddz_env import Move, State, View
-from ddz_env.core.checks import as_integer, check_integer
-from ddz_env.core.errors import InvalidDealError, UnknownAgentError, shown
-from ddz_env.core.spoken import question, spoken, worded
+from ddz_env.core.spoken import offered, question, read, spoken
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.thoughts import Belief
+from ddz_env.support.checks import as_integer, check_integer
+from ddz_env.support.errors import InvalidDealError, UnknownAgentError, shown
 from ddz_env.table.render.table import Snapshot, Suits, role_text, shuffled_suits, table_of
 from ddz_env.table.session.advice import Advice, Advisers, believe, think
 from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
@@ -206,7 +206,7 @@ class Session:
             players=self.players,
             history=tuple((seat, spoken(history, number, rules)) for number, (seat, _) in enumerate(history)),
             waits_for=self.waits_for,
-            legal=tuple(worded(move, self.question) for move in self._state.legal_moves()) if mine else (),
+            legal=tuple(offered(self._state)) if mine else (),
             decisions=tuple(number for number, (seat, _) in enumerate(self._moves) if seat == viewer),
         )
 
@@ -420,7 +420,7 @@ class Session:
     def _step(self, move: Move | str) -> PlayedMove:
         seat, number = self.seat, len(self._moves)
         if isinstance(move, str):
-            move = Move.parse(move, self.rules)
+            move = read(move, self._state)
         if self.observer in (None, seat):
             self._state.step(move)
         else:

@@ -106,14 +106,22 @@ def test_the_best_stake_follows_from_the_win_rate(full: bool, win_rate: float, s
     """Weighted by the chance of losing, all is staked from 3/4 on; subtracted in full, half of it at most."""
     stakes = range(STEP, STACK + 1, STEP)
     assert max(stakes, key=lambda chip: expected_payoff(win_rate, chip, STACK, full=full)) == stake
-    assert at.chips_after(at.new_bets(0), best_action(at.new_bets(0), win_rate, full)) == stake
+    assert at.chips_after(at.new_bets(0), best_action(at.new_bets(0), win_rate, full, False)) == stake
+
+
+def test_by_stage_a_stake_is_what_is_bet_on_the_street() -> None:
+    bets = at.new_bets(0)
+    for action in (CALL + 2_000 // STEP, CALL):  # to the flop with 2,000 each
+        bet(bets, action)
+    stakes = [at.chips_after(bets, best_action(bets, 0.75, True, by_stage)) for by_stage in (False, True)]
+    assert stakes == [5_000, 2_000 + 5_000]
 
 
 def test_nobody_folds_where_a_check_is_free() -> None:
     bets = at.new_bets(0)
-    assert best_action(bets, 0.0, False) == FOLD
+    assert best_action(bets, 0.0, False, False) == FOLD
     bet(bets, CALL)
-    assert best_action(bets, 0.0, False) == CALL
+    assert best_action(bets, 0.0, False, False) == CALL
 
 
 def facing(total: int) -> np.ndarray[Any, np.dtype[np.int64]]:

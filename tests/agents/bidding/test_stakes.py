@@ -24,17 +24,17 @@ from ddz_agents.bidding.policy import (
 from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import Hand, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
-from ddz_env.core.errors import (
+from ddz_env.playing.bidder import WithBidder
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.provenance import agent_files
+from ddz_env.playing.registry import make_agent, read_agent, split_bidder
+from ddz_env.support.errors import (
     DouDizhuError,
     IllegalMoveError,
     InvalidAgentOptionError,
     InvalidDealError,
     InvalidRulesError,
 )
-from ddz_env.playing.bidder import WithBidder
-from ddz_env.playing.game import play_game, seat_generators
-from ddz_env.playing.provenance import agent_files
-from ddz_env.playing.registry import make_agent, read_agent, split_bidder
 from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
 from ddz_training.measure.statistics import settling

@@ -17,9 +17,9 @@ from ddz_agents.external.chat import endpoint
 from ddz_agents.external.chat.agent import ChatAgent, Cost
 from ddz_agents.external.chat.endpoint import EndpointError
 from ddz_env import Move, State, View
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidAgentOptionError
 from tests.programs import program
 from tests.training.apps.terminal import ddz
 

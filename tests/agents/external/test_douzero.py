@@ -20,11 +20,11 @@ from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorF
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
 from ddz_env.core.observation import observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
 from tests.oracles.positions import random_deal, rare_positions, row_of
 
 pytest.importorskip("safetensors")
@@ -194,6 +194,13 @@ def test_the_checkpoint_of_a_whole_training_is_read(folder: Path, tmp_path: Path
     for name, state in states.items():
         torch.save({"model_state_dict": state}, tmp_path / f"{name}.ckpt")
     assert DouZeroAgent(tmp_path).values(view) == expected
+    for name, state in states.items():
+        (tmp_path / f"{name}.ckpt").unlink()
+        for frames, weights in ((900, {}), (12_000, state)):
+            torch.save(weights, tmp_path / f"{name}_weights_{frames}.ckpt")
+    assert DouZeroAgent(tmp_path).values(view) == expected
+    with pytest.raises(TensorFileMismatchError, match="holds one role: name a folder"):
+        DouZeroAgent(tmp_path / "landlord_weights_12000.ckpt")
 
 
 def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:

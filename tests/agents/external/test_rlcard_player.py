@@ -12,7 +12,7 @@ import rlcard
 from ddz_agents.external.rlcard_player import RLCardPlayer, position
 from ddz_agents.external.rlcard_rule import card_string
 from ddz_env import Move, View
-from ddz_env.core.errors import IllegalMoveError, InvalidOptionError
+from ddz_env.support.errors import IllegalMoveError, InvalidOptionError
 
 
 class Recorder:

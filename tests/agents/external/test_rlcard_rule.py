@@ -10,9 +10,9 @@ import pytest
 
 from ddz_agents.external.rlcard_rule import MissingPeerError, RLCardRuleAgent, card_string
 from ddz_env import Hand, State
-from ddz_env.core.errors import InvalidRulesError
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidRulesError
 
 
 def _same_deal(game: Any) -> State:

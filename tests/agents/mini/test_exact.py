@@ -29,10 +29,10 @@ from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS, PLAYED
 from ddz_env.core.engine.words import add_hand
-from ddz_env.core.errors import IllegalMoveError
 from ddz_env.core.notation import Hand, word_to_counts
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError
 from ddz_training.experiments.mini import mini_deals
 
 MINI = PRESETS["mini"]
@@ -278,9 +278,9 @@ def family(solvers: Solvers) -> list[ExactAgent]:
         CheatingMinimaxAgent(solvers),
         DeterminizedMinimaxAgent(solvers=solvers),
         InformationSetExpectimaxAgent(solvers=solvers),
-        DeterminizedMinimaxAgent("correct", "expectimax", solvers),
-        DeterminizedMinimaxAgent("incorrect", "cheating-minimax", solvers),
-        InformationSetExpectimaxAgent("correct", "determinized-minimax", solvers),
+        DeterminizedMinimaxAgent(solvers, "correct", "expectimax"),
+        DeterminizedMinimaxAgent(solvers, "incorrect", "cheating-minimax"),
+        InformationSetExpectimaxAgent(solvers, "correct", "determinized-minimax"),
     ]
 
 
@@ -313,7 +313,7 @@ def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History,
 @pytest.mark.parametrize("opponent", ["cheating-minimax", "determinized-minimax", "expectimax"])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(opponent: str, seat: int) -> None:
-    agent = DeterminizedMinimaxAgent("correct", opponent, SHARED)
+    agent = DeterminizedMinimaxAgent(SHARED, "correct", opponent)
     model = agent.model
     for deal in mini_deals()[11::4500]:
         state, hand = State(deal.row.copy(), MINI), deal.row[HANDS + seat]
@@ -337,7 +337,7 @@ def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(op
 
 def test_a_move_that_no_remaining_state_allows_begins_anew() -> None:
     """The model strikes out the true state; when its cards appear, all deals that fit what was played come back."""
-    agent = DeterminizedMinimaxAgent("incorrect", "expectimax", SHARED)
+    agent = DeterminizedMinimaxAgent(SHARED, "incorrect", "expectimax")
     for deal in mini_deals()[::1500]:
         state = State(deal.row.copy(), MINI)
         rng = np.random.default_rng(deal.number)
@@ -373,7 +373,7 @@ def test_a_view_without_its_history_is_refused() -> None:
     bare = View(view.row, view.rules, view.rule_words, view.seat, (), view.ring)
     assert DeterminizedMinimaxAgent(solvers=SHARED).act(bare) in view.legal_moves()
     with pytest.raises(InconsistentViewError, match="history"):
-        DeterminizedMinimaxAgent("correct", solvers=SHARED).act(bare)
+        DeterminizedMinimaxAgent(SHARED, "correct").act(bare)
 
 
 KINDS = {

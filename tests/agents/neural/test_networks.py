@@ -32,8 +32,8 @@ from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
-from ddz_agents.neural_search.leaves import GameCritic
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.neural_search.values import GameCritic
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_env import Rules, State
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import counts_to_word
@@ -270,7 +270,7 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0], 3))
 print(*game.history, sep=';')
-from ddz_agents.neural_search.leaves import leaf_kind
+from ddz_agents.neural_search.values import leaf_kind
 search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')
 print(leaf_kind(search.model), search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
 from ddz_training.apps.cli import app
@@ -306,9 +306,9 @@ def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
 
 def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, int]:
     """The moves that can be beaten, all moves, and the price."""
-    mind = new_rule_scratch()
-    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), Rules().words(), mind)
-    sure, price = value_hand(np.uint64(counts_to_word(Hand.parse(hand).counts)), mind)
+    workspace = new_rule_workspace()
+    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), Rules().words(), workspace)
+    sure, price = value_hand(np.uint64(counts_to_word(Hand.parse(hand).counts)), workspace)
     return sure // 100, sure // 100 + sure % 100, price
 
 

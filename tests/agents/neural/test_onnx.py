@@ -28,11 +28,11 @@ from ddz_agents.neural.onnx_files import export_onnx, stamp_onnx
 from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, save_weights
-from ddz_agents.neural_search.leaves import leaf_kind
+from ddz_agents.neural_search.values import leaf_kind
 from ddz_env import Rules, State
-from ddz_env.core.errors import InvalidRulesError
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidRulesError
 from ddz_training.apps.cli import app
 from tests.agents.neural.test_networks import positions, said_without, shown, small_networks
 from tests.oracles.network_policy import NetworkPolicy
@@ -180,7 +180,8 @@ def test_an_own_network_plays_once_it_is_stamped(tmp_path: Path) -> None:
         OnnxPolicy(out)
 
 
-def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     path, out = tmp_path / "own.onnx", tmp_path / "player.onnx"
     for changes, message in (
         ({"out": "scores"}, "has the outputs"),
@@ -189,6 +190,10 @@ def test_what_cannot_be_stamped_is_refused_by_name(tmp_path: Path) -> None:
     ):
         with pytest.raises(TensorFileMismatchError, match=message):
             stamp_onnx(own_network(path, **changes), out)
+    beside = onnx.load(own_network(path))
+    onnx.save(beside, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    with pytest.raises(TensorFileError, match="External data"):
+        stamp_onnx(Path(path.name), out)
     own_network(path)
     with pytest.raises(InvalidRulesError):
         stamp_onnx(path, out, rules="poker")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env import PRESETS, State, View
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from tests.agents.neural.test_networks import positions, small_networks
 from tests.agents.neural_search.test_neural_search import Uniform
 from tests.oracles.network_policy import NetworkPolicy
@@ -132,6 +133,14 @@ def test_what_cannot_play_has_a_named_error(
     for path in (tmp_path / "nothing", 5):  # which looks like a number
         with pytest.raises(TensorFileError, match=f"{path}: there is no such file"):
             make_agent(f"policy:path={path}")
+    huge = {name: np.full_like(array, 3e38) for name, array in Weights.of(model.network).policy.items()}
+    save_weights(tmp_path / "huge.safetensors", replace(Weights.of(model.network), policy=huge))
+    with pytest.raises(TensorFileError, match=r"huge\.safetensors answers with numbers that are not finite"):
+        make_agent(f"policy:path={tmp_path / 'huge.safetensors'}")
+    with (tmp_path / "sparse.safetensors").open("wb") as file:
+        file.truncate(40 * 2**30)
+    with pytest.raises(TensorFileError, match=r"holds 40\.0 GiB"):
+        make_agent(f"policy:path={tmp_path / 'sparse.safetensors'}")
     with pytest.raises(InvalidOptionError, match="threads="):
         make_agent("policy:threads=0")
     for temperature in (-1, float("nan")):

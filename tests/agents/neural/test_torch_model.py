@@ -18,11 +18,11 @@ from torch import Tensor, nn  # noqa: E402  # behind the check that PyTorch is i
 from ddz_agents.neural.agent import ModelAgent  # noqa: E402
 from ddz_agents.neural.errors import InvalidPolicyOutputError  # noqa: E402
 from ddz_agents.neural.torch_model import TorchModel  # noqa: E402
-from ddz_agents.neural_search.agent import ModelSearchAgent  # noqa: E402
+from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions  # noqa: E402
 from ddz_env import State  # noqa: E402
-from ddz_env.core.errors import InvalidOptionError  # noqa: E402
 from ddz_env.core.observation import OBSERVATION, action_mask, observe  # noqa: E402
 from ddz_env.playing.registry import make_agent  # noqa: E402
+from ddz_env.support.errors import InvalidOptionError  # noqa: E402
 from tests.rooms import ROOT  # noqa: E402
 
 GUIDE = ROOT / "docs" / "guides" / "bring-your-own-agent.md"
@@ -91,7 +91,7 @@ def test_one_call_answers_for_all_games_that_wait_and_a_search_asks_it(network: 
     games.reset(seed=1)
     assert max(sizes) > 4
     sizes.clear()
-    searcher = ModelSearchAgent(model, iterations=40, particles=0, settled=1.0)
+    searcher = ModelSearchAgent(model, ModelSearchOptions(iterations=40, particles=0, settled=1.0))
     assert sum(searcher.decide(State.new(1).view(), np.random.default_rng(0)).visits.values()) >= 40
     assert len(sizes) > 2
 

@@ -10,7 +10,7 @@ import pytest
 from ddz_agents.neural.columns import GAME_COLUMNS
 from ddz_agents.neural.decisions import describe_games
 from ddz_agents.neural.features import PLANES, PROSPECTS, value_hand, weigh_pool
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import CHOSEN, HANDS, PENDING
 from ddz_env.core.engine.step import main_cards
@@ -82,10 +82,10 @@ def test_the_cards_that_nobody_holds_are_read_and_the_last_column_says_whether_t
 
 
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
-    mind = new_rule_scratch()
+    workspace = new_rule_workspace()
     most = max(int(one).bit_count(), int(other).bit_count())
-    weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), Rules().words(), mind)
-    return prospects(np.array(value_hand(hand, mind)))
+    weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), Rules().words(), workspace)
+    return prospects(np.array(value_hand(hand, workspace)))
 
 
 @pytest.mark.parametrize("rules", ["standard", "mini"])

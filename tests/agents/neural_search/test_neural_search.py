@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
-from ddz_agents.neural_search import leaves
-from ddz_agents.neural_search.agent import ModelSearchAgent, NeuralSearchAgent
+from ddz_agents.neural_search import values as leaf_values
+from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions, NeuralSearchAgent, NeuralSearchOptions
 from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.leaves import Evaluator, leaf_kind
+from ddz_agents.neural_search.values import Evaluator, leaf_kind
 from ddz_agents.tree_search.tree import ROOT, Tree, children
+from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.inference import inferred
+from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, action_mask, observe, write_observation
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidAgentOptionError
 from tests.agents.neural.test_networks import small_networks
 from tests.oracles import figure_two
 from tests.oracles.figure_two import records, statistics_of
@@ -164,7 +170,7 @@ def plain_search(state: State, model: PolicyModel, firsts: np.ndarray) -> Node:
 @pytest.mark.parametrize("moves", [0, 5, 12])
 def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, moves: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Number for number, down to the third level."""
-    monkeypatch.setattr(leaves, "play_on", lambda *how: None)
+    monkeypatch.setattr(leaf_values, "play_on", lambda *how: None)
     state, model = after(State.new(seed, rules="perfect"), moves), Distinct()
     firsts = firsts_of(state.view(), 600)
     tree, root = grow(state.view(), model, 600, seed, leaf="value"), plain_search(state, model, firsts)
@@ -202,9 +208,9 @@ def test_the_prior_guides_main_groups_and_kickers() -> None:
     main = next(group.id for group in MAIN_GROUPS if group.name.startswith("trio+solo 333"))
     kicker = KICKER_BASE + 10  # the king
     model, view = Prefers({main, kicker}), state.view()
-    assert ModelSearchAgent(model, 600).act(view, np.random.default_rng(0)) == Move(main, (10,))
+    assert ModelSearchAgent(model, ModelSearchOptions(600)).act(view, np.random.default_rng(0)) == Move(main, (10,))
     # A visit or two never reach the kickers: there the prior chooses alone.
-    few = ModelSearchAgent(model, 1, trees=1, batch=1)
+    few = ModelSearchAgent(model, ModelSearchOptions(1, trees=1, batch=1))
     assert few.act(view, np.random.default_rng(0)) == Move(main, (10,))
 
 
@@ -238,7 +244,7 @@ def test_a_settled_move_is_played_at_once() -> None:
         (trio, with_kicker, 20.0, {"settled": 0.6}, False),
     ):
         model = Prefers({preferred}, weight)
-        agent = ModelSearchAgent(model, 100, particles=0, **options)
+        agent = ModelSearchAgent(model, ModelSearchOptions(100, particles=0, **options))
         decision = agent.decide(state.view(), np.random.default_rng(0))
         assert (len(model.sizes) == 1) == at_once
         assert decision.move.main == preferred or not at_once
@@ -247,9 +253,9 @@ def test_a_settled_move_is_played_at_once() -> None:
 @pytest.mark.parametrize(("ahead", "calls"), [(1, 2), (4, 5)])
 def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
-    monkeypatch.setattr(leaves, "AHEAD", ahead)
+    monkeypatch.setattr(leaf_values, "AHEAD", ahead)
     model = Uniform()
-    agent = ModelSearchAgent(model, 600, trees=4, batch=15, particles=0)
+    agent = ModelSearchAgent(model, ModelSearchOptions(600, trees=4, batch=15, particles=0))
     agent.decide(State.new(5).view(), np.random.default_rng(0))
     assert model.sizes[0] == 1
     assert 1 + 10 * calls <= len(model.sizes) <= 1 + 12 * calls
@@ -259,7 +265,7 @@ def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monk
 def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> None:
     """Every candidate of a round gets as many descents as the others, and nothing else is visited."""
     model, state = Uniform(), State.new(5)
-    decision = ModelSearchAgent(model, 960, trees=2, batch=16, candidates=8).decide(
+    decision = ModelSearchAgent(model, ModelSearchOptions(960, trees=2, batch=16, candidates=8)).decide(
         state.view(), np.random.default_rng(0)
     )
     counts = sorted(count for count in decision.visits.values() if count)
@@ -282,6 +288,58 @@ def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
                 found.setdefault(action, []).append(hands.tobytes())
     assert len(found) == 4
     assert len({hands[0] for hands in found.values()}) == 1
+
+
+def test_prior_and_leaves_can_be_taken_apart() -> None:
+    """A uniform prior is that of a policy without opinions and compares all moves; playouts ask no network more."""
+    view = State.new(5).view()
+
+    def visits(model: PolicyModel, **options: Any) -> Mapping[int, int]:
+        return (
+            ModelSearchAgent(model, ModelSearchOptions(480, particles=0, **options))
+            .decide(view, np.random.default_rng(0))
+            .visits
+        )
+
+    for leaf in (None, "playout"):
+        assert visits(Uniform(), leaf=leaf, prior="uniform") == visits(Uniform(), leaf=leaf, candidates=400)
+    opinions = Prefers({legal_ids(view.row, view.rule_words)[-1]})
+    assert visits(opinions, leaf="playout") != visits(Uniform(), leaf="playout")
+    assert opinions.sizes
+    opinions.sizes.clear()
+    apart = {"leaf": "playout", "prior": "uniform"}
+    assert visits(opinions, **apart) == visits(Uniform(), **apart)
+    assert opinions.sizes == []
+
+
+def test_a_critic_is_used_where_there_is_one() -> None:
+    view = after(State.new(5), 4).view()
+    decided = [
+        ModelSearchAgent(NetworkPolicy(*small_networks()), ModelSearchOptions(60, leaf=leaf)).decide(
+            view, np.random.default_rng(0)
+        )
+        for leaf in (None, "critic")
+    ]
+    assert decided[0] == decided[1]
+    with pytest.raises(InvalidAgentOptionError, match="needs a policy with a critic"):
+        ModelSearchAgent(Uniform(), ModelSearchOptions(leaf="critic"))
+
+
+def test_worlds_are_weighed_by_whom_the_option_names() -> None:
+    state, model = after(State.new(3), 9), Prefers({0}, 3.0)
+
+    def drawn(**options: Any) -> WorldPool:
+        agent = ModelSearchAgent(model, ModelSearchOptions(30, particles=50, **options))
+        return agent._inferred(state.view(), np.random.default_rng(0))[0]
+
+    alone = inferred(state.view(), np.random.default_rng(0), 50, [LearnedPlayer(model)], 2)
+    assert alone is not None
+    for worlds, expected in (("own", alone.pool), ("uniform", uniform())):
+        for found, wanted in zip(drawn(worlds=worlds), expected, strict=True):
+            assert np.array_equal(found, wanted)
+    assert not np.array_equal(drawn()[0], drawn(worlds="own")[0])
+    names = {worlds: len(NeuralSearchOptions(worlds=worlds).files()) for worlds in ("belief", "own", "uniform")}
+    assert names["belief"] == names["own"] + 1 == names["uniform"] + 1
 
 
 def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:

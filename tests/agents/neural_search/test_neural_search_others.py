@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search import leaves
-from ddz_agents.neural_search.agent import ModelSearchAgent
-from ddz_agents.neural_search.descent import Descents, RecognizedSeats, new_descents, none_recognized, recognized
+from ddz_agents.neural_search import values as leaf_values
+from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions
+from ddz_agents.neural_search.descent import Descents, new_descents
 from ddz_agents.neural_search.judge import likely_moves
-from ddz_agents.neural_search.leaves import CachedModel, Evaluator, ask, play_on
+from ddz_agents.neural_search.players import RecognizedSeats, none_recognized, recognized
+from ddz_agents.neural_search.values import CachedModel, Evaluator, ask, play_on
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
 from ddz_env.core.engine.layout import SEAT
@@ -89,7 +90,7 @@ def test_the_policy_plays_leaves_on_as_it_would_at_the_table(
     decisions: int, rules: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And then the critic values them; to the end, leaves are won or lost."""
-    monkeypatch.setattr(leaves, "AHEAD", decisions)
+    monkeypatch.setattr(leaf_values, "AHEAD", decisions)
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
     logs, values = Evaluator(model, "critic").leaves(games, states[0].rule_words, none_recognized())
@@ -206,7 +207,7 @@ def test_a_search_counts_what_the_moves_of_a_seat_have_told() -> None:
     rng = np.random.default_rng(0)
     while (not state.is_over and len(state.history) < 18) or len(state.legal_moves()) == 1:
         state.step(RULES.act(state.view(), rng))
-    agent = ModelSearchAgent(Prefers({0}, 100.0), 30, particles=50)
+    agent = ModelSearchAgent(Prefers({0}, 100.0), ModelSearchOptions(30, particles=50))
     assert agent._inferred(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
     assert agent.act(state.view(), rng) in state.legal_moves()
 

@@ -18,13 +18,13 @@ from ddz_agents.open_cards.solver.puzzles import Puzzle, make_puzzles, shipped_p
 from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
-from ddz_env.core.errors import DouDizhuError, IllegalMoveError, InvalidHandError
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidHandError
 from ddz_training.apps.cli import app
 from tests.agents.mini.test_exact import after
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
 LARGE_ENDGAMES = ((2, 7, 10, 2000), (3, 5, 6, 2000))
-"""Players, least and most cards a hand, and how many: twenty thousand with all presets."""
+"""Players, least and most cards per hand, and how many: twenty thousand with all presets."""
 
 
 def rules_for(name: str, players: int) -> Rules:

@@ -16,15 +16,15 @@ from ddz_agents.open_cards.textbook.candidates import Space, push_moves
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, look_around, new_rule_scratch
+from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, look_around, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import Position
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.compiling import pure_kernel
 from tests.agents.mini.test_exact import after
 from tests.agents.rules.test_rule_agent import position
 from tests.rooms import ROOT
@@ -169,16 +169,16 @@ def test_the_evaluation_likes_controls_bombs_few_tricks_and_the_lead_and_is_the_
         set_position(state.row, state.rule_words, appraiser, WEIGHTS)
         return float(evaluate(state.row, state.rule_words, appraiser, POSITION))
 
-    state, mind, appraiser = State.new(3), new_rule_scratch(), new_appraiser()
+    state, workspace, appraiser = State.new(3), new_rule_workspace(), new_appraiser()
     assert worth("334467QA") < worth("334467QR")  # a control
     assert worth("33344678") < worth("33334678")  # a bomb
     assert worth("3457889J") < worth("3456789J")  # a chain
     assert worth("334467QA", seat=1) < worth("334467QA")  # the lead
-    look_around(state.row, state.rule_words, mind)
-    set_prices(mind.about[A_POOL], mind.about[A_ENEMY_CARDS], state.rule_words, WEIGHTS, mind)
+    look_around(state.row, state.rule_words, workspace)
+    set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], state.rule_words, WEIGHTS, workspace)
     set_position(state.row, state.rule_words, appraiser, WEIGHTS)  # what the landlord cannot see the peasants hold
     hand = state.row[0]
-    assert price_of_hand(hand, mind) == price_of_hand(hand, appraiser.landlord)
+    assert price_of_hand(hand, workspace) == price_of_hand(hand, appraiser.landlord)
 
 
 def test_the_position_of_the_page_is_decided_as_it_says() -> None:

@@ -15,7 +15,7 @@ from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.decomposition import split_hand, values_of_hand, write_split
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import KICKERS, MAINS, RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import KICKERS, MAINS, RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.actions import MAIN_GROUPS
@@ -142,20 +142,20 @@ def test_strong_hands_bid_and_double_and_weak_ones_do_neither() -> None:
         state.step(move)
 
 
-MIND = new_rule_scratch()
+WORKSPACE = new_rule_workspace()
 
 
-def moves_of(sure: bool, mind: RuleScratch) -> list[Move]:
+def moves_of(sure: bool, workspace: RuleWorkspace) -> list[Move]:
     """The moves of a cheapest split that was found last."""
-    count, words = write_split(sure, mind), mind.scratch.memory
+    count, words = write_split(sure, workspace), workspace.scratch.memory
     return [Move.from_words(int(words[MAINS + i]), int(words[KICKERS + i])) for i in range(count)]
 
 
 def split(hand: tuple[int, ...], rules: Rules) -> list[Move]:
     """The split into the fewest moves: none can be beaten where no card is unseen, and each costs one."""
-    set_prices(np.uint64(0), np.uint64(0), rules.words(), WEIGHTS, MIND)
-    _, sure = split_hand(np.uint64(Hand(hand).word), MIND)
-    moves = moves_of(True, MIND)
+    set_prices(np.uint64(0), np.uint64(0), rules.words(), WEIGHTS, WORKSPACE)
+    _, sure = split_hand(np.uint64(Hand(hand).word), WORKSPACE)
+    moves = moves_of(True, WORKSPACE)
     assert sure == len(moves)
     return moves
 
@@ -197,7 +197,7 @@ def test_the_fewest_tricks_equal_brute_force(hand: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("preset", ["standard", "botzone"])
 def test_both_prices_of_a_hand_are_those_of_the_cheapest_splits_and_of_their_moves(preset: str) -> None:
     """Against an oracle that tries every split, for hands that do and do not follow each other in one memory."""
-    rules, mind, rng = Rules.preset(preset), new_rule_scratch(), np.random.default_rng(7)
+    rules, workspace, rng = Rules.preset(preset), new_rule_workspace(), np.random.default_rng(7)
     deck = np.repeat(np.arange(NUM_RANKS), FULL_DECK)
     for _ in range(150):
         low = rng.integers(0, 8) if rng.random() < 0.7 else 0
@@ -208,13 +208,13 @@ def test_both_prices_of_a_hand_are_those_of_the_cheapest_splits_and_of_their_mov
             held[:] = 0
             held[rng.choice(13, 4, replace=False)] = [3, *rng.integers(2, 5, 3)]
         pool, most = np.minimum(rng.integers(0, 5, NUM_RANKS), FULL_DECK - held), int(rng.integers(1, 21))
-        set_prices(np.uint64(Hand(tuple(pool)).word), np.uint64(most), rules.words(), WEIGHTS, mind)
+        set_prices(np.uint64(Hand(tuple(pool)).word), np.uint64(most), rules.words(), WEIGHTS, workspace)
         word, hand = np.uint64(Hand(tuple(held)).word), tuple(held.tolist())
-        both = split_hand(word, mind)
-        assert values_of_hand(word, mind) == values_of_hand(word, mind) == both
+        both = split_hand(word, workspace)
+        assert values_of_hand(word, workspace) == values_of_hand(word, workspace) == both
         for sure in (False, True):
             prices = Prices(tuple(pool.tolist()), most, sure)
-            moves = moves_of(sure, mind)
+            moves = moves_of(sure, workspace)
             assert sum(price_of_move(move, prices) for move in moves) == both[sure] == cheapest(hand, prices, rules)
             assert np.array_equal(sum(np.array(move.cards.counts) for move in moves), held)
 

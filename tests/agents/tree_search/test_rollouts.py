@@ -11,10 +11,10 @@ import pytest
 
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.candidates import list_candidates
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
+from ddz_agents.searching import Position
 from ddz_agents.tree_search import rollout
 from ddz_agents.tree_search.rollout import Arms, RolloutAgent, new_arms, play_out, play_worlds
-from ddz_agents.tree_search.search import Position
 from ddz_agents.worlds.determinize import uniform
 from ddz_env import PRESETS, Move, State
 from ddz_env.core.engine.layout import BOMBS, HANDS, WINNER
@@ -53,7 +53,7 @@ def ended(row: np.ndarray) -> list[int]:
 def test_a_rollout_ends_as_the_rule_agent_plays(preset: str) -> None:
     for state in positions(preset, 10):
         row = state.row.copy()
-        play_out(row, state.rule_words, new_rule_scratch())
+        play_out(row, state.rule_words, new_rule_workspace())
         while not state.is_over:
             state.step(RulesAgent().act(state.view(), RNG(0)))
         assert int(row[WINNER]) - 1 == state.winner
@@ -63,7 +63,7 @@ def test_a_rollout_ends_as_the_rule_agent_plays(preset: str) -> None:
 def candidates(state: State, most: int) -> tuple[list[Move], list[int]]:
     mains, kickers, scores = np.zeros(most, np.uint64), np.zeros(most, np.uint64), np.zeros(most, np.int64)
     view = state.view()
-    count = list_candidates(view.row, view.rule_words, new_rule_scratch(), mains, kickers, scores)
+    count = list_candidates(view.row, view.rule_words, new_rule_workspace(), mains, kickers, scores)
     moves = [Move.from_words(int(main), int(riders)) for main, riders in zip(mains, kickers, strict=True)][:count]
     return moves, scores[:count].tolist()
 
@@ -95,7 +95,7 @@ def arms_of(moves: list[Move], caution: float = 0.0) -> Arms:
 
 def rolled_out(state: State, arms: Arms, worlds: int) -> None:
     position, alive = Position.of(state.view()), len(arms.order)
-    play_worlds(position, arms, alive, worlds, uniform(), new_rule_scratch(), SEED)
+    play_worlds(position, arms, alive, worlds, uniform(), new_rule_workspace(), SEED)
 
 
 def test_candidates_meet_the_same_worlds_and_are_ordered_by_their_wins() -> None:

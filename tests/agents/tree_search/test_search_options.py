@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ddz_agents.searching import Position
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from ddz_agents.tree_search.search import Position, search, simulate_random
+from ddz_agents.tree_search.search import search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.determinize import uniform
 from ddz_env import Rules, State
-from ddz_env.core.engine.compiling import pure_kernel
 from ddz_env.core.engine.layout import LANDLORD, WINNER
 from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.compiling import pure_kernel
 from tests.oracles.figure_two import SEED, figure_2, grown_by_hand, played, statistics, statistics_of
 
 RNG = np.random.default_rng

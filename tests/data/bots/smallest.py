@@ -1,4 +1,4 @@
-"""A bot: leads its smallest card, passes otherwise, bids nothing.  One process a move."""
+"""A bot: leads its smallest card, passes otherwise, bids nothing.  One process per move."""
 
 import json
 

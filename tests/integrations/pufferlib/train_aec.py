@@ -27,7 +27,7 @@ PACKED = nativize_dtype(make_games().emulated)
 
 
 def read(observations, infos):
-    """Observations and masks, a row a seat.  A seat that is not to act has an empty mask: action 0 fills it."""
+    """Observations and masks, one row per seat.  A seat that is not to act has an empty mask: action 0 fills it."""
     parts = nativize_tensor(torch.as_tensor(observations).clone(), PACKED)
     parts["action_mask"][~parts["action_mask"].any(1), 0] = 1
     return parts["observation"], parts["action_mask"]

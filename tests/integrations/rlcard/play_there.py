@@ -2,7 +2,7 @@
 
 ``.integrations/rlcard/bin/python -m tests.integrations.rlcard.play_there [AGENT]``
 
-An illegal move would raise.  Prints a line an opponent.
+An illegal move would raise.  Prints one line per opponent.
 """
 
 from __future__ import annotations

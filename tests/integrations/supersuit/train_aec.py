@@ -31,7 +31,7 @@ def make_games():
 
 
 def read(observations, infos):
-    """Observations and masks, a row a seat.  A seat that is not to act has an empty mask: action 0 fills it."""
+    """Observations and masks, one row per seat.  A seat that is not to act has an empty mask: action 0 fills it."""
     seen, masks = torch.tensor(observations).split([512, 400], dim=1)
     masks[~masks.any(1), 0] = 1
     return seen, masks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import json
 import os
@@ -21,7 +22,7 @@ from ddz_training.apps.cli import HEADINGS, app
 from ddz_training.apps.cli.console import STOPPING, stopping
 from ddz_training.apps.cli.info import ABLATIONS
 from ddz_training.apps.cli.train import train_under_bar
-from ddz_training.apps.strengths import strengths
+from ddz_training.apps.tables import strengths
 from ddz_training.experiments.registry import EXPERIMENTS
 from ddz_training.measure.store import read_results
 from tests.rooms import ROOT
@@ -190,10 +191,17 @@ def test_experiments_are_listed_and_one_is_explained() -> None:
         ("arena random random rules --deals 1 --processes 1", "Against all others"),
         ("solve '33 / 4'", "33 / 4: the first hand wins (1 node, "),
         ("solve '35 / 4 / 5' --landlord 2", "35 / 4 / 5: the peasants win (2 nodes, "),
+        ("solve '33344 / 55566'", "the first hand wins"),
+        ("solve '33344 / 55566' --without trio+pair", "the second hand wins"),
     ],
 )
 def test_what_is_looked_up_is_told(line: str, shown: str) -> None:
     assert shown in ddz(*shlex.split(line)).stdout
+
+
+def test_positions_are_read_behind_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "positions.txt").write_bytes(codecs.BOM_UTF8 + b"33 / 4\n")
+    assert "33 / 4: the first hand wins" in done("solve", "--file", tmp_path / "positions.txt").stdout
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")

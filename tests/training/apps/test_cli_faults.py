@@ -14,7 +14,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from ddz_env.core.errors import InvalidMoveError
+from ddz_env.support.errors import InvalidMoveError
 from ddz_training.apps import tables
 from ddz_training.apps.cli import named_commands
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED
@@ -100,6 +100,8 @@ REFUSED = {
     "arena random rules --seed -1": "seed",
     "bidding 3344": "cards",
     "puzzles 99999": "there is no puzzle 99999",
+    "solve '3 / 4' --without trios": "did you mean 'trio'",
+    "solve '3 / 4' --without solo": "categories must have solo",
     "show actions 400": "neither a move nor an action id",
     "train dmc --out x": "say how long to train",
     "train imitate --out x.safetensors --init old.safetensors": "leave out --init",

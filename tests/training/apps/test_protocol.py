@@ -20,8 +20,12 @@ def test_a_client_plays_a_whole_game(capsys: pytest.CaptureFixture[str]) -> None
     asyncio.run(CLIENT["play"](make_server(table)))
     told = capsys.readouterr().out
     assert told.startswith("Dou Dizhu (standard rules): a landlord against two peasants")
+    assert told.count("Seed of the deal: 7\n") == 1
     assert "rules would play " in told
-    assert re.search(r"seat 1: peasant down, \d+ cards?, return [+-]0\.5\n(?:.+\n)*.*: seat \d went out\n\n$", told)
+    assert re.search(
+        r"seat 1: peasant down, \d+ cards?, return [+-]0\.5\n(?:.+\n)*.*: seat \d went out\nSeed of the deal: \d+\n\n$",
+        told,
+    )
 
 
 @pytest.mark.long
@@ -46,7 +50,8 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
             await call("look")
             await call("new_game", rules="nowhere")
             await call("new_game", seat=3)
-            begun = await call("new_game", seat=1, seed=5, rules="bidding")
+            await call("new_game", seat=1, seed="five")
+            begun = await call("new_game", seat=1, seed="5", rules="bidding")
             for move in ("5" * 10**6, 199, "BR and the rest"):
                 await call("play", move=move)
             await call("hint")
@@ -54,13 +59,14 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
         return said
 
     said = asyncio.run(session())
-    assert [is_error for is_error, _ in said] == [True] * 3 + [False] + [True] * 4 + [False]
+    assert [is_error for is_error, _ in said] == [True] * 4 + [False] + [True] * 4 + [False]
     for (_, text), why in zip(
         said,
         [
             "no game yet: begin one with new_game",
             "unknown rules preset 'nowhere'",
             "seat=3 must be",
+            "seed='five' must be",
             "You are seat 1.",
             "too long for a move; legal are",
             "there is no number 199; legal are",

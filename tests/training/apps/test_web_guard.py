@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ddz_training.apps.web import routes
 from ddz_training.apps.web.routes import LARGEST
 from ddz_training.apps.web.server import Server
 from tests.training.apps.web_page import BEGIN, QUESTION, Json, Page, error
@@ -106,3 +109,47 @@ def test_a_fault_of_the_server_is_told_without_its_inside(tmp_path: Path) -> Non
 
     page = Page(tmp_path, Broken(tmp_path / "games", ["rules"], "rules"))
     assert "inside" not in page.refused("choices", status=500)["error"]
+
+
+def test_what_does_not_arrive_is_not_waited_for(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing, half a header, half a body, and half a header behind a whole request."""
+    monkeypatch.setattr(routes, "ARRIVING", 0.3)
+    whole = b"GET /api/choices HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    post = (
+        b"POST /api/games HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+    )
+
+    async def answers() -> list[bytes]:
+        server = routes.new_server(page.app)
+        bound = socket.create_server(("127.0.0.1", 0))
+        serving = asyncio.create_task(server.serve([bound]))
+        closing = asyncio.create_task(routes.close_half_sent(server))
+
+        async def sent(part: bytes) -> bytes:
+            reader, writer = await asyncio.open_connection(*bound.getsockname())
+            writer.write(part)
+            answer = await asyncio.wait_for(reader.read(), 20)
+            writer.close()
+            return answer
+
+        found = await asyncio.gather(*map(sent, (b"", whole[:20], post, whole + whole[:20])))
+        closing.cancel()
+        server.should_exit = True
+        await serving
+        return found
+
+    nothing, half, body, second = page.run(answers())
+    assert (nothing, half) == (b"", b"")
+    assert body.startswith(b"HTTP/1.1 408 ")
+    assert second.startswith(b"HTTP/1.1 200 ")
+
+
+def test_seeds_are_text_of_64_bits_that_the_game_shows_when_it_is_over(page: Page) -> None:
+    largest = str(2**64 - 1)
+    name = page.begin(0, seed=largest)  # type: ignore[arg-type]
+    assert "seed" not in page.get(f"games/{name}")
+    assert page.finish(name)["seed"] == largest
+    drawn = [int(page.finish(page.post("games", BEGIN)["id"])["seed"]) for _ in range(3)]
+    assert max(drawn) > 2**56
+    for wrong in (str(2**64), "-1", "1.5", "seven"):
+        page.refused("games", {**BEGIN, "seed": wrong})

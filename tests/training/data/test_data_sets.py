@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ddz_env import Move, Rules, State, __version__
 from ddz_env.core.observation import OBSERVATION, Layout, observe
 from ddz_env.core.rules import PRESETS
 from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
+from ddz_env.support.errors import DouDizhuError
 from ddz_env.table.session import Record
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.data import table
@@ -24,6 +25,7 @@ from ddz_training.data.episodes import write_episodes
 from ddz_training.data.games import FORMAT, GAMES, DataSetError, GameRecordError, RecordedGame, Thought, read_games
 from ddz_training.data.recording import Recording, keep_matches, record_games
 from ddz_training.data.table import COLUMNS, read_pieces
+from ddz_training.learn.imitation import load_recorded
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import AgentFailedError, SettingsMismatchError
 from ddz_training.measure.statistics import summarize
@@ -212,6 +214,47 @@ def test_what_is_no_table_of_ours_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(table, "fingerprint", lambda: "another")
     with pytest.raises(DataSetError, match="write the tables again"):
         rows_of(tmp_path, ["action"])
+
+
+HOSTILE: dict[str, tuple[Any, str]] = {
+    "no column": (lambda table: table.drop(["legal"]), "no column legal"),
+    "another type": (
+        lambda table: changed(table, "action", lambda cells: [str(cell) for cell in cells]),
+        "no column action",
+    ),
+    "no names": (lambda table: table.replace_schema_metadata({b"ddz": b"[1]"}), "is not a table of decisions"),
+    "deep names": (lambda table: table.replace_schema_metadata({b"ddz": b"[" * 100_000}), "is not a table"),
+    "negative": (lambda table: changed(table, "legal", lambda cells: [[-1, -2]] * len(cells)), "an action is negative"),
+    "beyond": (lambda table: changed(table, "legal", lambda cells: [[1, 9999]] * len(cells)), "no decisions"),
+    "nothing": (lambda table: changed(table, "legal", lambda cells: [None] * len(cells)), "no decisions"),
+    "out of range": (
+        lambda table: changed(table, "observation", lambda cells: [[-7] * len(cell) for cell in cells]),
+        "a number of an observation is out of range",
+    ),
+}
+"""What is done to a table, and what is said of it."""
+
+
+def changed(table: Any, name: str, change: Callable[[list[Any]], list[Any]]) -> Any:
+    import pyarrow as pa
+
+    place, cells = table.schema.get_field_index(name), change(table.column(name).to_pylist())
+    kind = table.schema.field(name).type if not isinstance(cells[0], str) else pa.string()
+    return table.set_column(place, pa.field(name, kind), pa.array(cells, kind))
+
+
+@needs_tables
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_table_whose_rows_are_no_decisions_is_refused(case: str, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    record(tmp_path, "random", deals=1)
+    write_data_set(tmp_path)
+    [file] = table.table_files(tmp_path)
+    change, message = HOSTILE[case]
+    pq.write_table(change(pq.read_table(file)), file)
+    with pytest.raises(DouDizhuError, match=message):
+        load_recorded(tmp_path)
 
 
 @needs_tables

@@ -11,7 +11,7 @@ import pytest
 
 from ddz_agents.neural_search.judge import SHIPPED, Calibration, Judge, LogOddsCurve
 from ddz_env import Move, Rules, State
-from ddz_env.core.errors import IllegalMoveError
+from ddz_env.support.errors import IllegalMoveError
 from ddz_training.experiments import chances
 from tests.hidden import permuted
 from tests.training.experiments import committed

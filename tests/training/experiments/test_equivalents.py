@@ -16,8 +16,8 @@ from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few_cards
 from ddz_env import State
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.core.observation import observe
+from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_training.experiments import equivalents as eq
 from ddz_training.experiments.equivalents import KNOWLEDGE, EquivalentResult
 from ddz_training.experiments.experiment import Saved

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ddz_env.core.options import as_written
+from ddz_env.support.options import as_written
 from ddz_training.experiments import mini
 from ddz_training.experiments.experiment import Experiment, read_saved
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment, load_experiments

@@ -36,7 +36,10 @@ def games(lineup: str, wins: dict[int, str]) -> list[GameResult]:
 
 def test_the_deals_hold_the_same_cards_for_ever() -> None:
     """Results on disk speak of cards, not of seeds: a change of the dealing would make them lies."""
-    hands = [" ".join(str(full.new_game(deal).hand(seat)) for seat in range(3)) for deal in range(full.DEAL_COUNT)]
+    hands = [
+        " ".join(str(full.ListOptions().new_game(deal).hand(seat)) for seat in range(3))
+        for deal in range(full.DEAL_COUNT)
+    ]
     assert hashlib.sha256("".join(hands).encode()).hexdigest()[:16] == "e962d9a5882195af"
 
 
@@ -98,7 +101,7 @@ def test_table_2_by_hand() -> None:
     assert [rows[label][1].determinized.mean for label in ("= 0 %", "> 75 %")] == [0, 1]
     single = [one for name in LANDLORDS for one in games(name, dict.fromkeys(range(3), "1"))]
     alike = table_2.filter_deals(single)
-    assert (alike[0][1].deals, alike[0][2].deals) == (3, 0), "one game a deal leaves nothing to hold out"
+    assert (alike[0][1].deals, alike[0][2].deals) == (3, 0), "one game per deal leaves nothing to hold out"
 
 
 def test_filtering_luck_makes_a_gap_that_held_out_games_do_not_show() -> None:
@@ -113,7 +116,7 @@ def test_filtering_luck_makes_a_gap_that_held_out_games_do_not_show() -> None:
 
 
 def test_choices_are_counted_as_a_person_would_and_by_suit_as_sets_of_cards() -> None:
-    state = full.new_game(0)
+    state = full.ListOptions().new_game(0)
     while not state.is_over:
         moves = state.legal_moves()
         assert count_choices(state) == Choices(len({move.main for move in moves}), len(moves))

@@ -14,13 +14,13 @@ from ddz_agents.neural.network import Architecture, PolicyNetwork
 from ddz_env import Move, State, View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import MOVES
-from ddz_env.core.errors import UnknownAgentError
 from ddz_env.core.observation import OBSERVATION, observe
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.slots import ACTION
 from ddz_env.playing.agent import StagedAdapter
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import UnknownAgentError
 from ddz_training.learn.dmc import epsilon_greedy
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Games, Turn

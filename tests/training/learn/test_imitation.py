@@ -13,9 +13,9 @@ from ddz_agents.neural.network import Architecture, PolicyNetwork, masked_log_pr
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesAgent, RulesTeacher
 from ddz_env import Rules, State
-from ddz_env.core.errors import InvalidOptionError
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.playing.agent import StagedAdapter
+from ddz_env.support.errors import InvalidOptionError
 from ddz_training.data.dataset import write_data_set
 from ddz_training.data.games import GAMES
 from ddz_training.data.recording import Recording, record_games

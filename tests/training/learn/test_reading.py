@@ -16,7 +16,7 @@ from ddz_agents.neural.columns import CRITIC_INPUTS, REST_INPUTS, Columns, polic
 from ddz_agents.neural.decisions import describe_afterstates, describe_games, describe_observations
 from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_training.learn.reading import (
     DeviceReading,
     Legal,
@@ -52,7 +52,7 @@ class Positions(NamedTuple):
 @pytest.fixture(scope="module", params=["mini", "bidding"])
 def positions(request: pytest.FixtureRequest) -> Positions:
     """Thousands, in games at random, some of them against the rule agent."""
-    games, scratch, found = games_of(200, request.param, rules_share=0.5), new_rule_scratch(), []
+    games, scratch, found = games_of(200, request.param, rules_share=0.5), new_rule_workspace(), []
     for _ in range(24):
         games.batch.step(games.batch.sample_actions())
         turn = games.turn(has_past=False)

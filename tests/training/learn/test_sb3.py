@@ -18,10 +18,10 @@ from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 
 from ddz_agents.neural.sb3_policy import SB3Policy
-from ddz_env.core.errors import command_line
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.rules import Rules
 from ddz_env.envs.gym import DouDizhuEnv
+from ddz_env.support.errors import command_line
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.sb3.train import MODEL, SETTINGS, Sb3Config, Sb3Line, Sb3Run, load_config, new_model

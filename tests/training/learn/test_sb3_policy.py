@@ -26,13 +26,13 @@ from ddz_agents.neural import errors
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
-from ddz_agents.neural_search.leaves import leaf_kind
+from ddz_agents.neural_search.values import leaf_kind
 from ddz_env import State
-from ddz_env.core.errors import InvalidAgentOptionError
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_training.learn.sb3.train import Sb3Config, save_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from tests.training.apps.terminal import refused
@@ -189,6 +189,16 @@ def test_files_that_are_no_such_model_are_refused_by_name(saved: Path, tmp_path:
         path.write_bytes(part)
         with pytest.raises(errors.TensorFileError, match=r"or was truncated|No data found|can be read here"):
             load_sb3_policy(path, trust_file=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data", "{}")
+        for number in range(5):
+            with archive.open(zipfile.ZipInfo(f"weights {number}"), "w", force_zip64=True) as member:
+                member.write(b"0")
+        for member in archive.filelist[1:]:
+            member.file_size = 2**30
+    for read in (read_purpose, lambda path: load_sb3_policy(path, trust_file=True)):
+        with pytest.raises(errors.TensorFileError, match=r"holds 5\.0 GiB"):
+            read(path)
     PPO("MlpPolicy", DouDizhuEnv(), n_steps=8, batch_size=8, device="cpu").save(path)
     with pytest.raises(errors.TensorFileMismatchError, match="holds no MaskablePPO"):
         load_sb3_policy(path, trust_file=True)

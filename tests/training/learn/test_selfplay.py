@@ -20,9 +20,9 @@ from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env import __version__
-from ddz_env.core.errors import command_line
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.playing.provenance import agent_files
+from ddz_env.support.errors import command_line
 from ddz_training.apps.cli.train import train_under_bar
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
@@ -222,6 +222,20 @@ def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -
     assert_same(everything(run), everything(SelfPlay.resume(tmp_path / CHECKPOINT, 1)))
 
 
+@pytest.mark.parametrize("updates", [2, 3])
+def test_an_evaluation_that_was_cut_off_is_made_when_the_run_goes_on(updates: int, tmp_path: Path) -> None:
+    """Also where it was the last."""
+    config = small_config(evaluate_every=2, evaluate_deals=2, opponents=("random",))
+    train(SelfPlay(config, 1), Budget(updates=updates), tmp_path / "whole")
+    run = SelfPlay(config, 1)
+    train(run, Budget(updates=updates), tmp_path / "cut", stop=lambda: run.counters.update == 2)
+    assert without_times(tmp_path / "cut" / EVALUATIONS) == []
+    for _ in "12":  # the second time there is nothing to do
+        train(SelfPlay.resume(tmp_path / "cut" / CHECKPOINT, 1), Budget(updates=updates), tmp_path / "cut")
+        for name in (CURVES, EVALUATIONS):
+            assert without_times(tmp_path / "whole" / name) == without_times(tmp_path / "cut" / name)
+
+
 def test_a_budget_counts_what_was_done_before() -> None:
     assert Budget(updates=4).share(Counters()) == 0
     done = Counters(update=1, seconds=90.0, decisions=30)
@@ -356,7 +370,7 @@ def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers(m
     monkeypatch.setattr(run, "_collect", lambda: rollout)
     line, played = run.step(), rollout.played
     assert (line.steps, line.games) == (24 * 48, played.done.sum())
-    assert 0 <= played.decides.sum() - line.decisions <= 3 * 24  # at most one a seat is still open
+    assert 0 <= played.decides.sum() - line.decisions <= 3 * 24  # at most one per seat is still open
     assert 0 < line.decisions < line.steps
     actions = rollout.legal_actions[rollout.starts + rollout.choice.places].numpy()
     kickers = (actions >= 379) & (actions < 394)
@@ -476,7 +490,7 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     train = ("train", "selfplay", "--out", out, "--updates")
     begun = done(*train, 2, "--threads", 1, "--seed", 3, *FEW)
     assert "after 2 updates" in begun.output
-    assert "\n50 % · update 1 · " in f"\n{begun.stderr}"  # in a log a line an update takes the bar's place
+    assert "\n50 % · update 1 · " in f"\n{begun.stderr}"  # in a log one line per update takes the bar's place
     assert "\n100 % · update 2 · " in begun.stderr
     assert "━" not in begun.stderr
     assert command_line("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr

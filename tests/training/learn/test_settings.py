@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ddz_env.core.errors import InvalidRulesError
+from ddz_env.support.errors import InvalidRulesError
 from ddz_training.learn.dmc import DmcConfig
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Budget, train

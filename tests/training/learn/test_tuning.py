@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import Rules, State
 from ddz_training.experiments import tuning
@@ -22,7 +22,7 @@ PEAK = np.array([0.5, -0.5, 0.25])
 
 
 class Hill(Subject):
-    """Wins a deal where a number of it is below the height of the point: the nearer to the peak the higher."""
+    """Wins a deal if a number of that deal is below the height of the point: the nearer to the peak the higher."""
 
     cost = 1
 
@@ -145,8 +145,8 @@ def test_the_middle_of_the_box_is_the_rule_agent_of_today(landlord: bool) -> Non
 
 @pytest.mark.long
 def test_batch_games_are_those_that_the_rule_agent_plays() -> None:
-    won, mind, agent = np.zeros(40), new_rule_scratch(), RulesAgent()
-    play_rules(deals(5, 0, 40), Rules().words(), mind, WEIGHTS, WEIGHTS, won)
+    won, workspace, agent = np.zeros(40), new_rule_workspace(), RulesAgent()
+    play_rules(deals(5, 0, 40), Rules().words(), workspace, WEIGHTS, WEIGHTS, won)
     for game, landlord in enumerate(won):
         state = State.new(5, game=game)
         while not state.is_over:

@@ -14,8 +14,8 @@ import pytest
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, SEAT
-from ddz_env.core.errors import UnknownAgentError
 from ddz_env.playing.agent import BatchPlayer
+from ddz_env.support.errors import UnknownAgentError
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, seatings
 from ddz_training.measure.errors import AgentFailedError, InvalidArenaError

@@ -14,6 +14,7 @@ import benchmark_tables
 from ddz_env import Move, State, View
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import agent_options, read_agent
+from ddz_env.support.options import options_type
 from ddz_training.measure.benchmark import field, leaderboard, play
 from ddz_training.measure.benchmark.field import DEALS, FIELD, RULES, Member, check_member
 from ddz_training.measure.errors import (
@@ -65,7 +66,7 @@ def played(contest: play.Contest, count: int = 4, path: Path | None = None) -> p
 
 @pytest.fixture(scope="module")
 def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of four deals a pair."""
+    """A file of four deals per pair."""
     path = tmp_path_factory.mktemp("benchmark") / "me.csv"
     played(small(), path=path)
     return path
@@ -86,7 +87,7 @@ def test_deals_are_the_committed_ones(name: str) -> None:
 @pytest.mark.parametrize("member", FIELD.values(), ids=list(FIELD))
 def test_every_option_of_the_field_is_written_out(member: Member) -> None:
     factory, options = read_agent(member.agent)
-    declared = getattr(factory, "options_type", None)
+    declared = options_type(factory)
     named = agent_options(member.agent.partition(":")[0]) if declared is None else declared.options()
     assert set(options) == {option.name for option in named if option.textual}
     if member.name == "policy-v1":

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Rules
-from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_training.experiments.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions
 from ddz_training.measure import equivalent
 from ddz_training.measure.curve import Bounds, Tally, posterior

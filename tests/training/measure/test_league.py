@@ -34,7 +34,7 @@ def content(path: Path) -> tuple[list[GameRecord], list[object]]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A league that nothing disturbed: 12 deals a pair."""
+    """A league that nothing disturbed: 12 deals per pair."""
     path = tmp_path_factory.mktemp("league") / "whole.sqlite"
     play(path, 12)
     return path

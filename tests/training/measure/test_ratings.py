@@ -50,7 +50,7 @@ def everybody(labels: Sequence[str], deals: int) -> dict[Pair, range]:
 
 
 def differences(pairs: Sequence[Sequence[int]]) -> np.ndarray:
-    """A line a pair of five agents: one for the first, minus one for the second."""
+    """One line per pair of five agents: one for the first, minus one for the second."""
     one, other = np.transpose(pairs)
     return np.eye(5)[one] - np.eye(5)[other]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +20,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ddz_env.core.whole_file import append, replace_file
+from ddz_env.support.whole_file import append, replace_file
 from ddz_training.experiments.registry import load_experiment
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError
@@ -188,6 +191,50 @@ def test_files_of_others_and_damaged_ones_are_refused_by_name_and_left_alone(suf
         with pytest.raises(ResultsFileError, match=r"lines\."):
             store(path)
         assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP TABLE results; CREATE VIEW results AS "
+        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "CREATE TRIGGER more AFTER INSERT ON results BEGIN INSERT INTO results VALUES (1, 2); END",
+        "CREATE TABLE more (i, j AS (length(zeroblob(1000000000))))",
+        "CREATE VIRTUAL TABLE more USING fts5(i)",
+    ],
+)
+def test_a_database_that_computes_is_refused(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.sqlite"
+    store(path).add(unit(1))
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(change)
+    with pytest.raises(ResultsFileError, match="which computes what is read"):
+        store(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "lines.csv"
+    store(path).add(unit(1))
+    path.with_suffix(".sqlite").unlink()
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    assert list(store(path).found) == [(1,)]
+
+
+@POSIX
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # a fork of a process with threads
+def test_a_child_of_the_process_that_opened_a_store_is_refused(tmp_path: Path) -> None:
+    saved = store(tmp_path / "lines.sqlite")
+    with saved.open():
+        saved.add(unit(1))
+        child = os.fork()
+        if child == 0:
+            try:
+                saved.add(unit(2))
+            except ResultsFileError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert list(store(tmp_path / "lines.sqlite").found) == [(1,)]
 
 
 def test_units_of_which_lines_are_missing_are_done_again(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ import pytest
 from numba.core import event
 
 from ddz_env import PRESETS, Move, Rules, View
+from ddz_env.playing.game import warm_up
+from ddz_env.support.clocks import ThinkingClock
 from ddz_training.measure import duplicate
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.errors import AgentFailedError
-from ddz_training.measure.timing import ThinkingClock, warm_up
 
 
 class Noting:

@@ -41,6 +41,11 @@ class HandReport:
             return {str(self.view.role).replace("_", "-"): landlord}
         return {"landlord": seat, "peasant-down": (seat + 2) % 3, "peasant-up": (seat + 1) % 3}
 
+    @property
+    def question(self) -> str:
+        """What the seat has to decide."""
+        return question(self.view.history, self.view.stage, self.view.rules)
+
     def rates(self) -> dict[str, Interval]:
         """The win rate in each part, with its 95 % interval."""
         worlds = len(self.found.landlord_won)
@@ -63,18 +68,22 @@ class HandReport:
             "win_rates": {part: [rate.mean, rate.low, rate.high] for part, rate in self.rates().items()},
             "gains": {part: self.found.gain(landlord) for part, landlord in self.landlords.items()},
             "answers": [
-                {"move": str(one.move), "stake": one.chip, "win_rate": one.win_rate, "payoff": one.payoff}
+                {
+                    "move": worded(one.move, self.question),
+                    "stake": one.chip,
+                    "win_rate": one.win_rate,
+                    "payoff": one.payoff,
+                }
                 for one in self.answers
             ],
-            "best": str(best(self.answers).move),
+            "best": worded(best(self.answers).move, self.question),
             "convergence": [{**line._asdict(), "difference": line.spread} for line in self.settling()],
         }
 
     def table(self) -> Table:
         """What each answer is worth."""
         chosen = best(self.answers).move
-        asked = question(self.view.history, self.view.stage, self.view.rules)
-        lines = [(*_cells(one, asked), "←" if one.move == chosen else "") for one in self.answers]
+        lines = [(*_cells(one, self.question), "←" if one.move == chosen else "") for one in self.answers]
         rates = ", ".join(f"{part} {rate.both()} %" for part, rate in self.rates().items())
         gains = ", ".join(f"{part} {self.found.gain(landlord):+.2f}" for part, landlord in self.landlords.items())
         worlds = len(self.found.landlord_won)

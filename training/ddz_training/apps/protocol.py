@@ -10,20 +10,21 @@ import inspect
 import logging
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 
+from anyio.to_thread import run_sync
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
 from ddz_env import Rules, __version__
-from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.game import AgentFaultError
+from ddz_env.support.checks import check_integer
+from ddz_env.support.errors import DouDizhuError
 from ddz_env.table.dialogue import answered_move, position_text, rules_text
 from ddz_env.table.session import PERSON, Deal, Record, Session, SessionError
 from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
-from ddz_training.apps.seating import seated
+from ddz_training.apps.seating import read_seed, seated
 
 _INSTRUCTIONS = "Dou Dizhu (斗地主) against other players: call new_game, then play until the game is over."
 _log = logging.getLogger(__name__)
@@ -43,15 +44,15 @@ class GameTable:
         self._session: Session | None = None
         self._lock = threading.Lock()  # the tools run in threads
 
-    def new_game(self, rules: str = "standard", seat: int = 0, seed: int | None = None) -> str:
+    def new_game(self, rules: str = "standard", seat: int = 0, seed: int | str | None = None) -> str:
         """Begin a new game and show the rules and your position.
 
-        rules is a preset, as standard, bidding or robbing; without an auction seat 0 is the landlord.  A seed repeats
-        a deal.
+        rules is a preset, as standard, bidding or robbing; without an auction seat 0 is the landlord.  A seed, shown
+        after each game, repeats a deal.
         """
         preset = Rules.preset(rules)
         check_integer("seat", seat, 0, preset.players - 1)
-        deal = Deal(preset, secrets.randbelow(2**32) if seed is None else seed)
+        deal = Deal(preset, secrets.randbits(64) if seed is None else read_seed(seed))
         session = Session(Record(deal, seated(self._agents, seat, preset.players)))
         self.close()
         self._session = session
@@ -83,21 +84,27 @@ class GameTable:
         if self._session is not None:
             self._session.close()
 
-    def tool(self, do: Callable[..., str]) -> Callable[..., str]:
-        """A method as a tool: one at a time, and what is wrong is said to the client."""
+    def tool(self, do: Callable[..., str]) -> Callable[..., Awaitable[str]]:
+        """A method as a tool: one at a time, and what is wrong is said to the client.
+
+        It runs in a thread that is given up when the client has left.
+        """
 
         @functools.wraps(do)
-        def called(*given: object, **named: object) -> str:
-            with self._lock:
-                try:
-                    return do(*given, **named)
-                except AgentFaultError as error:  # its text may reveal what the agent saw
-                    _log.warning("%s", error)
-                    raise ToolError(f"{error.agent} on seat {error.seat} failed; the server's log says why") from error
-                except DouDizhuError as error:
-                    raise ToolError(str(error)) from error
+        async def called(**named: object) -> str:
+            return await run_sync(functools.partial(self._answer, do, named), abandon_on_cancel=True)
 
         return called
+
+    def _answer(self, do: Callable[..., str], named: Mapping[str, object]) -> str:
+        with self._lock:
+            try:
+                return do(**named)
+            except AgentFaultError as error:  # its text may reveal what the agent saw
+                _log.warning("%s", error)
+                raise ToolError(f"{error.agent} on seat {error.seat} failed; the server's log says why") from error
+            except DouDizhuError as error:
+                raise ToolError(str(error)) from error
 
     def _running(self) -> Session:
         if self._session is None:
@@ -107,7 +114,8 @@ class GameTable:
     def _shown(self, session: Session) -> str:
         """The position of the client, once it is to move or the game is over."""
         session.let_agents_play()
-        return position_text(session.view(_seat(session)))
+        text = position_text(session.view(_seat(session)))
+        return f"{text}\nSeed of the deal: {session.deal.seed}" if session.is_over else text
 
 
 def _seat(session: Session) -> int:

@@ -1,9 +1,9 @@
-"""Who sits where when one person plays: a seat, and the other seats in playing order."""
+"""A game with one person or model: who sits where, and the seed of its deal."""
 
 from __future__ import annotations
 
-from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import plural
+from ddz_env.support.checks import LARGEST_WORD, check_integer, check_seed
+from ddz_env.support.errors import plural
 from ddz_env.table.session import PERSON
 from ddz_training.measure.errors import InvalidArenaError
 
@@ -31,3 +31,14 @@ def seated(agents: str, seat: int, seats: int) -> tuple[str, ...]:
         raise InvalidArenaError(f"--agents names {plural(len(names), 'agent')} for {plural(seats - 1, 'other seat')}")
     order = [PERSON, *names]
     return tuple(order[(place - own) % seats] for place in range(seats))
+
+
+def read_seed(given: object) -> int:
+    """A seed, as a number or as text: JavaScript rounds numbers of more than 53 bits.
+
+    Raises:
+        InvalidDealError: If it is none.
+    """
+    if isinstance(given, str) and given.isdecimal() and len(given) <= len(str(LARGEST_WORD)):
+        given = int(given)
+    return check_seed(given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import itertools
 import json
@@ -10,27 +11,31 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ddz_env.core import actions
-from ddz_env.core.errors import plural
 from ddz_env.core.observation import Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
-from ddz_env.core.options import Option, as_written
 from ddz_env.core.rules import PRESETS, Rules, differing_options
-from ddz_env.core.whole_file import replace_file
+from ddz_env.support.errors import plural
+from ddz_env.support.options import Option, as_written
+from ddz_env.support.whole_file import replace_file
 from ddz_training.measure import statistics
 from ddz_training.measure.equivalent import wins
 from ddz_training.measure.markdown import Table
+from ddz_training.measure.statistics import Interval
 
 if TYPE_CHECKING:
     from ddz_training.learn.strength import Evaluation
     from ddz_training.measure.equivalent import Found, Ladder
     from ddz_training.measure.ratings import Rating
 
+STRENGTHS_FILE = Path(__file__).with_name("strengths.json")
+"""What ``docs/generate.py`` computes from committed results: the package is installed without ``docs/``."""
+
 
 def action_table() -> Table:
-    """One line a category: ids, how many, an example."""
+    """One line per category: ids, how many, an example."""
     rows: list[tuple[str, ...]] = []
     for index, category in enumerate(actions.CATEGORIES):
         groups = [group for group in actions.MAIN_GROUPS if group.category == index]
@@ -56,7 +61,7 @@ def layout_table(title: str, layout: Layout) -> Table:
     rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
     if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
         place = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
-        meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes a move"
+        meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes per move"
         older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
         rows.insert(place, older)
     return Table(f"{title}, {layout.size} bytes", ("bytes", "feature", "range", "meaning"), rows)
@@ -126,6 +131,12 @@ def note(scoring: str) -> str:
     return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
 
 
+def deals_for_one_percent(result: statistics.AgentResult) -> int:
+    """How many deals make the interval of a win rate ± 1 %, to two digits; 0 where it has no width yet."""
+    wins = result.wins
+    return int(float(f"{result.deals * ((wins.high - wins.low) / 0.02) ** 2:.1e}"))
+
+
 def write_table(
     path: Path,
     settings: Mapping[str, Any],
@@ -186,3 +197,24 @@ def equivalent_table(ladder: Ladder, found: Found) -> Table:
     deals = f"{found.iterations.count} duplicate deals"
     title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
     return Table(title, header, lines, note)
+
+
+class Strength(NamedTuple):
+    """How strong a named agent with its default options is against the rule agent, and how long it thinks.
+
+    Attributes:
+        wins: The share of games that it won, over both roles, with its 95 % interval.
+        ms: Milliseconds of a processor per decision.
+        source: The file that the share is from, below ``docs/results``.
+    """
+
+    wins: Interval
+    ms: float
+    source: str
+
+
+@functools.cache
+def strengths() -> dict[str, Strength]:
+    """The strengths that the package comes with, the strongest agent first."""
+    document = json.loads(STRENGTHS_FILE.read_text(encoding="utf-8"))
+    return {name: Strength(Interval(*line[:4]), *line[4:]) for name, line in document.items()}

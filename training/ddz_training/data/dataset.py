@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ddz_env.core.whole_file import replace_file
+from ddz_env.support.whole_file import replace_file
 from ddz_training.data.games import GameFile, read_games
 from ddz_training.data.table import COLUMNS, DEALS_A_TABLE, TABLES, check_tables, read_about, write_table
 from ddz_training.measure.markdown import markdown_table
@@ -23,11 +23,11 @@ _TEMPLATE = Path(str(resources.files("ddz_training.data"))) / "card.md"
 
 
 class DataSet(NamedTuple):
-    """The contents of a folder.
+    """The size of a data set.
 
     Attributes:
-        games: Its games.
-        rows: The rows of its tables.
+        games: The number of its games.
+        rows: The number of rows in its tables.
     """
 
     games: int
@@ -71,7 +71,7 @@ _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
 
 
 def columns_table() -> str:
-    """The columns of the tables."""
+    """The table of columns for the card and the docs."""
     return markdown_table(
         ("column", "type", "meaning"), ((f"`{column.name}`", f"`{column.kind}`", column.meaning) for column in COLUMNS)
     )
@@ -84,12 +84,12 @@ def size_category(rows: int) -> str:
         >>> size_category(12), size_category(250_000)
         ('n<1K', '100K<n<1M')
     """
-    place = len(str(rows)) - 4
-    return f"{_SIZES[place]}<n<{_SIZES[place + 1]}" if place >= 0 else f"n<{_SIZES[0]}"
+    index = len(str(rows)) - 4
+    return f"{_SIZES[index]}<n<{_SIZES[index + 1]}" if index >= 0 else f"n<{_SIZES[0]}"
 
 
 def card_text(file: GameFile, rows: int) -> str:
-    """The card of a data set.
+    """Write the text of a data set's card.
 
     Args:
         file: Its games.
@@ -112,7 +112,7 @@ def card_text(file: GameFile, rows: int) -> str:
 
 
 def _origin(settings: Mapping[str, Any]) -> str:
-    """The origin of the games, and how to make them again."""
+    """A sentence on the origin of the games, and on how to make them again."""
     if "source" in settings:
         return f"From {settings['source']}. The names of the players are not known."
     code = ", ".join(f"`{stamp}`" for stamp in settings.get("code", ()))
@@ -128,7 +128,7 @@ def _players(file: GameFile) -> Iterator[tuple[str, str, str]]:
         won = [
             value > 0
             for game in file.games
-            for taken, value in zip(game.seats, game.win, strict=True)
-            if taken == letter
+            for occupant, value in zip(game.seats, game.win, strict=True)
+            if occupant == letter
         ]
         yield f"`{agent}`", f"{len(won):,}", f"{100 * sum(won) / len(won):.1f}" if won else "–"

@@ -1,7 +1,7 @@
 """Episodes for Minari, the format of offline reinforcement learning: what one seat saw, did and got in a game.
 
 An episode is what a learner in that seat of the Gymnasium environment would have lived through, so any library for one
-agent can learn from it: a step a stage of a decision, masks beside the observations (those of the following step, too,
+agent can learn from it: one step per stage of a decision, masks beside the observations (those of the next step, too,
 which the targets of Q-learning need), the return on the last step and zero before.
 """
 
@@ -22,9 +22,9 @@ import numpy as np
 
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.errors import install_hint
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.envs.outputs import ObservationForm
+from ddz_env.support.errors import install_hint
 from ddz_training.data.dataset import DataSet
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, read_games
 from ddz_training.data.table import fingerprint, rows_of
@@ -78,9 +78,9 @@ def write_episodes(folder: Path, on_game: Callable[[int, int], None] = lambda do
 
 
 def _replace(path: Path, file: GameFile, about: Mapping[str, Any], on_game: Callable[[int, int], None]) -> None:
-    """Write all episodes beside the old ones, and put them in their place when they are whole."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as place:
-        storage = _new_storage(Path(place) / path.name, path.parent.name, file)
+    """Write all episodes beside the old ones, which they replace once they are complete."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
+        storage = _new_storage(Path(temporary) / path.name, path.parent.name, file)
         _fill(storage, file, on_game)
         storage.update_metadata({_ABOUT: about})
         shutil.rmtree(path, ignore_errors=True)
@@ -88,52 +88,52 @@ def _replace(path: Path, file: GameFile, about: Mapping[str, Any], on_game: Call
 
 
 def _read_metadata(path: Path) -> Mapping[str, Any]:
-    """What Minari's own file says of episodes; nothing where there are none."""
+    """Read Minari's own metadata of episodes; empty where there are none."""
     try:
-        said: Mapping[str, Any] = json.loads((path / "metadata.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        metadata = json.loads((path / "metadata.json").read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return said
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:
-    """Where episodes go; the environment that comes with them has the last of the agents as opponent."""
+    """Make the storage for episodes; their environment has the last of the agents as opponent."""
     import minari
     from minari.dataset.minari_storage import MinariStorage
 
     spec = copy.deepcopy(gymnasium.spec("ddz_env/DouDizhu-v0"))
     spec.kwargs.update(rules=file.rules.name, opponents=file.agents[-1], observation="dict")
-    seen, actions = ObservationForm("dict", "int8", _SEEN, _MASK).space(), gymnasium.spaces.Discrete(NUM_ACTIONS)
-    storage = MinariStorage.new(path, seen, actions, spec)
+    observed, actions = ObservationForm("dict", "int8", _SEEN, _MASK).space(), gymnasium.spaces.Discrete(NUM_ACTIONS)
+    storage = MinariStorage.new(path, observed, actions, spec)
     identity = f"{re.sub(r'-v[0-9]+$', '', re.sub(r'[^-0-9A-Za-z_]', '-', name))}-v0"
     storage.update_metadata({"dataset_id": identity, "minari_version": minari.__version__})
     return storage
 
 
 def _fill(storage: MinariStorage, file: GameFile, on_game: Callable[[int, int], None]) -> None:
-    """Write every episode, and what is known of each."""
-    known: list[dict[str, Any]] = []
+    """Write every episode and its metadata."""
+    metadata: list[dict[str, Any]] = []
 
     def episodes() -> Iterator[EpisodeBuffer]:
         for done, game in enumerate(file.games, 1):
             for about, episode in episodes_of(game, file):
-                known.append(about)
+                metadata.append(about)
                 yield episode
             on_game(done, len(file.games))
 
     storage.update_episodes(episodes())
-    storage.update_episode_metadata(known)
+    storage.update_episode_metadata(metadata)
 
 
 def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, Any], EpisodeBuffer]]:
-    """The episodes of a game, one of each seat that decided anything.
+    """The episodes of a game, one for each seat that decided anything.
 
     Args:
         game: The game.
         file: The file of games that it is from.
 
     Yields:
-        Who played where and how it ended, and the episode: ``n`` actions and rewards, ``n + 1`` observations and masks,
+        The metadata and the episode: ``n`` actions and rewards, ``n + 1`` observations and masks,
         of which the last mask is zero.
     """
     from minari.data_collector import EpisodeBuffer
@@ -144,13 +144,13 @@ def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, 
     ]
     over = game.replay(file.rules)
     for seat in range(file.rules.players):
-        actions, seen, masks = ([row[part] for row in rows if row[0] == seat] for part in (1, 2, 3))
+        actions, observations, masks = ([row[part] for row in rows if row[0] == seat] for part in (1, 2, 3))
         if not actions:
             continue
         last = np.arange(len(actions)) == len(actions) - 1
         episode = EpisodeBuffer(
             observations={
-                _SEEN: np.stack([*seen, observe(over, seat)]),
+                _SEEN: np.stack([*observations, observe(over, seat)]),
                 _MASK: np.stack([*masks, action_mask(over)]),
             },
             actions=np.array(actions),
@@ -162,7 +162,7 @@ def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, 
 
 
 def _about(game: RecordedGame, file: GameFile, over: State, seat: int) -> dict[str, Any]:
-    """Who played where and how it ended: what goes with an episode."""
+    """The metadata of an episode: who played where, and how the game ended."""
     return {
         "deal": game.deal,
         "game": game.game,

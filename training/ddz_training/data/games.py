@@ -1,4 +1,4 @@
-"""Recorded games: a row of text each, which people can read and which replays to the last bit.
+"""Recorded games: one row of text per game, which people can read and which replays exactly.
 
 A record holds the cards as dealt, so it depends on no seed, no shuffle and no agent.  ``games.sqlite`` is a file of
 results (:mod:`ddz_training.measure.store`): its settings say by whom, under which rules and with which version its
@@ -17,8 +17,8 @@ import numpy as np
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.engine import layout as at
-from ddz_env.core.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.core.notation import Hand
+from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.table.session import Deal, Record
 from ddz_training.measure.duplicate import Scores
 from ddz_training.measure.provenance import read_rules_settings, rules_settings
@@ -50,12 +50,12 @@ def games_settings(
 
 @functools.lru_cache(4096)
 def _move(text: str, rules: Rules) -> Move:
-    """A move by its notation, of which a data set has few different ones."""
+    """Parse a move; a data set has few different ones, so they are kept."""
     return Move.parse(text, rules)
 
 
 class Thought(NamedTuple):
-    """A search's statistics of an action of a main stage.
+    """A search's statistics of one action of a main stage.
 
     Attributes:
         action: The action's id.
@@ -90,7 +90,7 @@ class RecordedDecision(NamedTuple):
     Attributes:
         state: The game before the move.  It is played on afterwards: copy what is to be kept.
         move: The move, bid or answer to doubling.
-        thoughts: What the search that chose it said of the legal first stages; empty where none is recorded.
+        thoughts: The statistics of the search that chose it, for the legal first stages; empty if not recorded.
     """
 
     state: State
@@ -100,12 +100,12 @@ class RecordedDecision(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordedGame:
-    """A game.
+    """A game with everything that is needed to replay it.
 
     Attributes:
         deal: Number of the deal under the seed.
         game: Number of the game within the deal.
-        seats: Who sat where, a letter a seat: ``abb`` is the file's first agent in seat 0 and the second in the others.
+        seats: Who sat where, one letter per seat: ``abb`` is the file's first agent in seat 0, then its second twice.
         hands: Each seat's cards as dealt, without the landlord cards.
         bottom: The landlord cards.
         opener: The seat that opens the auction; -1 where there is none.
@@ -113,8 +113,8 @@ class RecordedGame:
         moves: Every decision in order, in notation (:meth:`ddz_env.core.notation.Move.parse`).
         win: Each seat's return under win scoring.
         stake: Each seat's return under stake scoring.
-        searched: For each decision what its search said, ``action:visits:value`` separated by spaces, empty for
-            nothing; no entries where visits were not recorded.
+        searched: The search's statistics of each decision, as ``action:visits:value`` separated by spaces; empty if
+            visits were not recorded.
     """
 
     deal: int
@@ -141,11 +141,11 @@ class RecordedGame:
         seats: str = "",
         thoughts: Sequence[Sequence[Thought]] = (),
     ) -> RecordedGame:
-        """The record of a game.
+        """Make the record of a game.
 
         Args:
             start: The game as dealt.
-            moves: Every decision since, those before a new deal included.
+            moves: Every decision after it, those before a new deal included.
             over: The game after them.
             deal: Number of the deal.
             game: Number of the game within the deal.
@@ -153,7 +153,7 @@ class RecordedGame:
             thoughts: What searches said, decision by decision.
         """
         hands = _hands(start)
-        searched = tuple(" ".join(map(str, said)) for said in thoughts)
+        searched = tuple(" ".join(map(str, statistics)) for statistics in thoughts)
         return cls(
             deal=deal,
             game=game,
@@ -187,20 +187,20 @@ class RecordedGame:
         return state
 
     def decisions(self, rules: Rules) -> Iterator[RecordedDecision]:
-        """Play it again, decision by decision.
+        """Replay the game, decision by decision.
 
         Raises:
             GameRecordError: If a move does not fit, or the game ends otherwise than the record says.
         """
         state = self.start(rules)
-        for place, text in enumerate(self.moves):
+        for number, text in enumerate(self.moves):
             try:
                 move = _move(text, rules)
-                said = self.searched[place].split() if self.searched else ()
-                yield RecordedDecision(state, move, tuple(map(Thought.parse, said)))
+                statistics = self.searched[number].split() if self.searched else ()
+                yield RecordedDecision(state, move, tuple(map(Thought.parse, statistics)))
                 state.step(move)
             except (DouDizhuError, LookupError, ValueError) as error:
-                raise GameRecordError(f"decision {place} of {self.name} does not fit: {error}") from error
+                raise GameRecordError(f"decision {number} of {self.name} does not fit: {error}") from error
         if (state.returns("win"), state.returns("stake")) != (self.win, self.stake):
             raise GameRecordError(
                 f"{self.name} replays to the returns {state.returns('win')} and stakes {state.returns('stake')}, not "
@@ -208,7 +208,7 @@ class RecordedGame:
             )
 
     def replay(self, rules: Rules) -> State:
-        """Play it again; the game where the record ends.
+        """Replay the game; returns its final state.
 
         Raises:
             GameRecordError: As :meth:`decisions`.
@@ -224,7 +224,7 @@ class RecordedGame:
         return f"game {self.game} of deal {self.deal}"
 
     def record(self, rules: Rules, agents: Sequence[str]) -> Record:
-        """The game as a readable file holds it, from the deal that was played on: declined ones are left out.
+        """The game as a record that people can read; deals that everybody declined are left out.
 
         Args:
             rules: The rules.

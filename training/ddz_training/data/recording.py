@@ -1,4 +1,4 @@
-"""Games are kept: of agents that play (themselves, duplicate deals of a match, or one a seat), and of Botzone's logs.
+"""Recording of games: of agents that play (themselves, duplicate deals, or one per seat), and of Botzone's logs.
 
 A game of a match is the very game that the arena plays with the same agents, seed and deal.
 """
@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.options import Options
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.playing.agent import Decision, cheats, sight
 from ddz_env.playing.game import read_answer
+from ddz_env.support.options import Options
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.data.table import check_tables
-from ddz_training.measure.duplicate import DealPlayer, Match, seatings
+from ddz_training.measure.duplicate import DealPlayer, Match, hands_settings, seatings
 from ddz_training.measure.keeper import answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
@@ -32,10 +32,12 @@ class Recording(Options):
     """A recording: its agents, rules and seed, on which the games depend.
 
     Attributes:
-        agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one a seat.
+        agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one per
+            seat.
         rules: The rules.
         seed: Seed of the deals and the agents.
         visits: Whether to note what the searches think; all agents must report it (``decide``) and not cheat.
+        hands: The hands of the deals (:mod:`ddz_training.measure.deal_file`); dealt from the seed if empty.
 
     Raises:
         DataSetError: If there is another number of agents.
@@ -47,13 +49,14 @@ class Recording(Options):
     rules: Rules = Rules()  # noqa: RUF009  # frozen
     seed: int = 0
     visits: bool = False
+    hands: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse any other number of agents."""
         if len(self.agents) not in (1, 2, self.rules.players):
             raise DataSetError(
                 f"{len(self.agents)} agents: name one to play itself, two to play each deal from both sides, or "
-                f"{self.rules.players}, one a seat"
+                f"{self.rules.players}, one per seat"
             )
 
     @property
@@ -86,7 +89,8 @@ class Recording(Options):
         for spec in self.agents if self.visits else ():
             if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
                 raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
-        settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits)
+        given = hands_settings(self.hands)
+        settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits, **given)
         return ResultStore(RecordedGame, path, settings, ("deal",), per_key=len(self.seatings), agents=self.agents)
 
 
@@ -99,7 +103,7 @@ class GameRecorder:
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._player = DealPlayer(recording.rules, recording.seed, timing=False)
+        self._player = DealPlayer(recording.rules, recording.seed, timing=False, hands=recording.hands)
         self.close = self._player.close
 
     def work(self, deal: int) -> list[RecordedGame]:
@@ -115,15 +119,16 @@ class GameRecorder:
 
         def noted(agent: Any, state: State, rng: np.random.Generator) -> Move:
             """Ask an agent, and note what it chooses and thinks."""
-            seen = sight(agent, state)
-            said = agent.decide(seen, rng) if recording.visits else Decision(agent.act(seen, rng))
-            moves.append(read_answer(said.move))
-            thoughts.append(_thoughts(said))
+            view = sight(agent, state)
+            decision = agent.decide(view, rng) if recording.visits else Decision(agent.act(view, rng))
+            moves.append(read_answer(decision.move))
+            thoughts.append(_thoughts(decision))
             return moves[-1]
 
         over = self._player.game(Match(recording.agents, deal, recording.agents), game, seats, noted).state
-        start = State.new(recording.seed, recording.rules, deal)
-        return RecordedGame.of(start, moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts)
+        return RecordedGame.of(
+            self._player.start(deal), moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts
+        )
 
 
 def _thoughts(decision: Decision) -> list[Thought]:
@@ -134,7 +139,7 @@ def _thoughts(decision: Decision) -> list[Thought]:
 
 def record_games(
     recording: Recording,
-    deals: int,
+    deals: int | Sequence[int],
     *,
     first_deal: int = 0,
     processes: int = 1,
@@ -145,8 +150,8 @@ def record_games(
 
     Args:
         recording: Agents, rules and seed.
-        deals: How many deals.
-        first_deal: Number of the first deal.
+        deals: How many deals, or their numbers.
+        first_deal: Number of the first of so many deals.
         processes: Worker processes; the games do not depend on them.
         store: Where to keep each deal as soon as it and all before it are done (:meth:`Recording.store`).  Deals that
             it already holds are not played again.
@@ -160,9 +165,10 @@ def record_games(
         AgentFailedError: If an agent fails.
         WorkerDiedError: If a worker died.
     """
-    if deals < 1 or first_deal < 0:
+    numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else deals
+    if not numbers or first_deal < 0:
         raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
-    tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
+    tasks = {(deal,): deal for deal in numbers}
     return (store or recording.store()).fill(tasks, functools.partial(GameRecorder, recording), processes, on_progress)
 
 
@@ -173,7 +179,7 @@ _SEATS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
 
 
 def recorded_match(log: BotzoneLog, number: int) -> RecordedGame | None:
-    """A match as a recorded game; None if it was not played to its end (a fault, or the log is cut short).
+    """Make a recorded game of a match; None if it was not played to its end (a fault, or the log is cut short).
 
     Args:
         log: The match.
@@ -193,7 +199,7 @@ def keep_matches(folder: Path, matches: Sequence[BotzoneLog]) -> DataSet:
     """Write the matches that were played to their end as a data set.
 
     Args:
-        folder: Where to; it must hold no data set.
+        folder: The folder, which must hold no data set.
         matches: Matches of one of the platform's two games.
 
     Raises:
@@ -207,7 +213,7 @@ def keep_matches(folder: Path, matches: Sequence[BotzoneLog]) -> DataSet:
         raise DataSetError("no match was played to its end: there is nothing to keep")
     kind, *others = {log.game.name: log.game for log in matches}.values()
     if others:
-        names = " and ".join(one.name for one in (kind, *others))
+        names = " and ".join(rules.name for rules in (kind, *others))
         raise DataSetError(f"the matches are of {names}, whose rules differ: write a data set of each")
     settings = games_settings(_SEATS, kind.rules, None, source=f"logs of Botzone, {kind.name}")
     store = ResultStore(RecordedGame, folder / GAMES, settings, ("deal",), resume=False)

@@ -1,7 +1,7 @@
-"""Tables of states and actions: Parquet files, a row a stage of a decision, computed from recorded games.
+"""Tables of states and actions: Parquet files with one row per stage of a decision, computed from recorded games.
 
 A move with kickers is decided stage by stage (the main group, then each kicker), so it takes several rows.  The columns
-are in ``COLUMNS``; the files' metadata say under ``ddz`` what the games are.
+are in ``COLUMNS``; the files' metadata describe the games under the key ``ddz``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.actions import NUM_ACTIONS, action_name
-from ddz_env.core.errors import install_hint, shown
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
-from ddz_env.core.whole_file import replacing
+from ddz_env.support.errors import install_hint, shown
+from ddz_env.support.whole_file import replacing
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
 from ddz_training.measure.provenance import read_rules_settings
 
@@ -36,7 +36,7 @@ _KEY = b"ddz"
 
 
 class StageRow(NamedTuple):
-    """A stage of a decision and the game that it belongs to.
+    """One stage of a decision, with its game: the source of one row.
 
     Attributes:
         game: The game.
@@ -68,7 +68,7 @@ class Column(NamedTuple):
         name: Its name.
         kind: Its Arrow type, as text.
         meaning: What it holds.
-        value: Makes its cell.
+        value: Computes the cell of a row.
     """
 
     name: str
@@ -78,11 +78,11 @@ class Column(NamedTuple):
 
 
 def _of_thoughts(read: Callable[[Thought], Any], otherwise: Any) -> Callable[[StageRow], Any]:
-    """A number for each legal action; nothing where no search spoke."""
+    """Make the function for a cell with one number per legal action; None where no search is recorded."""
 
     def cell(row: StageRow) -> list[Any] | None:
-        said = {thought.action: read(thought) for thought in row.thoughts}
-        return [said.get(action, otherwise) for action in row.legal] if said else None
+        by_action = {thought.action: read(thought) for thought in row.thoughts}
+        return [by_action.get(action, otherwise) for action in row.legal] if by_action else None
 
     return cell
 
@@ -130,7 +130,7 @@ COLUMNS = (
 
 
 EARLIER_FINGERPRINTS = {"55894de5f8b1d549": "dbb31053278a449b"}
-"""Fingerprints that tables were written with, and what the layout that they meant has today.
+"""Fingerprints of older tables, and the fingerprint that the same layout has today.
 
 Until 0.2.0 a fingerprint was made of the descriptions of observations, too.
 """
@@ -140,7 +140,7 @@ Until 0.2.0 a fingerprint was made of the descriptions of observations, too.
 def fingerprint() -> str:
     """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits.
 
-    It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.
+    It is made of names, offsets, sizes and ranges, not of descriptions, which may be reworded.
     """
     lines = [*OBSERVATION.places(), *map(action_name, range(NUM_ACTIONS))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
@@ -170,8 +170,8 @@ def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator
     for ply, (before, move, thoughts) in enumerate(game.decisions(rules)):
         state = before.copy()
         for stage, action in enumerate(move.actions):
-            said = thoughts if stage == 0 else ()
-            yield StageRow(game, agents, ply, stage, before, state, state.legal_actions(), move, said)
+            stage_thoughts = thoughts if stage == 0 else ()
+            yield StageRow(game, agents, ply, stage, before, state, state.legal_actions(), move, stage_thoughts)
             state.step_action(action)
 
 
@@ -179,7 +179,7 @@ def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> in
     """Write games as a table; the file is replaced atomically.
 
     Args:
-        path: Where to.
+        path: The file.
         file: The file of games that they are from.
         games: The games.
 
@@ -248,18 +248,18 @@ def read_about(path: Path) -> Mapping[str, Any]:
     import pyarrow.parquet as pq
 
     try:
-        said = json.loads((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"))
-    except (OSError, ValueError, pa.ArrowException) as error:
+        about = json.loads((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"))
+    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise DataSetError(f"{path} is not a table: {error}") from error
-    if said.get("kind") != KIND:
-        raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(said.get('kind'))}")
-    written = str(said.get("fingerprint"))
+    if not isinstance(about, dict) or about.get("kind") != KIND:
+        raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(about)}")
+    written = str(about.get("fingerprint"))
     if EARLIER_FINGERPRINTS.get(written, written) != fingerprint():
         raise DataSetError(
             f"{path} was written for observations or actions with the fingerprint {written!r}, those "
             f"of this package have {fingerprint()!r}: write the tables again from the recorded games (ddz record)"
         )
-    return dict(said)
+    return dict(about)
 
 
 def rules_of_tables(path: str | Path) -> Rules:
@@ -271,11 +271,11 @@ def rules_of_tables(path: str | Path) -> Rules:
     Raises:
         DataSetError: If there is no table, one is not ours, or they are of different rules.
     """
-    found = {read_rules_settings(read_about(file)["rules"]) for file in table_files(path)}
-    if len(found) > 1:
-        names = " and ".join(sorted(rules.name for rules in found))
+    presets = {read_rules_settings(read_about(file).get("rules")) for file in table_files(path)}
+    if len(presets) > 1:
+        names = " and ".join(sorted(rules.name for rules in presets))
         raise DataSetError(f"the tables at {path} are of games under different rules: {names}")
-    return found.pop()
+    return presets.pop()
 
 
 def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -295,6 +295,10 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
 
         try:
             with pq.ParquetFile(file) as table:
+                types = {field.name: field.type for field in table.schema_arrow}
+                for column in COLUMNS:
+                    if column.name in columns and types.get(column.name) != _field(column).type:
+                        raise DataSetError(f"{file} has no column {column.name} of the type {column.kind}")
                 yield from table.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
         except (OSError, pa.ArrowException) as error:
             raise DataSetError(f"{file} cannot be read: {error}") from error

@@ -28,9 +28,9 @@ from ddz_training.measure.statistics import normal_interval, within
 FIRST_DEAL = 7_000_000
 TENTHS = 10
 _GAME, _CHOICE, _WORLDS = range(3)
-"""What a generator is for."""
+"""Keys of the generators: playing the game, choosing decisions, drawing worlds."""
 _STEPS, _DIGITS = 25, 3
-"""Of Newton's method, and of what it has found."""
+"""Steps of Newton's method, and decimal digits that its result is rounded to."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ChanceOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class ChanceResult:
-    """A decision between several moves.
+    """A judged decision and how its game ended.
 
     Attributes:
         deal: Number of the deal.
@@ -75,25 +75,25 @@ def _player() -> tuple[ModelAgent, Judge]:
 def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
     """Play a game of the policy with itself, and judge some of its moves."""
     (agent, judge), seed, rng = _player(), options.seed, published_generator
-    state, moments = State.new(seed, game=deal), []
+    state, decisions = State.new(seed, game=deal), []
     while not state.is_over:
         view = state.view()
         move = agent.act(view, rng([seed, deal, _GAME]))  # the likeliest: it draws nothing
         if len(legal_ids(state.row, state.rule_words)) > 1:
-            moments.append((len(state.history), view, move))
+            decisions.append((len(state.history), view, move))
         state.step(move)
     returns = state.returns()
-    count = min(options.decisions, len(moments))
-    chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(moments), count, replace=False).tolist())
+    count = min(options.decisions, len(decisions))
+    chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(decisions), count, replace=False).tolist())
     lines = []
-    for number, view, move in (moments[place] for place in chosen):
+    for number, view, move in (decisions[index] for index in chosen):
         mean = round(float(judge.means(view, [move], rng([seed, deal, _WORLDS, number]))[0]), 4)
         lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
     return lines
 
 
 def fitted(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOddsCurve:
-    """The curve under which the games that were won are likeliest (Newton's method for a logistic regression).
+    """Fit the curve under which the outcomes are likeliest (Newton's method for a logistic regression).
 
     Args:
         means: The critic's, shape ``[n]``.
@@ -109,32 +109,32 @@ def fitted(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOdd
 
 
 def fit(results: Sequence[ChanceResult]) -> Calibration:
-    """The map that the games with even numbers give."""
-    sides = ([one for one in results if one.deal % 2 == 0 and one.landlord == side] for side in (0, 1))
+    """Fit the calibration to the games with even numbers."""
+    sides = ([row for row in results if row.deal % 2 == 0 and row.landlord == side] for side in (0, 1))
     return Calibration(
-        *(fitted(np.array([one.mean for one in side]), np.array([one.won for one in side], np.bool_)) for side in sides)
+        *(fitted(np.array([row.mean for row in side]), np.array([row.won for row in side], np.bool_)) for side in sides)
     )
 
 
 def given_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHIPPED) -> list[list[tuple[float, int]]]:
-    """The chances given in the games with odd numbers and whether these were won, in ten parts by the chance."""
+    """Pairs of the chance given and whether the game was won, of games with odd numbers, in ten bins by the chance."""
     odd = [result for result in results if result.deal % 2]
-    given = [float(calibration[one.landlord].chances(np.array([one.mean]))[0]) for one in odd]
+    given = [float(calibration[result.landlord].chances(np.array([result.mean]))[0]) for result in odd]
     tenths: list[list[tuple[float, int]]] = [[] for _ in range(TENTHS)]
-    for chance, one in zip(given, odd, strict=True):
-        tenths[min(int(chance * TENTHS), TENTHS - 1)].append((chance, one.won))
+    for chance, result in zip(given, odd, strict=True):
+        tenths[min(int(chance * TENTHS), TENTHS - 1)].append((chance, result.won))
     return tenths
 
 
 def chances_table(saved: ex.Saved[ChanceResult]) -> ex.Table:
-    """The chances given beside the games won."""
+    """The chances given beside the share of games won."""
     lines = []
-    for place, part in enumerate(given_and_won(saved.results)):
-        if part:
-            given, won = 100 * fmean(chance for chance, _ in part), [float(one) for _, one in part]
+    for tenth, games in enumerate(given_and_won(saved.results)):
+        if games:
+            mean, won = 100 * fmean(chance for chance, _ in games), [float(outcome) for _, outcome in games]
             rate = within(normal_interval(won), 0.0, 1.0)
-            name = f"{100 * place // TENTHS}–{100 * (place + 1) // TENTHS}"
-            lines.append((name, f"{len(part):,}", f"{given:.1f}", rate.both(to="–"), f"{100 * rate.mean - given:+.1f}"))
+            name = f"{100 * tenth // TENTHS}–{100 * (tenth + 1) // TENTHS}"
+            lines.append((name, f"{len(games):,}", f"{mean:.1f}", rate.both(to="–"), f"{100 * rate.mean - mean:+.1f}"))
     note = f"Games with odd numbers; the map was fitted on those with even ones. Computed from {saved.name}."
     header = ("chance given, %", "positions", "its mean", "games won, %", "difference")
     return ex.Table("Chances of winning, given and found", header, lines, note)

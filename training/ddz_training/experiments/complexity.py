@@ -21,9 +21,9 @@ from typing import Annotated
 import numpy as np
 
 from ddz_env import State
-from ddz_env.core.options import Range
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.full_branching import count_choices
 from ddz_training.experiments.tendency import THESIS_2020
@@ -33,7 +33,7 @@ from ddz_training.measure.plotting import Panel, Series, save_plot
 # --- State and game tree ----------------------------------------------------------------------------------------------
 
 BLOCK = 100
-"""Games of a line."""
+"""Games per line of results."""
 
 
 PLAYS = {"random, by moves": "random", "bots, rules": "rules"}
@@ -48,13 +48,13 @@ RULES = "botzone"
 
 @dataclass(frozen=True)
 class SizeResult:
-    """A hundred games.
+    """Counts over a hundred games.
 
     Attributes:
         play: One of :data:`PLAYS`.
         block: Number of the hundred.
-        decisions: Of all games, passes included.
-        choices: Of all decisions.
+        decisions: Decisions in all of them, passes included.
+        choices: Choices summed over all decisions.
     """
 
     play: str
@@ -99,7 +99,7 @@ def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
 
 
 def size_table(saved: ex.Saved[SizeResult]) -> ex.Table:
-    """The thesis's figures beside ours."""
+    """The thesis's sizes of state space and game tree beside ours."""
     title = "State and game-tree complexity"
     return ex.comparison_table(title, _sizes(saved.results), ex.computed_from(saved))
 
@@ -117,10 +117,10 @@ def _sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
             yield ex.Comparison(f"{name}: mean length", length_printed, f"{lengths.mean():.2f}", note)
             if branching_printed:
                 branching = sum(block.choices for block in blocks) / sum(block.decisions for block in blocks)
-                what = f"{name}: branching", branching_printed, f"{branching:.2f}"
-                yield ex.Comparison(*what, "choices over decisions")
-    printed, again = f"10^{counting.tree_exponent(15, 72):.1f}", "deals × C(34,17) × 15^72, worked out again"
-    yield ex.Comparison("game tree, the thesis's own figures", "10^125", printed, again)
+                figures = f"{name}: branching", branching_printed, f"{branching:.2f}"
+                yield ex.Comparison(*figures, "choices over decisions")
+    size, note = f"10^{counting.tree_exponent(15, 72):.1f}", "deals × C(34,17) × 15^72, worked out again"
+    yield ex.Comparison("game tree, the thesis's own figures", "10^125", size, note)
 
 
 def _power(number: int) -> str:
@@ -176,7 +176,7 @@ _PIECE = 5_000
 
 @dataclass(frozen=True)
 class ChildResult:
-    """A first move.
+    """What random games from behind a first move show.
 
     Attributes:
         game: One of :data:`GAMES`.
@@ -203,7 +203,7 @@ class ComplexityOptions(ex.ChosenOptions):
 
     Attributes:
         only: Only this game; may be repeated.
-        difference: The last game has changed both means by less.
+        difference: Means have settled when one more game changes both by less than this.
     """
 
     difference: Annotated[float, Range(1e-6, 1)] = 1e-4
@@ -224,7 +224,7 @@ def first_moves(game: str) -> tuple[str, ...]:
 
 
 def sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.Playouts]:
-    """What plays games from behind a first move, from their number and that of the first."""
+    """Make the function that plays random games from behind a first move, given their count and first number."""
     if game in DEALS:
         state = deal_state(game)
         state.step(state.legal_moves()[child])
@@ -241,8 +241,8 @@ def sample_move(options: ComplexityOptions, game: str, number: int) -> list[Chil
     values, depths = np.empty(0), np.empty(0)
     stop = None
     while stop is None:
-        found = sample(_PIECE, len(values))
-        values, depths = np.append(values, found.rewards), np.append(depths, found.lengths + 1.0)
+        playouts = sample(_PIECE, len(values))
+        values, depths = np.append(values, playouts.rewards), np.append(depths, playouts.lengths + 1.0)
         stop = counting.first_stop(
             *(counting.adjacent_means_stop(means, options.difference) for means in (values, depths))
         )
@@ -257,7 +257,7 @@ def _children(options: ComplexityOptions) -> list[tuple[str, int]]:
 
 
 def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, ...]:
-    """Table 4.2's numbers from the iterations, value and depth of each first move.
+    """Compute the numbers of table 4.2 from the iterations, value and depth of each first move.
 
     Example:
         >>> eleven_numbers([(10, 0.5, 3.0), (20, -0.5, 4.0)])[:5]
@@ -281,22 +281,22 @@ def complexity_table(saved: ex.Saved[ChildResult]) -> ex.Table:
 
 
 def plot_complexity(saved: ex.Saved[ChildResult], path: Path) -> None:
-    """Figures 4.2 to 4.5, a row each, and a column a game."""
+    """Figures 4.2 to 4.5: one row per figure, one column per game."""
     games = ex.grouped(saved.results, "game", order=GAMES)
     figures = {"iterations": "4.2: games", "value": "4.3: value", "lengths": "4.4: length", "depth": "4.5: mean length"}
     panels = []
-    for name, below in figures.items():
+    for name, label in figures.items():
         for game, children in games.items():
             if name == "lengths":
-                counts = [sum(found) for found in zip_longest(*(one.lengths for one in children), fillvalue=0)]
-                places = [BIN * (place + 0.5) for place in range(len(counts))]
+                counts = [sum(column) for column in zip_longest(*(child.lengths for child in children), fillvalue=0)]
+                centres = [BIN * (bin_number + 0.5) for bin_number in range(len(counts))]
                 style = {"weights": [100 * count / sum(counts) for count in counts]}
                 bins = range(0, BIN * len(counts) + 1, BIN)
-                series = Series("", bins, places, "histogram", style=style)
+                series = Series("", bins, centres, "histogram", style=style)
             else:
-                numbers = [getattr(one, name) for one in children]
+                numbers = [getattr(child, name) for child in children]
                 series = Series("", np.histogram_bin_edges(numbers, 20).tolist(), numbers, "histogram")
-            panels.append(Panel([series], below, "%", game))
+            panels.append(Panel([series], label, "%", game))
     save_plot(path, *panels, columns=len(games), size=(2.8 * len(games), 8.0))
 
 

@@ -14,17 +14,17 @@ from typing import Annotated, Any, get_args
 from ddz_agents.neural.blind import Input
 from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
-from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
 
 LADDERS = (finding.SEARCH, "rollout:particles=0")
-"""The search that equivalents are counted in, and the one where that search is never the agent's equal."""
+"""The search whose iterations are counted, and the one to use where that search never equals the agent."""
 THESIS_RULES = "half-deck-open"
-"""The thesis's game, in which the search is the thesis's too."""
+"""The thesis's game; in it the search is the thesis's, too."""
 
 AGENTS: Mapping[str, str] = {
     **{name: name for name in ("random", "rlcard-rule", "rules", "policy")},
@@ -49,7 +49,7 @@ KNOWLEDGE: Mapping[str, tuple[str, str]] = {
     **{f"rules without {rule}": (f"rules-without:rule={rule}", "rules") for rule in get_args(Rule)},
     **{f"policy without {name}": (f"policy-without:input={name}", "policy") for name in get_args(Input)},
 }
-"""An agent without something that it knows, and the agent with it, by name."""
+"""By name: an agent without a piece of its knowledge, and the whole agent."""
 
 THESIS_KNOWLEDGE = {"pass": "1,217 → 1,192", "bombs": "1,217 → 1,221", "control": "1,217 → 1,066"}
 """Table 5.4."""
@@ -57,13 +57,13 @@ THESIS_KNOWLEDGE = {"pass": "1,217 → 1,192", "bombs": "1,217 → 1,221", "cont
 
 @dataclass(frozen=True)
 class EquivalentsOptions(ex.ChosenOptions):
-    """Whose equivalents are found, and how exactly.
+    """Which agents' equivalents are found, and how exactly.
 
     Attributes:
         only: Only this agent; may be repeated.
         rules: The rules.
         deals: Duplicate deals against the search, at most; two games each.
-        precision: A search for an equivalent ends when its interval reaches no farther than a factor of this.
+        precision: A search for an equivalent ends when its interval is within this factor of it.
         most: The most iterations that are tried.
         rung_deals: Duplicate deals against the rule agent, or against the agent that knows everything.
     """
@@ -77,7 +77,7 @@ class EquivalentsOptions(ex.ChosenOptions):
 
 @dataclass(frozen=True)
 class EquivalentResult:
-    """An agent's equivalent.
+    """An agent's equivalent, and its share of the games against a second agent.
 
     Attributes:
         name: The agent's name.
@@ -89,7 +89,7 @@ class EquivalentResult:
         high: The upper end.
         beyond: 1 where it is above all that was tried, -1 where it is below, else 0.
         played: ``iterations:ahead/behind/even`` for each budget, deals as the agent sees them.
-        against: The agent that it is compared with besides.
+        against: The agent that it also plays against.
         wins: Its share of the games against that one, on duplicate deals.
         margin: Half the width of the 95 % interval of this share.
     """
@@ -116,26 +116,26 @@ class EquivalentResult:
 
 
 _ALL = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLEDGE)
-"""Specification, and the agent that is compared with besides, by name."""
+"""By name: the agent's specification, and the agent that it also plays against."""
 
 
 def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> list[EquivalentResult]:
-    """Find the equivalent of an agent, in the second search where the first is never its equal."""
-    found = []
+    """Find the equivalent of an agent: in the first search, or in the second where the first never equals it."""
+    results = []
     first, second = LADDERS
     for search in (finding.THESIS_SEARCH if preset == THESIS_RULES else first, second):
-        found.append(_find(options, name, preset, search))
-        if found[-1].beyond <= 0:
+        results.append(_find(options, name, preset, search))
+        if results[-1].beyond <= 0:
             break
-    return found
+    return results
 
 
 def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> EquivalentResult:
-    """Find one equivalent, and play against the agent that the agent is compared with."""
+    """Find the equivalent in one search, and play against the second agent."""
     (agent, against), rules = _ALL[name], Rules.preset(preset)
-    wanted = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
+    limits = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
     with finding.playing(finding.Ladder(agent, search, rules, options.seed, published_generator)) as play:
-        found = finding.sequential_search(play, wanted)
+        found = finding.sequential_search(play, limits)
     value, tallies, share = found.iterations, finding.as_text(found.tallies), _share(agent, against, rules, options)
     mean, low, high = (round(end, 1) for end in value.ends)
     equivalent = EquivalentResult(name, agent, preset, search, mean, low, high, found.beyond, tallies, against, 0, 0)
@@ -143,7 +143,7 @@ def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> E
 
 
 def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
-    """The agent's share of the games against the one that it is compared with."""
+    """The agent's share of the games against the second agent."""
     if agent == against:
         return Interval(0.5, 0.5, 0.5, 0)
     with closing(DealPlayer(rules, options.seed, False, make_generator=published_generator)) as player:
@@ -156,9 +156,9 @@ def _by_name(
     saved: ex.Saved[EquivalentResult], names: Iterable[str], second: bool = False
 ) -> dict[tuple[str, str], EquivalentResult]:
     """Results of the first or the second search by rules and name."""
-    wanted = (result for result in saved.results if result.name in set(names))
-    own = (result for result in wanted if (result.search == LADDERS[1]) == second)
-    return {(result.rules, result.name): result for result in own}
+    named = (result for result in saved.results if result.name in set(names))
+    of_search = (result for result in named if (result.search == LADDERS[1]) == second)
+    return {(result.rules, result.name): result for result in of_search}
 
 
 def _wins_text(result: EquivalentResult) -> str:
@@ -166,15 +166,15 @@ def _wins_text(result: EquivalentResult) -> str:
 
 
 def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
-    """Table 5.3's form: the agents by their rank against the rule agent, with their equivalents."""
+    """The agents by rank against the rule agent, with their equivalents, in the form of table 5.3."""
     first, second = _by_name(saved, AGENTS), _by_name(saved, AGENTS, second=True)
     lines = []
-    for rules, own in ex.grouped(first.values(), "rules").items():
-        for rank, one in enumerate(sorted(own, key=lambda result: -result.wins), 1):
-            share = "–" if one.agent == one.against else _wins_text(one)
-            other = second[rules, one.name].found.text() if (rules, one.name) in second else ""
-            found = one.found
-            lines.append((rules, one.name, str(rank), share, found.text(), other, str(found.iterations.count)))
+    for rules, of_rules in ex.grouped(first.values(), "rules").items():
+        for rank, result in enumerate(sorted(of_rules, key=lambda result: -result.wins), 1):
+            share = "–" if result.agent == result.against else _wins_text(result)
+            other = second[rules, result.name].found.text() if (rules, result.name) in second else ""
+            found = result.found
+            lines.append((rules, result.name, str(rank), share, found.text(), other, str(found.iterations.count)))
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
@@ -188,18 +188,18 @@ def _most_deals(saved: ex.Saved[Any]) -> str:
 
 
 def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
-    """Table 5.4's form: the equivalent without a piece of knowledge, and the change."""
-    found = _by_name(saved, [*AGENTS, *KNOWLEDGE])
+    """The equivalent without a piece of knowledge, and the change, in the form of table 5.4."""
+    results = _by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
-    for (rules, name), result in found.items():
+    for (rules, name), result in results.items():
         if name in KNOWLEDGE:
-            full = found.get((rules, KNOWLEDGE[name][1]))
-            what = name.partition(" without ")[2]
-            known = full is not None and not (full.beyond or result.beyond)
-            factor = change(full, result).both(".2f", 1) if full and known else "–"
-            whole = full.found.text() if full else "–"
-            cells = whole, result.found.text(), factor, _wins_text(result), THESIS_KNOWLEDGE.get(what, "–")
-            lines.append((result.against, RULE_NAMES.get(what, f"`{what}`"), *cells))
+            full = results.get((rules, KNOWLEDGE[name][1]))
+            knowledge = name.partition(" without ")[2]
+            comparable = full is not None and not (full.beyond or result.beyond)
+            factor = change(full, result).both(".2f", 1) if full and comparable else "–"
+            whole_text = full.found.text() if full else "–"
+            cells = whole_text, result.found.text(), factor, _wins_text(result), THESIS_KNOWLEDGE.get(knowledge, "–")
+            lines.append((result.against, RULE_NAMES.get(knowledge, f"`{knowledge}`"), *cells))
     header = ("agent", "without", "with it", "without it", "factor", "wins % v the whole", "thesis")
     note = (
         "Factor: the equivalent without it divided by that with it, with its 95 % interval. Wins: duplicate deals of "
@@ -209,7 +209,7 @@ def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
 
 
 def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
-    """The equivalent without something divided by that with it; both errors added on the logarithmic scale.
+    """The equivalent without a piece of knowledge divided by the whole agent's, errors added on the logarithmic scale.
 
     Example:
         >>> one = EquivalentResult("a", "a", "half-deck", "isuct", 800, 400, 1600, 0, (), "a", 0.5, 0)

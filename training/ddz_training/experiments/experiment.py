@@ -1,4 +1,4 @@
-"""What an experiment is: its options, its tasks, the work that they are, its tables and its plot, all named explicitly.
+"""What an experiment is: its options, tasks, work, tables and plot, all named explicitly.
 
 A new one is a file with an :class:`Experiment`, a line in :mod:`ddz_training.experiments.registry`, and a test.  ``ddz
 reproduce NAME`` runs it, with its options as those of the command; ``docs/generate.py`` writes its tables into pages.
@@ -13,8 +13,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
-from ddz_env.core.checks import check_choice
-from ddz_env.core.options import Options, Range
+from ddz_env.support.checks import check_choice
+from ddz_env.support.options import Options, Range
 from ddz_training.measure import statistics
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table as Table
@@ -29,12 +29,12 @@ Task = tuple[Any, ...]
 
 Count = Annotated[int, Range(1)]
 Seed = Annotated[int, Range(0, 2**64 - 1)]
-"""What most options are."""
+"""Types of most options."""
 
 
 @dataclass(frozen=True)
 class NoOptions(Options):
-    """Options of an experiment, none here."""
+    """Options of an experiment that has none."""
 
     error = InvalidExperimentError
 
@@ -63,7 +63,7 @@ class ParallelOptions(SeedOptions):
 
 @dataclass(frozen=True)
 class ChosenOptions(ParallelOptions):
-    """Options of an experiment of which a part may be chosen.
+    """Options of an experiment that may run in part.
 
     Attributes:
         only: Only this part; may be repeated.
@@ -78,7 +78,7 @@ class Comparison(NamedTuple):
     Attributes:
         what: What is measured.
         paper: The paper's figure as it prints it; empty where it prints none.
-        ours: Ours.
+        ours: Our figure.
         note: Its interval, or what differs.
     """
 
@@ -89,14 +89,14 @@ class Comparison(NamedTuple):
 
 
 def comparison_table(title: str, lines: Iterable[Comparison], note: str) -> Table:
-    """Figures of a paper beside ours."""
+    """Make a table of a paper's figures beside ours."""
     header = ("what", "paper", "ours", "95 % interval, or what is counted")
     return Table(title, header, [*lines], note)
 
 
 @dataclass(frozen=True)
 class Saved(Generic[_Result]):
-    """The results of an experiment.
+    """The results of an experiment, with their settings and file.
 
     Attributes:
         results: The results.
@@ -148,7 +148,7 @@ class Experiment(Generic[_Options, _Result]):
         unit: What its progress bar counts.
         tables: What the command prints and pages show, by name.
         work: Does a task, from the options and the parts of the task, in any process: a function of a module.
-        worker: Instead of ``work``: makes, from the options, what does tasks and keeps something from one to the next.
+        worker: Instead of ``work``: makes a worker from the options, which may keep something from task to task.
         settings: Names of the options that results depend on.
         more: What else they depend on, from the options: values that JSON can hold.
         agents: The agents whose files they depend on, from the options.
@@ -188,7 +188,7 @@ class Experiment(Generic[_Options, _Result]):
         on_progress: OnProgress = no_progress,
         tasks: Iterable[Task] | None = None,
     ) -> Saved[_Result]:
-        """Do all tasks.
+        """Run the experiment.
 
         Args:
             options: What is done; the defaults if None.
@@ -219,7 +219,7 @@ class Experiment(Generic[_Options, _Result]):
 
 
 def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
-    """The results of a file.
+    """Read the results of a file.
 
     Raises:
         FileNotFoundError: If it does not exist.
@@ -230,7 +230,7 @@ def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
 
 
 def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) -> dict[Any, list[_Result]]:
-    """Results by the value of a field, or by the values of several.
+    """Group results by the value of a field, or by the values of several.
 
     Args:
         results: What is grouped.
@@ -242,7 +242,7 @@ def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) 
 
 
 def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-    """The names that were given, or all known ones if there are none.
+    """Check names against the known ones; without names, all known ones.
 
     Raises:
         InvalidExperimentError: If there is one that does not exist.

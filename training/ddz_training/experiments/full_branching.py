@@ -26,7 +26,7 @@ from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.full_games import DEAL_LIST, PAPER, ListOptions, game_number, games_note, new_game
+from ddz_training.experiments.full_games import PAPER, ListOptions, game_number, games_note
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval
 
@@ -47,8 +47,8 @@ class Choices:
     whole_moves: int
 
     def __str__(self) -> str:
-        both = self.main_groups, self.whole_moves
-        return str(both[0]) if both[0] == both[1] else f"{both[0]}/{both[1]}"
+        counts = self.main_groups, self.whole_moves
+        return str(counts[0]) if counts[0] == counts[1] else f"{counts[0]}/{counts[1]}"
 
     @classmethod
     def parse(cls, text: str) -> Choices:
@@ -87,7 +87,7 @@ class BranchingResult:
 
     @property
     def later(self) -> tuple[Choices, ...]:
-        """All others."""
+        """All decisions after the first, leads before follows."""
         return self.leads[1:] + self.follows
 
 
@@ -114,27 +114,27 @@ def count_by_suit(state: State) -> int:
 
 def play_through(options: ListOptions, player: str, deal: int) -> list[BranchingResult]:
     """Play a deal through and count the choices."""
-    state = new_game(deal)
+    state = options.new_game(deal)
     first_by_suit, agents = count_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
     rngs = seat_generators([options.seed, number], len(agents), published_generator)
-    found: tuple[list[Choices], list[Choices]] = [], []
+    choices: tuple[list[Choices], list[Choices]] = [], []
     while not state.is_over:
-        found[not state.view().on_lead].append(count_choices(state))
+        choices[not state.view().on_lead].append(count_choices(state))
         play_one(state, agents, rngs)
-    leads, follows = map(tuple, found)
+    leads, follows = map(tuple, choices)
     return [BranchingResult(player, deal, first_by_suit, leads, follows)]
 
 
 def branching_table(saved: ex.Saved[BranchingResult]) -> ex.Table:
     """The paper's words beside our distributions."""
-    own = [result for result in saved.results if result.player == PLAYER]
-    first = [[result.first.main_groups] for result in own]
-    later = [[choices.main_groups for choices in result.later] for result in own]
+    results = [result for result in saved.results if result.player == PLAYER]
+    first = [[result.first.main_groups] for result in results]
+    later = [[choices.main_groups for choices in result.later] for result in results]
     lines = [
         _median("first decision, main groups", "20 to 70", first),
-        _many("whole moves", [[result.first.whole_moves] for result in own]),
-        _many("whole moves by suit", [[result.first_by_suit] for result in own]),
+        _many("whole moves", [[result.first.whole_moves] for result in results]),
+        _many("whole moves by suit", [[result.first_by_suit] for result in results]),
         _median(f"later, played by {PLAYER}, main groups", "", later),
         _share(f"later, played by {PLAYER}, fewer than 10 main groups", "typical", later, lambda count: count < 10),
     ]
@@ -153,10 +153,10 @@ def _median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Compari
 
 
 def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]) -> ex.Comparison:
-    """The share of some counts: Wilson's interval for a decision a game, else clustered by game."""
+    """The share of some counts: Wilson's interval for one decision per game, else clustered by game."""
     belonging = [[float(belongs(count)) for count in game] for game in games]
-    alone = all(len(game) == 1 for game in games)
-    share = wilson_interval(sum(map(sum, belonging)), len(games)) if alone else clustered_interval(belonging)
+    single = all(len(game) == 1 for game in games)
+    share = wilson_interval(sum(map(sum, belonging)), len(games)) if single else clustered_interval(belonging)
     return ex.Comparison(f"{what}, %", paper, share.text(), share.span())
 
 
@@ -183,9 +183,9 @@ BRANCHING = ex.Experiment(
     options=ListOptions,
     result=BranchingResult,
     key=("player", "deal"),
-    tasks=lambda options: [(PLAYER, deal) for deal in range(options.deals)],
+    tasks=lambda options: [(PLAYER, deal) for deal in options.numbers],
     work=play_through,
-    more=lambda options: {"deals": DEAL_LIST},
+    more=lambda options: options.list_settings,
     unit="games",
     tables={"full-branching": branching_table},
     file="full_branching",

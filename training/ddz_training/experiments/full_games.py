@@ -23,12 +23,14 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from ddz_env import State
+from ddz_env import Rules, State
 from ddz_env.core.engine.random import key
-from ddz_env.core.options import Range
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
+from ddz_training.measure.deal_file import DealFile, read_deals
+from ddz_training.measure.duplicate import hands_settings, new_deal
 from ddz_training.measure.keeper import AgentKeeper, check_agents
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
@@ -42,11 +44,6 @@ DEAL_LIST = "deals_2011"
 """Name of the list in the settings of results."""
 
 
-def new_game(deal: int) -> State:
-    """The game of a deal before the first move; seat 0 is the landlord."""
-    return State.new(seed=int(key(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
-
-
 LANDLORD = 0
 
 
@@ -57,14 +54,36 @@ class ListOptions(ex.SeedOptions):
     Attributes:
         seed: Seed of all agents; the deals are always the same.
         deals: How many of the 1,000 deals, from the first.
+        deal_file: A file of other deals, or of numbers in the list, of which the first are played.
     """
 
     deals: Annotated[int, Range(1, DEAL_COUNT)] = DEAL_COUNT
+    deal_file: str | None = None
+
+    @functools.cached_property
+    def _listed(self) -> DealFile | None:
+        return None if self.deal_file is None else read_deals(Path(self.deal_file), Rules(), None)
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of the deals that are played."""
+        return range(self.deals) if self._listed is None else self._listed.chosen(self.deals)
+
+    @property
+    def list_settings(self) -> dict[str, str]:
+        """What a file of results says of the deals."""
+        return {"deals": DEAL_LIST, **hands_settings(self._listed.hands if self._listed else ())}
+
+    def new_game(self, deal: int) -> State:
+        """The game of a deal before the first move; seat 0 is the landlord."""
+        if self._listed is not None and self._listed.hands:
+            return new_deal(Rules(), LIST_SEED, deal, self._listed.hands)
+        return State.new(seed=int(key(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
 
 
 @dataclass(frozen=True)
 class FullOptions(ListOptions, ex.ParallelOptions):
-    """How an experiment on the full game is run, and its three kinds of search at the paper's budgets.
+    """Options of an experiment on the full game, with its three kinds of search at the paper's budgets.
 
     Attributes:
         games: Games for each deal and line-up; a file can be resumed with more.
@@ -80,16 +99,16 @@ class FullOptions(ListOptions, ex.ParallelOptions):
 
     @property
     def determinized(self) -> str:
-        """Determinized UCT."""
+        """The specification of determinized UCT."""
         return self._search(f"duct:trees={self.trees},iterations={self.tree_iterations}")
 
     @property
     def cheating(self) -> str:
-        """UCT on the true game."""
+        """The specification of UCT on the true game."""
         return self._search(f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}")
 
     def information_set(self, exploration: float = 1.0, iterations: int | None = None) -> str:
-        """Information-set UCT.
+        """The specification of information-set UCT.
 
         Example:
             >>> FullOptions().information_set(0.44, 500)
@@ -103,7 +122,7 @@ class FullOptions(ListOptions, ex.ParallelOptions):
 
 
 Agents = tuple[str, ...]
-"""Specifications for :func:`ddz_env.playing.registry.make_agent`, a seat each; seat 0 is the landlord."""
+"""Specifications for :func:`ddz_env.playing.registry.make_agent`, one per seat; seat 0 is the landlord."""
 
 
 class Cast(NamedTuple):
@@ -120,7 +139,7 @@ class Cast(NamedTuple):
 
 @dataclass(frozen=True)
 class GameResult:
-    """One game.
+    """How one game ended.
 
     Attributes:
         game: Its number among the line-up's games of the deal.
@@ -155,21 +174,21 @@ class GameWorker(AgentKeeper):
 
     def __init__(self, experiment: str, options: FullOptions) -> None:
         super().__init__()
-        self._experiment, self._seed = experiment, options.seed
+        self._experiment, self._options = experiment, options
 
     def work(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
         """Play a game."""
         game, deal, lineup, specs = task
-        number, state = game_number(self._experiment, lineup, deal, game), new_game(deal)
+        number, state = game_number(self._experiment, lineup, deal, game), self._options.new_game(deal)
         agents = [self.agent(spec, seat) for seat, spec in enumerate(specs)]
-        play_game(state, agents, seat_generators([self._seed, number], len(agents), published_generator))
+        play_game(state, agents, seat_generators([self._options.seed, number], len(agents), published_generator))
         return [GameResult(game, deal, lineup, int(state.winner or 0), len(state.history))]
 
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
     """The landlord's or the peasants' win rate in one line-up; the games of a deal are one cluster."""
     deals = ex.grouped((result for result in results if result.lineup == lineup), "deal").values()
-    return within(clustered_interval([[one.landlord_won != peasants for one in own] for own in deals]), 0.0, 1.0)
+    return within(clustered_interval([[result.landlord_won != peasants for result in own] for own in deals]), 0.0, 1.0)
 
 
 def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
@@ -204,7 +223,7 @@ class RateRow(NamedTuple):
         return win_rate(results, self.lineup, peasants=self.peasants)
 
     def comparison(self, results: Iterable[GameResult]) -> ex.Comparison:
-        """The line."""
+        """The line of the table."""
         if self.base:
             gain = difference(results, self.lineup, self.base, peasants=self.peasants)
             note = f"{gain.span('+.1f')}; paired by deal"
@@ -214,7 +233,7 @@ class RateRow(NamedTuple):
 
 
 def rate_table(title: str, rows: Sequence[RateRow], saved: ex.Saved[GameResult]) -> ex.Table:
-    """The lines whose games have been played, with where they are and who played them."""
+    """Make the table of the rows whose games have been played, with a note on where they are and who played them."""
     played = {result.lineup for result in saved.results}
     lines = [row.comparison(saved.results) for row in rows if {row.lineup, row.base or row.lineup} <= played]
     return ex.comparison_table(title, lines, games_note(saved))
@@ -236,7 +255,7 @@ def lineup_experiment(
     rows: Sequence[RateRow],
     plot: Callable[[ex.Saved[GameResult], Path], None],
 ) -> ex.Experiment[Any, GameResult]:
-    """An experiment that plays line-ups and compares them.
+    """Make an experiment that plays line-ups and compares them.
 
     Args:
         name: Its name.
@@ -249,10 +268,10 @@ def lineup_experiment(
         plot: Draws the results.
     """
 
-    def games(given: Any) -> list[ex.Task]:
-        lineups = cast(given).lineups
+    def games(chosen: Any) -> list[ex.Task]:
+        lineups = cast(chosen).lineups
         check_agents(spec for specs in lineups.values() for spec in specs)
-        numbers = product(range(given.games), range(given.deals), lineups.items())
+        numbers = product(range(chosen.games), chosen.numbers, lineups.items())
         return [(game, deal, *lineup) for game, deal, lineup in numbers]
 
     return ex.Experiment(
@@ -264,7 +283,7 @@ def lineup_experiment(
         key=("game", "deal", "lineup"),
         tasks=games,
         worker=functools.partial(GameWorker, name),
-        more=lambda given: {"deals": DEAL_LIST, "agents": dict(cast(given).agents)},
+        more=lambda chosen: {**chosen.list_settings, "agents": dict(cast(chosen).agents)},
         unit="games",
         tables={f"full-{name}": functools.partial(rate_table, title, rows)},
         file=f"full_{name}",
@@ -321,7 +340,7 @@ def plot_cheating(saved: ex.Saved[GameResult], path: Path) -> None:
 CHEATING_UCT = lineup_experiment(
     "cheating",
     "section IV.B, table 1",
-    "Table 1: who gains how much by seeing all cards.\n\nPlays 5 games a deal for each of `games`, of about 0.2 CPU "
+    "Table 1: who gains how much by seeing all cards.\n\nPlays 5 games per deal for each of `games`, of about 0.2 CPU "
     "seconds: 17 CPU minutes by default.  (The paper: 1 game.)",
     FullOptions,
     cheating_cast,
@@ -357,8 +376,8 @@ def plot_landlord(saved: ex.Saved[GameResult], path: Path) -> None:
 LANDLORD_UCT = lineup_experiment(
     "landlord",
     "section IV.D",
-    "Three searches as landlord: 54.0, 42.4 and 42.0 %.\n\nPlays 3 games a deal for each of `games`, of about 0.2 CPU "
-    "seconds: 10 CPU minutes by default.  (The paper: 40.)",
+    "Three searches as landlord: 54.0, 42.4 and 42.0 %.\n\nPlays 3 games per deal for each of `games`, of about 0.2 "
+    "CPU seconds: 10 CPU minutes by default.  (The paper: 40.)",
     FullOptions,
     landlord_cast,
     "The landlord against determinized UCT",
@@ -393,7 +412,7 @@ def sweep(
     paper: Mapping[float, str],
     landlord: Callable[[SweepOptions, float], str],
 ) -> ex.Experiment[Any, GameResult]:
-    """An experiment that tries values of a parameter; a file may hold the games of other values as well.
+    """Make an experiment that tries values of a parameter; a file may hold the games of other values as well.
 
     Args:
         name: The parameter.
@@ -417,10 +436,10 @@ def sweep(
     def plot(saved: ex.Saved[GameResult], path: Path) -> None:
         played = {result.lineup for result in saved.results}
         shown = [row for row in rates if row.lineup in played]
-        places = [values[row.lineup] for row in shown]
+        positions = [values[row.lineup] for row in shown]
         printed = [float(row.paper) if row.paper[:1].isdigit() else math.nan for row in shown]
-        series = Series("", places, [row.rate(saved.results) for row in shown], paper=printed)
-        ticks = {"xscale": "log", "xticks": places, "xticklabels": [row.lineup for row in shown]}
+        series = Series("", positions, [row.rate(saved.results) for row in shown], paper=printed)
+        ticks = {"xscale": "log", "xticks": positions, "xticklabels": [row.lineup for row in shown]}
         save_plot(path, Panel([series], name, "landlord wins, %", axes=ticks))
 
     rows = [*rates, *(row for row in gains if row.lineup != row.base)]
@@ -429,7 +448,7 @@ def sweep(
 
 
 def with_trees(options: SweepOptions, trees: float) -> str:
-    """Determinized UCT with trees that share 10,000 iterations."""
+    """The specification of determinized UCT with trees that share 10,000 iterations."""
     return replace(options, trees=int(trees), tree_iterations=10_000 // int(trees)).determinized
 
 
@@ -441,8 +460,8 @@ _LITTLE: dict[float, str] = dict.fromkeys((1.5, 2.0, 3.0), "little change from 1
 ITERATIONS_SWEEP = sweep(
     "iterations",
     "IV.D",
-    "Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).\n\nPlays 7 games a deal "
-    "for each of `games`, of 0.13 (500 iterations) to 0.4 CPU seconds (30,000): 26 CPU minutes by default.  (The "
+    "Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).\n\nPlays 7 games per "
+    "deal for each of `games`, of 0.13 (500 iterations) to 0.4 CPU seconds (30,000): 26 CPU minutes by default.  (The "
     "paper: 5 games.)",
     10_000,
     {**_RISES, 10_000: "40.8", **_SAME},
@@ -451,8 +470,8 @@ ITERATIONS_SWEEP = sweep(
 EXPLORATION_SWEEP = sweep(
     "exploration",
     "IV.D",
-    "Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.\n\nPlays 8 games a deal "
-    "for each of `games`, of about 0.2 CPU seconds: 27 CPU minutes by default.  (The paper: 5.)",
+    "Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.\n\nPlays 8 games per "
+    "deal for each of `games`, of about 0.2 CPU seconds: 27 CPU minutes by default.  (The paper: 5.)",
     1.0,
     {**_POOR, 0.7: "", 1.0: "", **_LITTLE},
     lambda options, exploration: options.information_set(exploration),
@@ -461,7 +480,7 @@ TREES_SWEEP = sweep(
     "trees",
     "IV.A",
     "Determinized UCT as landlord with 1 to 500 trees that share 10,000 iterations: adequate with enough of both.\n\n"
-    "Plays 7 games a deal for each of `games`, of about 0.2 CPU seconds: 23 CPU minutes by default.",
+    "Plays 7 games per deal for each of `games`, of about 0.2 CPU seconds: 23 CPU minutes by default.",
     40,
     {1: "", 5: "", 20: "", 40: "adequate", 80: "", 200: "", 500: ""},
     with_trees,

@@ -1,13 +1,12 @@
 """Table 2 of Whitehouse, Powley and Cowling (2011): does information-set UCT gain where knowing the cards helps?
 
-The deals of the landlord experiment are filtered by how much more cheating UCT wins than determinized UCT.  In the
-deals so chosen the paper compares determinized UCT with information-set UCT.
+The deals of the landlord experiment are filtered by how much more cheating UCT wins than determinized UCT.  On the
+deals that pass, the paper compares determinized UCT with information-set UCT.
 
-The filter looks at the very games whose win rate is then reported.  A deal in which determinized UCT had bad luck
-passes "> 25 %" the more easily, so that determinized UCT's rate comes out too low there (and too high in "< 0 %"),
-the more so the fewer games a deal has: regression to the mean.  The held-out figures avoid that.  Determinized UCT's
-games of each deal are split in two halves, the deal is judged by one half and the other is reported, and the same
-with the halves exchanged.
+The paper's filter looks at the very games whose win rate is then reported.  A deal on which determinized UCT had bad
+luck passes "> 25 %" more easily, so its rate comes out too low there (and too high in "< 0 %"): regression to the mean,
+which is stronger with fewer games per deal.  The held-out figures avoid that: determinized UCT's games of each deal are
+split in two halves, one judges the deal and the other is reported, and then the other way round.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, NamedTuple
 
-from ddz_env.core.options import Range
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import full_games as full
 from ddz_training.measure.statistics import Interval, clustered_interval, within
@@ -28,7 +27,7 @@ class Threshold(NamedTuple):
 
     Attributes:
         label: The row's name.
-        admits: Whether a difference of win rates, cheating minus determinized, belongs to it.
+        admits: Whether a difference of win rates, cheating minus determinized, belongs to the row.
         paper: What the paper prints: determinized UCT's and information-set UCT's rate in percent, and deals.
     """
 
@@ -62,7 +61,7 @@ class Filtered(NamedTuple):
     Attributes:
         deals: How many deals passed.
         determinized: Determinized UCT's win rate.
-        information_set: Information-set UCT's.
+        information_set: Information-set UCT's win rate.
         gain: Information-set minus determinized.
     """
 
@@ -73,7 +72,7 @@ class Filtered(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """One judgement of a deal: by how much cheating wins more, and the rates to report if the filter takes it."""
+    """A deal as a filter sees it: by how much cheating wins more, and the rates to report if the deal passes."""
 
     deal: int
     advantage: Fraction
@@ -82,25 +81,25 @@ class _Case(NamedTuple):
 
 
 def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, Filtered, Filtered]]:
-    """Table 2 from the games of the landlord experiment.
+    """Compute table 2 from the games of the landlord experiment.
 
     Args:
         results: Games of the landlord experiment.  Deals that lack one of the landlords are left out, from the
             held-out figures also those with a single game of determinized UCT.
 
     Returns:
-        Rows: the filter and the paper's figures; ours as the paper has it, where the games that choose a deal are
-        reported; and ours with the games of determinized UCT that are reported kept out of the filter.
+        Rows: the filter with the paper's figures; ours computed as in the paper, where the games that choose a deal
+        are reported; and ours held out, where other games choose.
     """
     same, held_out = _cases(results)
     return [(row, _select(same, row), _select(held_out, row)) for row in THRESHOLDS]
 
 
 def _cases(results: Iterable[full.GameResult]) -> tuple[list[_Case], list[_Case]]:
-    """The judgements of the deals, by the games that are reported and by others."""
+    """The cases whose filter sees the games that are reported, and the held-out ones, whose filter sees others."""
     same, held_out = list[_Case](), list[_Case]()
     for deal, games in ex.grouped(sorted(results, key=lambda result: result.game), "deal").items():
-        won = {name: [game.landlord_won for game in own] for name, own in ex.grouped(games, "lineup").items()}
+        won = {name: [game.landlord_won for game in lineup] for name, lineup in ex.grouped(games, "lineup").items()}
         if all(name in won for name in full.LANDLORDS):
             cheating, information_set = _rate(won[full.CHEATING]), _rate(won[full.INFORMATION_SET])
             whole, even, odd = won[full.DETERMINIZED], won[full.DETERMINIZED][::2], won[full.DETERMINIZED][1::2]
@@ -117,15 +116,15 @@ def _rate(won: Sequence[bool]) -> Fraction:
 def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
     deals = ex.grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
     determinized, information_set = (
-        within(clustered_interval([[float(getattr(case, name)) for case in own] for own in deals]), 0.0, 1.0)
+        within(clustered_interval([[float(getattr(case, name)) for case in group] for group in deals]), 0.0, 1.0)
         for name in ("determinized", "information_set")
     )
-    gain = clustered_interval([[float(case.information_set - case.determinized) for case in own] for own in deals])
+    gain = clustered_interval([[float(case.information_set - case.determinized) for case in group] for group in deals])
     return Filtered(len(deals), determinized, information_set, gain)
 
 
-def _filtered_cells(own: Filtered) -> list[str]:
-    return [own.determinized.text(), own.information_set.text(), own.gain.both("+.1f"), f"{own.deals:,}"]
+def _filtered_cells(rates: Filtered) -> list[str]:
+    return [rates.determinized.text(), rates.information_set.text(), rates.gain.both("+.1f"), f"{rates.deals:,}"]
 
 
 def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
@@ -143,7 +142,7 @@ def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
 
 @dataclass(frozen=True)
 class ThresholdOptions(full.FullOptions):
-    """The options of the landlord experiment, with the two games a deal that the held-out figures need."""
+    """The options of the landlord experiment, with the two games per deal that the held-out figures need."""
 
     games: Annotated[int, Range(1, 2**32)] = 2
 
@@ -154,7 +153,7 @@ THRESHOLDS_2011 = replace(
     source=f"{full.PAPER}, section IV.D, table 2",
     about="Table 2: determinized and information-set UCT in the deals where seeing all cards helps.\n\n"
     "Needs the games of `landlord`: give its file and its options; games that are missing are played first.  The "
-    "filter picks luck as well; the held-out figures, which need 2 games a deal, avoid that.",
+    "filter picks luck as well; the held-out figures, which need 2 games per deal, avoid that.",
     options=ThresholdOptions,
     more=lambda options: {**full.LANDLORD_UCT.more(options), "experiment": full.LANDLORD_UCT.name},
     tables={"full-thresholds": threshold_table},

@@ -5,7 +5,7 @@ A match is 100 hands: 50 deals, each played from both sides.  Both players begin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
 from pathlib import Path
@@ -13,7 +13,7 @@ from statistics import fmean
 
 import numpy as np
 
-from ddz_agents.bidding.holdem.agents import HoldemAgent, play_hand
+from ddz_agents.bidding.holdem.agents import HoldemAgent, Player, play_hand
 from ddz_agents.bidding.holdem.betting import STACK
 from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_env.playing.generators import agent_generator
@@ -24,8 +24,12 @@ from ddz_training.measure.statistics import Interval, normal_interval, settling
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
 """The paper's algorithm 2, then its algorithm 1, against its program; both against each other; a yardstick."""
-READINGS = {"weighted": False, "full": True}
-"""How equation 1 subtracts the loss rate: by the chance of losing, or in full."""
+READINGS: Mapping[str, Mapping[str, bool]] = {
+    "weighted": {},
+    "full": {"full": True},
+    "full, by stage": {"full": True, "by_stage": True},
+}
+"""How equation 1 subtracts the loss rate: by the chance of losing, or in full; and there of what stake."""
 NAMES = {"uct-stake": "algorithm 2", "uct-dealt": "algorithm 1"}
 _SMALL, _LARGE = STACK // 4, STACK // 2
 """The paper counts hands with less than 5,000 and more than 10,000 of 20,000 chips bet."""
@@ -33,10 +37,10 @@ _SMALL, _LARGE = STACK // 4, STACK // 2
 
 @dataclass(frozen=True)
 class HoldemResult:
-    """A hand.
+    """The result of one hand.
 
     Attributes:
-        reading: Of equation 1, by both agents.
+        reading: How both agents read equation 1, one of :data:`READINGS`.
         a: The first agent.
         b: The second.
         match: Number of the match.
@@ -59,15 +63,15 @@ class HoldemMatchOptions(ex.ParallelOptions):
     """How much is played.
 
     Attributes:
-        matches: Matches of 100 hands a pairing and reading.
+        matches: Matches of 100 hands for each pairing and reading.
     """
 
     matches: ex.Count = 50
 
 
-def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match: int) -> list[HoldemResult]:
+def play_match(options: HoldemMatchOptions, reading: str, a: Player, b: Player, match: int) -> list[HoldemResult]:
     """Play a match."""
-    agents = [HoldemAgent(name, full=READINGS[reading]) for name in (a, b)]
+    agents = [HoldemAgent(name, **READINGS[reading]) for name in (a, b)]
     results = []
     for hand in range(HANDS):
         deck = np.random.default_rng([options.seed, match, hand // 2]).permutation(52).astype(np.int64)
@@ -77,32 +81,32 @@ def play_match(options: HoldemMatchOptions, reading: str, a: str, b: str, match:
     return results
 
 
-def chips_interval(own: Sequence[HoldemResult]) -> Interval:
-    """Chips a hand with the 95 % interval over deals, each played from both seats."""
+def chips_interval(results: Sequence[HoldemResult]) -> Interval:
+    """Chips won per hand, with the 95 % interval over deals, each played from both seats."""
     deals: dict[tuple[int, int], float] = {}
-    for result in own:
-        place = result.match, result.hand // 2
-        deals[place] = deals.get(place, 0.0) + result.chips / 2
+    for result in results:
+        deal = result.match, result.hand // 2
+        deals[deal] = deals.get(deal, 0.0) + result.chips / 2
     return normal_interval(list(deals.values()))
 
 
 def holdem_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
-    """A line a reading and pairing."""
+    """The matches: one line for each reading and pairing."""
     lines = []
-    for (reading, a, b), own in ex.grouped(saved.results, "reading", "a", "b").items():
-        totals = [sum(result.chips for result in match) for match in ex.grouped(own, "match").values()]
+    for (reading, a, b), results in ex.grouped(saved.results, "reading", "a", "b").items():
+        totals = [sum(result.chips for result in match) for match in ex.grouped(results, "match").values()]
         won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
-        chips = chips_interval(own).plus_minus("+.0f")
-        lines.append((reading, f"`{a}`", f"`{b}`", f"{len(own):,}", chips, won, *_bets(own)))
+        chips = chips_interval(results).plus_minus("+.0f")
+        lines.append((reading, f"`{a}`", f"`{b}`", f"{len(results):,}", chips, won, *_bets(results)))
     note = f"95 % intervals over deals. Computed from {saved.name}."
-    header, bets = ("loss rate", "agent", "against", "hands", "chips a hand"), ("bet < 5,000 %", "bet > 10,000 %")
+    header, bets = ("loss rate", "agent", "against", "hands", "chips per hand"), ("bet < 5,000 %", "bet > 10,000 %")
     return ex.Table("No-limit hold'em", (*header, "matches won", *bets), lines, note)
 
 
-def _bets(own: Sequence[HoldemResult]) -> tuple[str, str]:
-    """How many of the hands had small and large bets, in per cent."""
-    small, large = (sum(one.bet < _SMALL for one in own), sum(one.bet > _LARGE for one in own))
-    return f"{100 * small / len(own):.1f}", f"{100 * large / len(own):.1f}"
+def _bets(results: Sequence[HoldemResult]) -> tuple[str, str]:
+    """The share of the hands with small and with large bets, in per cent."""
+    small, large = (sum(result.bet < _SMALL for result in results), sum(result.bet > _LARGE for result in results))
+    return f"{100 * small / len(results):.1f}", f"{100 * large / len(results):.1f}"
 
 
 _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "18", "28")}
@@ -113,20 +117,20 @@ def paper_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
     groups, lines = ex.grouped(saved.results, "reading", "a", "b"), list[ex.Comparison]()
     for agent, reading in product(_PRINTED, READINGS):
-        if own := groups.get((reading, agent, "payoff")):
-            lines += _compared(f"{NAMES[agent]}, {reading}", own, *_PRINTED[agent])
+        if results := groups.get((reading, agent, "payoff")):
+            lines += _compared(f"{NAMES[agent]}, {reading}", results, *_PRINTED[agent])
     return ex.comparison_table("Tables and figures of the paper", lines, ex.computed_from(saved))
 
 
 def _compared(
-    name: str, own: Sequence[HoldemResult], sign: str, small: str, large: str, large_won: str
+    name: str, results: Sequence[HoldemResult], sign: str, small: str, large: str, large_won: str
 ) -> Iterator[ex.Comparison]:
-    count, (ours_small, ours_large) = f"of {len(own):,} hands", _bets(own)
-    chips = chips_interval(own).plus_minus("+.0f")
-    yield ex.Comparison(f"{name}, against the policy, chips a hand", sign, chips, count)
+    count, (ours_small, ours_large) = f"of {len(results):,} hands", _bets(results)
+    chips = chips_interval(results).plus_minus("+.0f")
+    yield ex.Comparison(f"{name}, against the policy, chips per hand", sign, chips, count)
     yield ex.Comparison(f"{name}, % of hands with less than 5,000 bet", small, ours_small, count)
     yield ex.Comparison(f"{name}, % of hands with more than 10,000 bet", large, ours_large, count)
-    if risky := [result for result in own if result.bet > _LARGE]:
+    if risky := [result for result in results if result.bet > _LARGE]:
         share = f"{100 * sum(result.chips > 0 for result in risky) / len(risky):.0f}"
         yield ex.Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
 
@@ -136,13 +140,13 @@ def plot_holdem(saved: ex.Saved[HoldemResult], path: Path) -> None:
     shown = [result for result in saved.results if result.reading == "weighted"]
     hands, series, bets = range(1, HANDS + 1), [], []
     for (agent, name), color in zip(NAMES.items(), ("C0", "C1"), strict=True):
-        own = [result for result in shown if (result.a, result.b) == (agent, "payoff")]
-        matches = [list(accumulate(result.chips for result in match)) for match in ex.grouped(own, "match").values()]
+        played = [result for result in shown if (result.a, result.b) == (agent, "payoff")]
+        matches = [list(accumulate(result.chips for result in match)) for match in ex.grouped(played, "match").values()]
         series += [Series("", hands, match, style={"color": color, "alpha": 0.1}) for match in matches]
         means = [fmean(chips) for chips in zip(*matches, strict=True)]
         series.append(Series(f"{name}: mean", hands[: len(means)], means, style={"color": color}))
         edges = range(0, STACK + 1, 2_500)
-        bets.append(Series(name, edges, [result.bet for result in own], "histogram", style={"alpha": 0.6}))
+        bets.append(Series(name, edges, [result.bet for result in played], "histogram", style={"alpha": 0.6}))
     winnings = Panel(series, "hands", "chips won from the policy", "figure 7", across={"": 0})
     save_plot(path, winnings, Panel(bets, "chips bet", "% of hands", "figure 8"))
 
@@ -166,7 +170,7 @@ HOLDEM = ex.Experiment(
 
 @dataclass(frozen=True)
 class StreetResult:
-    """A win rate.
+    """The win rate of the hand, counted from some dealt hands.
 
     Attributes:
         street: Cards on the table: 0, 3, 4 or 5.
@@ -202,17 +206,17 @@ def street_table(saved: ex.Saved[StreetResult]) -> ex.Table:
     """Table 1: ten win rates of a range of numbers of showdowns, before the flop."""
     lines = [
         (f"{ten.first} to {ten.last}", *(f"{rate:.3f}" for rate in (ten.highest, ten.lowest, ten.mean, ten.spread)))
-        for ten in settling([one.rate for one in saved.results if not one.street])
+        for ten in settling([result.rate for result in saved.results if not result.street])
     ]
     header = ("dealt hands", "highest", "lowest", "mean", "difference")
     return ex.Table("Table 1", header, lines, f"Computed from {saved.name}.")
 
 
 def plot_streets(saved: ex.Saved[StreetResult], path: Path) -> None:
-    """Figures 2 to 5: the win rate over the number of dealt hands, a panel a street."""
+    """Figures 2 to 5: the win rate over the number of dealt hands, one panel per street."""
     panels = []
-    for street, own in ex.grouped(saved.results, "street").items():
-        line = Series("", [one.showdowns for one in own], [one.rate for one in own])
+    for street, results in ex.grouped(saved.results, "street").items():
+        line = Series("", [result.showdowns for result in results], [result.rate for result in results])
         panels.append(Panel([line], "dealt hands", "win rate", STREET_NAMES[street], axes={"ylim": (0, 1)}))
     save_plot(path, *panels, columns=2)
 

@@ -1,8 +1,8 @@
 """Monte Carlo equivalents where the answer is known: of searches, and of simulated games with a known curve.
 
-The thesis's validation looks between 1 and twice the answer in table 5.1, so that its first step is the answer, and
-between bounds found by algorithm 5 in table 5.2, as ``doubling`` does; for the other methods the bounds are drawn from
-[m/8, m] and [m, 8m].
+To validate its algorithms, the thesis searches between 1 and twice the answer in table 5.1, as ``printed`` does, so
+that the first step already tries the answer, and between the bounds of algorithm 5 in table 5.2, as ``doubling`` does.
+For the other methods our bounds are drawn from [m/8, m] and [m, 8m].
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from typing import Annotated, Literal, NamedTuple, get_args
 import numpy as np
 
 from ddz_env import Rules
-from ddz_env.core.options import Range
 from ddz_env.playing.generators import published_generator
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.equivalents import THESIS_RULES
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.statistics import Interval, wilson_interval
 from ddz_training.measure.store import Key
 
-Method = Literal["sequential", "binary", "doubling"]
-"""How an equivalent is found; ``doubling`` is the thesis's whole way, algorithm 5 and then algorithm 4."""
+Method = Literal["sequential", "binary", "doubling", "printed"]
+"""How an equivalent is found; ``doubling`` is the thesis's whole way, algorithm 5 and then algorithm 4, ``printed`` its
+table 5.1, algorithm 4 between 1 and twice the answer."""
 
 TABLE_5_1 = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
 TABLE_5_2 = {500: "505 ± 30", 1000: "1,020 ± 80", 2000: "1,960 ± 100"}
@@ -36,7 +37,7 @@ _FACTOR = 8
 
 @dataclass(frozen=True)
 class KnownOptions(ex.ParallelOptions):
-    """Which searches are recovered how often.
+    """Which known equivalents are looked for, how and how often.
 
     Attributes:
         known: Iterations of the search whose equivalent is looked for; may be repeated.
@@ -95,11 +96,11 @@ def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
 def _search(
     method: str, known: int, play: finding.Play, options: KnownOptions | SimulatedOptions, rng: np.random.Generator
 ) -> tuple[finding.Bounds, Interval]:
-    """Bounds, and what was found between them; its count is that of all deals."""
+    """Search for an equivalent; returns the bounds and what was found, whose count is that of all deals."""
     if method == "doubling":
         bounds, played = finding.initial_bounds(play, finding.FIRST_BOUNDS, options.step_deals, rng)
     else:
-        bounds, played = draw_bounds(known, rng), {}
+        bounds, played = finding.Bounds(1, 2 * known) if method == "printed" else draw_bounds(known, rng), {}
     if method == "sequential":
         found = finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
     else:
@@ -124,12 +125,12 @@ def recover(
 
 def _recoveries(options: KnownOptions) -> list[Key]:
     budget = options.deals if options.method == "sequential" else options.step_deals
-    what = options.rules, options.method, budget
-    return [(known, *what, number) for known in options.known for number in range(options.repetitions)]
+    setting = options.rules, options.method, budget
+    return [(known, *setting, number) for known in options.known for number in range(options.repetitions)]
 
 
 def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
-    """The mean and the standard deviation of the ratio of what was found to the truth, both of its logarithm.
+    """The geometric mean, and the standard deviation of the logarithm, of what was found over the truth.
 
     Example:
         >>> mean, spread = recovered([KnownResult(4, "", "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
@@ -147,12 +148,12 @@ def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
     for (known, rules, method, budget), results in sorted(by_search.items()):
         ratio, spread = recovered(results)
         cells = (
-            f"{budget} in all" if method == "sequential" else f"{budget} a step",
+            f"{budget} in all" if method == "sequential" else f"{budget} per step",
             f"{known * ratio:,.0f} ± {known * ratio * spread:,.0f}",
             f"{ratio:.2f} ± {ratio * spread:.2f}",
             f"{ratio * spread / math.sqrt(len(results)):.2f}",
-            f"{sum(one.low <= known <= one.high for one in results)} of {len(results)}",
-            f"{2 * fmean(one.deals for one in results):,.0f}",
+            f"{sum(result.low <= known <= result.high for result in results)} of {len(results)}",
+            f"{2 * fmean(result.deals for result in results):,.0f}",
         )
         thesis = TABLE_5_2 if method == "doubling" else TABLE_5_1
         lines.append((f"{known:,}", rules, method, *cells, thesis.get(known, "–")))
@@ -189,7 +190,7 @@ class Curve(NamedTuple):
 
     Attributes:
         slope: What doubling the iterations adds to the log-odds of a decisive deal, near the equivalent.
-        bend: By how much that falls with each octave: strength levels off.
+        bend: By how much that falls per octave, as strength levels off.
         decisive: The share of deals that are decisive.
     """
 
@@ -198,15 +199,15 @@ class Curve(NamedTuple):
     decisive: float
 
     def world(self, truth: float, rng: np.random.Generator) -> finding.Play:
-        """What plays simulated deals of an agent whose equivalent is ``truth``."""
+        """Make the function that plays simulated deals of an agent whose equivalent is ``truth``."""
 
         def play(budgets: object) -> list[int]:
             octaves = np.log2(np.asarray(budgets, np.float64) / truth)
             odds = np.exp(self.slope * octaves - self.bend * octaves * np.abs(octaves) / 2)
             decisive = rng.random(len(octaves)) < self.decisive
             signs = np.where(rng.random(len(octaves)) * (1 + odds) < 1, 1, -1)
-            found: list[int] = np.where(decisive, signs, 0).tolist()
-            return found
+            outcomes: list[int] = np.where(decisive, signs, 0).tolist()
+            return outcomes
 
         return play
 
@@ -240,7 +241,7 @@ class SimulatedOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class SimulatedResult:
-    """Some simulated searches.
+    """Means over a batch of simulated searches.
 
     Attributes:
         curve: Name of the curve.
@@ -266,14 +267,14 @@ class SimulatedResult:
 def simulate(options: SimulatedOptions, curve: str, method: str, batch: int) -> list[SimulatedResult]:
     """Simulate a batch of searches."""
     rng = np.random.default_rng([options.seed, [*CURVES].index(curve), get_args(Method).index(method), batch])
-    found = []
+    equivalents = []
     for _ in range(_BATCH):
-        found.append(_search(method, options.known, CURVES[curve].world(options.known, rng), options, rng)[1])
-    logs = [math.log(value.mean / options.known) for value in found]
-    covered = sum(value.low <= options.known <= value.high for value in found)
+        equivalents.append(_search(method, options.known, CURVES[curve].world(options.known, rng), options, rng)[1])
+    logs = [math.log(value.mean / options.known) for value in equivalents]
+    covered = sum(value.low <= options.known <= value.high for value in equivalents)
     ratio, square = round(fmean(logs), 5), round(fmean(log * log for log in logs), 5)
-    deals = round(fmean(value.count for value in found), 1)
-    return [SimulatedResult(curve, method, batch, len(found), covered, ratio, square, deals)]
+    deals = round(fmean(value.count for value in equivalents), 1)
+    return [SimulatedResult(curve, method, batch, len(equivalents), covered, ratio, square, deals)]
 
 
 def _batches(options: SimulatedOptions) -> list[Key]:
@@ -283,20 +284,23 @@ def _batches(options: SimulatedOptions) -> list[Key]:
 
 def simulated_table(saved: ex.Saved[SimulatedResult]) -> ex.Table:
     """Coverage, error and games by curve and method."""
-    lines = []
+    settings, lines = saved.settings, []
+    known = settings["known"]
     for curve in (*CURVES, "all"):
-        own = [result for result in saved.results if curve in (result.curve, "all")]
-        for method, batches in ex.grouped(own, "method", order=get_args(Method)).items():
+        results = [result for result in saved.results if curve in (result.curve, "all")]
+        for method, batches in ex.grouped(results, "method", order=get_args(Method)).items():
             covered = wilson_interval(sum(b.covered for b in batches), sum(b.searches for b in batches))
             ratio, square = fmean(b.ratio for b in batches), fmean(b.square for b in batches)
             error, games = f"{100 * math.expm1(math.sqrt(square)):.0f} %", f"{2 * fmean(b.deals for b in batches):,.0f}"
-            lines.append((curve, method, f"{covered.count:,}", covered.both(), f"{math.exp(ratio):.3f}", error, games))
-    header = ("curve", "method", "searches", "covered %", "mean ratio", "typical error", "games")
-    settings = saved.settings
+            middle = known * math.exp(ratio)
+            found = f"{middle:,.0f} ± {middle * math.sqrt(max(0.0, square - ratio**2)):,.0f}"
+            cells = f"{covered.count:,}", covered.both(), found, f"{math.exp(ratio):.3f}", error, games
+            lines.append((curve, method, *cells))
+    header = ("curve", "method", "searches", "covered %", "found", "mean ratio", "typical error", "games")
     note = (
-        f"Equivalent m = {settings['known']}, bounds drawn from [m/8, m] and [m, 8m] or found by doubling; at most "
-        f"{settings['deals']} deals, or {settings['step_deals']} a step. Typical error: the root mean square of the "
-        f"logarithm of the ratio, as a factor; {saved.name}."
+        f"Equivalent m = {known}, bounds drawn from [m/8, m] and [m, 8m], found by doubling, or [1, 2m] as printed; at "
+        f"most {settings['deals']} deals, or {settings['step_deals']} per step. Typical error: the root mean square of "
+        f"the logarithm of the ratio, as a factor; {saved.name}."
     )
     return ex.Table("Simulated searches", header, lines, note)
 

@@ -1,4 +1,4 @@
-"""Experiments that are duplicate deals: who meets whom, a line of results per deal, and what a pair's lines say."""
+"""What experiments on duplicate deals share: the pairs, one result per deal, and the statistics of a pair's results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DealOptions(ex.ChosenOptions):
 
 @dataclass(frozen=True)
 class MatchResult:
-    """A duplicate deal.
+    """The result of a duplicate deal.
 
     Attributes:
         agent: Specification of the agent.
@@ -54,7 +54,7 @@ KEY = ("agent", "opponent", "deal")
 
 
 def match_tasks(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] = {}) -> list[ex.Task]:
-    """The tasks of pairs that play duplicate deals.
+    """Make the tasks of pairs that play duplicate deals.
 
     Args:
         pairs: Who meets whom, by the names that they have in the results, on how many deals.
@@ -74,13 +74,13 @@ def match_tasks(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] 
 
 
 def who_won(records: Sequence[GameRecord]) -> MatchResult:
-    """The line of a deal: who won its games."""
+    """Make the result of a deal from its games."""
     game, _, wins = won_by_side(records)
     return MatchResult(game.a, game.b, game.deal, *wins)
 
 
 class MatchWorker(Worker[ex.Task, list[Any]]):
-    """Plays deals.
+    """Plays the deals of an experiment.
 
     Args:
         line: Makes the result of a deal from its games; picklable.
@@ -132,16 +132,16 @@ def side_rates(results: Sequence[Any]) -> list[str]:
 
 
 def win_gain(results: Iterable[Any], base: Iterable[Any]) -> Interval:
-    """How much more is won than by another agent, paired over the deals that both have played; NaN without such."""
+    """How much more an agent wins than another one, paired by deal; NaN if they have no deal in common."""
     return paired_difference(*({result.deal: won(result) for result in lines} for lines in (results, base)))
 
 
 def median_times(results: Sequence[Any]) -> list[str]:
-    """Milliseconds per decision of both agents in the median deal: compilation in one does not count."""
+    """Milliseconds per decision of both agents; the median over deals leaves out those that had to compile."""
     return [f"{median(getattr(result, name) for result in results):.2f}" for name in ("ms", "opponent_ms")]
 
 
 def deals_note(saved: ex.Saved[Any]) -> str:
-    """Which deals a table is of."""
+    """The note that says which deals a table is about."""
     first = min(result.deal for result in saved.results)
     return f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}"

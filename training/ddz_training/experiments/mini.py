@@ -44,7 +44,7 @@ class MiniDeal:
     Attributes:
         number: Its number, by player 1's hand and then by player 2's.
         row: The game before the first move, shape ``[32]``, uint64, read-only.
-        probability: The probability of being dealt it.
+        probability: The probability that it is dealt.
     """
 
     number: int
@@ -63,10 +63,10 @@ def mini_deals() -> tuple[MiniDeal, ...]:
     deck, dealt = np.uint64(counts_to_word(MINI.deck)), shares(MINI.deck, (MINI.hand_size, MINI.hand_size))
     total = sum(count for _, count in dealt)
     deals = []
-    for number, ((one, two), count) in enumerate(dealt):
+    for number, ((first_hand, second_hand), count) in enumerate(dealt):
         row = np.zeros(ROW_WORDS, np.uint64)
-        row[HANDS], row[HANDS + 1] = one, two
-        row[HIDDEN] = remove_hand(np.uint64(remove_hand(deck, np.uint64(one))), np.uint64(two))
+        row[HANDS], row[HANDS + 1] = first_hand, second_hand
+        row[HIDDEN] = remove_hand(np.uint64(remove_hand(deck, np.uint64(first_hand))), np.uint64(second_hand))
         start_game(row, MINI.words())
         row.setflags(write=False)
         deals.append(MiniDeal(number, row, count / total))
@@ -74,7 +74,7 @@ def mini_deals() -> tuple[MiniDeal, ...]:
 
 
 def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int, History]:
-    """Play a deal with one exact agent a seat.
+    """Play a deal with one exact agent per seat.
 
     Returns:
         The winning seat and the moves.
@@ -94,7 +94,7 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
 
 @dataclass(frozen=True)
 class HandResult:
-    """What holds for one hand of player 1.
+    """The deals with one hand of player 1, solved.
 
     Attributes:
         hand: The hand.
@@ -123,7 +123,7 @@ def solve_hand(options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> l
 
 
 def census_table(saved: ex.Saved[HandResult]) -> ex.Table:
-    """The paper's figures beside ours."""
+    """The paper's counts of Mini beside ours."""
     states, wins = [result.states for result in saved.results], sum(result.wins for result in saved.results)
     rate = f"{100 * sum(result.win_probability for result in saved.results):.2f}"
     lines = [
@@ -140,7 +140,7 @@ def plot_mini_census(saved: ex.Saved[HandResult], path: Path) -> None:
     rates = [result.win_probability / result.probability for result in saved.results]
     weights = [100 * result.probability for result in saved.results]
     mean = sum(result.win_probability for result in saved.results)
-    hands = Series("", [place / 20 for place in range(21)], rates, "histogram", style={"weights": weights})
+    hands = Series("", [tick / 20 for tick in range(21)], rates, "histogram", style={"weights": weights})
     below = "deals with the hand that player 1 wins, by perfect play on perfect information"
     save_plot(
         path, Panel([hands], below, "% of hands, by probability", upright={f"all deals: {100 * mean:.2f} %": mean})
@@ -180,7 +180,7 @@ minimax with the correct model of itself would be a model of a model without end
 
 @dataclass(frozen=True)
 class PairResult:
-    """What player 1 reached against player 2, in one game a deal: the agents are deterministic.
+    """How player 1 did against player 2, in one game per deal, since the agents are deterministic.
 
     Attributes:
         player_1: Kind of the agent that leads first.
@@ -216,10 +216,10 @@ def play_pair(options: ex.NoOptions, player_1: str, player_2: str) -> list[PairR
 def exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
     """The agents of a game; a correct model is the very agent on the other side."""
     if player_1 in (CORRECT, EXPECTIMAX_CORRECT):
-        two = _exact_agent(player_2, _stand_in(player_1))
-        return _exact_agent(player_1, two), two
-    one = _exact_agent(player_1, _stand_in(player_2))
-    return one, _exact_agent(player_2, one)
+        second = _exact_agent(player_2, _stand_in(player_1))
+        return _exact_agent(player_1, second), second
+    first = _exact_agent(player_1, _stand_in(player_2))
+    return first, _exact_agent(player_2, first)
 
 
 def _stand_in(kind: str) -> exact.ExactAgent:
@@ -233,8 +233,8 @@ def _exact_agent(kind: str, opponent: exact.ExactAgent) -> exact.ExactAgent:
     if kind in plain:
         return plain[kind]
     if kind == EXPECTIMAX_CORRECT:
-        return exact.InformationSetExpectimaxAgent("correct", opponent, solvers)
-    return exact.DeterminizedMinimaxAgent("correct" if kind == CORRECT else "incorrect", opponent, solvers)
+        return exact.InformationSetExpectimaxAgent(solvers, "correct", opponent)
+    return exact.DeterminizedMinimaxAgent(solvers, "correct" if kind == CORRECT else "incorrect", opponent)
 
 
 def _rates(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
@@ -272,9 +272,9 @@ def advantage_table(saved: ex.Saved[PairResult]) -> ex.Table:
 
 
 def pair_table(saved: ex.Saved[PairResult]) -> ex.Table:
-    """Player 1's win rate in every pair, a line for each kind of player 1."""
+    """Player 1's win rate in every pair, one line for each kind of player 1."""
     rates = {pair: f"{rate:.1f}" for pair, rate in _rates(saved.results).items()}
-    lines = [(one, *(rates.get((one, two), "–") for two in KINDS)) for one in (*KINDS, EXPECTIMAX_CORRECT)]
+    lines = [(first, *(rates.get((first, second), "–") for second in KINDS)) for first in (*KINDS, EXPECTIMAX_CORRECT)]
     played = [line for line in lines if set(line[1:]) != {"–"}]
     return ex.Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
 
@@ -283,7 +283,7 @@ def plot_mini_agents(saved: ex.Saved[PairResult], path: Path) -> None:
     """Figure 3 of the paper: groups by player 2, bars by player 1."""
     rates = _rates(saved.results)
     names = [kind.replace("+", "\n+ ") for kind in KINDS]
-    bars = [Series(one, names, [rates.get((one, two), math.nan) for two in KINDS], "bars") for one in KINDS]
+    bars = [Series(first, names, [rates.get((first, second), math.nan) for second in KINDS], "bars") for first in KINDS]
     panel = Panel(bars, "player 2", "player 1 wins, %", axes={"ylim": (0, 130)})
     save_plot(path, panel, size=(9.0, 3.6))
 
@@ -318,7 +318,7 @@ FOURTH_TURN = 8
 
 @dataclass(frozen=True)
 class InferenceResult:
-    """One game.
+    """What determinized minimax came to know in one game.
 
     Attributes:
         player: 1 or 2: the seat of determinized minimax.
@@ -340,7 +340,7 @@ def _watched_agents() -> tuple[exact.ExactAgent, exact.ExactAgent, Inference]:
 
 
 def watch_inference(options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
-    """Play a game, and follow what determinized minimax comes to know."""
+    """Play a game, and note when determinized minimax comes to know the true state."""
     agent, expectimax, inference = _watched_agents()
     deal, view = mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
     _, story = play_exact(deal, (agent, expectimax) if player == 1 else (expectimax, agent))
@@ -352,11 +352,11 @@ def watch_inference(options: ex.NoOptions, player: int, number: int) -> list[Inf
 
 def share_known(results: Sequence[InferenceResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
     """The share of deals in which the state is known after some number of moves (None: by the end)."""
-    own = [result for result in results if result.player == player]
-    weights = [mini_deals()[result.deal].probability if weighted else 1.0 for result in own]
+    games = [result for result in results if result.player == player]
+    weights = [mini_deals()[result.deal].probability if weighted else 1.0 for result in games]
     last = math.inf if moves is None else moves
-    known = [result.known_after != NEVER and result.known_after <= last for result in own]
-    return sum(compress(weights, known)) / sum(weights)
+    is_known = [result.known_after != NEVER and result.known_after <= last for result in games]
+    return sum(compress(weights, is_known)) / sum(weights)
 
 
 def inference_table(saved: ex.Saved[InferenceResult]) -> ex.Table:
@@ -364,8 +364,8 @@ def inference_table(saved: ex.Saved[InferenceResult]) -> ex.Table:
     lines = []
     for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
         ours, plain = (100 * share_known(saved.results, 1, moves, weighted=weighted) for weighted in (True, False))
-        what, note = f"state known {label}, as player 1, %", f"exact; {plain:.1f} if every deal counts alike"
-        lines.append(ex.Comparison(what, paper, f"{ours:.1f}", note))
+        question, note = f"state known {label}, as player 1, %", f"exact; {plain:.1f} if every deal counts alike"
+        lines.append(ex.Comparison(question, paper, f"{ours:.1f}", note))
     return ex.comparison_table("Inference against expectimax on Mini", lines, ex.computed_from(saved))
 
 
@@ -373,8 +373,8 @@ def plot_mini_inference(saved: ex.Saved[InferenceResult], path: Path) -> None:
     """The share of deals in which the state is known, move by move."""
     moves = range(max(result.moves for result in saved.results) + 1)
     lines = [
-        Series(f"as player {player}", moves, [100 * share_known(own, player, n) for n in moves])
-        for player, own in sorted(ex.grouped(saved.results, "player").items())
+        Series(f"as player {player}", moves, [100 * share_known(games, player, count) for count in moves])
+        for player, games in sorted(ex.grouped(saved.results, "player").items())
     ]
     printed = Series("paper, fourth turn", [FOURTH_TURN], [48], "points")
     below, beside = "moves played (both players, passes included)", "deals with the true state known, %"

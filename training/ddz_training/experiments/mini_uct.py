@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
 from ddz_env import State
-from ddz_env.core.options import Range
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.mini import MINI, PAPER, mini_deals
 from ddz_training.measure.plotting import Panel, Series, save_plot
@@ -25,7 +25,7 @@ UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 
 
 @dataclass(frozen=True)
 class UctResult:
-    """One deal.
+    """Games that two kinds of player 1 won on one deal.
 
     Attributes:
         deal: Its number.
@@ -40,16 +40,18 @@ class UctResult:
 
 @dataclass(frozen=True)
 class UctOptions(ex.SeedOptions):
-    """What may differ from our default searches.
+    """Options of the searches, and how many games they play.
 
     Attributes:
         seed: Seed of all agents.
         games: Games for each deal and agent; the paper played 10.
+        deals: Deals that are played, spread evenly over all; the paper played all.
         exploration: Exploration constant of all agents.
         finish: Take finishing moves at once (the paper does not).
     """
 
     games: ex.Count = 10
+    deals: Annotated[int, Range(1, 8832)] = 8832
     exploration: Annotated[float, Range(0)] = 1.0
     finish: bool = True
 
@@ -60,14 +62,14 @@ def _searches(options: UctOptions) -> dict[str, Any]:
 
 def play_uct(options: UctOptions, number: int) -> list[UctResult]:
     """Play a deal with each kind of player 1."""
-    same = _searches(options)
-    opponent = DeterminizedUctAgent(200, trees=20, **same)
-    contenders: tuple[Agent, Agent] = IsUctAgent(4000, **same), DeterminizedUctAgent(200, trees=20, **same)
-    return [UctResult(number, *(_wins(options, number, kind, [one, opponent]) for kind, one in enumerate(contenders)))]
+    shared = _searches(options)
+    opponent = DeterminizedUctAgent(200, trees=20, **shared)
+    agents: tuple[Agent, Agent] = IsUctAgent(4000, **shared), DeterminizedUctAgent(200, trees=20, **shared)
+    return [UctResult(number, *(_wins(options, number, kind, [agent, opponent]) for kind, agent in enumerate(agents)))]
 
 
 def _wins(options: UctOptions, deal: int, kind: int, agents: Sequence[Agent]) -> int:
-    """Games that player 1 wins.  Numbers of games never repeat over deals, repetitions and kinds."""
+    """Count the games that player 1 wins; no two games of any deal and kind share their random numbers."""
     won, deals = 0, mini_deals()
     for repetition in range(options.games):
         number = (repetition * len(deals) + deal) * 2 + kind
@@ -124,7 +126,7 @@ MINI_UCT = ex.Experiment(
     options=UctOptions,
     result=UctResult,
     key=("deal",),
-    tasks=lambda options: [(deal.number,) for deal in mini_deals()],
+    tasks=lambda options: [(8832 * number // options.deals,) for number in range(options.deals)],
     work=play_uct,
     settings=("seed", "games"),
     more=lambda options: {name: value for name, value in _searches(options).items() if value != 1},

@@ -25,6 +25,7 @@ EXPERIMENTS = {
     "tuning": "tuning:TUNING",
     "policy-strength": "strengths:POLICY_STRENGTH",
     "points-strength": "strengths:POINTS_STRENGTH",
+    "search-parts": "strengths:SEARCH_PARTS",
     "levels": "strengths:LEVELS_OF_PLAY",
     "agent-strength": "strengths:AGENT_STRENGTH",
     "chances": "chances:CHANCES",

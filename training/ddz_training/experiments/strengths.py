@@ -1,4 +1,4 @@
-"""How strong agents are, on duplicate deals: the policies that ship, all named agents, the levels, searches by depth.
+"""How strong agents are on duplicate deals: the shipped policies, all named agents, the levels, searches by depth.
 
 Where weights play, the file of results names them, so that the games of other weights are never mixed in.
 """
@@ -28,8 +28,8 @@ class StrengthResult(matches.MatchResult):
     Attributes:
         landlord_score: The agent's stake as landlord.
         peasants_score: The stake of its peasants together.
-        ms: float a decision, forced ones included.
-        opponent_ms: The same of the opponent.
+        ms: Milliseconds per decision, forced ones included.
+        opponent_ms: The opponent's milliseconds per decision.
     """
 
     landlord_score: float
@@ -39,14 +39,14 @@ class StrengthResult(matches.MatchResult):
 
 
 def strength_result(records: Sequence[GameRecord]) -> StrengthResult:
-    """The line of a deal."""
+    """Make the result of a deal from its games."""
     *games, wins = statistics.won_by_side(records)
     scores = (statistics.side_score(game, "a", "stake") for game in games)
     return StrengthResult(games[0].a, games[0].b, games[0].deal, *wins, *scores, *decision_times(records))
 
 
 def decision_times(records: Sequence[GameRecord]) -> list[float]:
-    """Milliseconds a decision of both agents; 0 for an agent that made none."""
+    """Milliseconds per decision of both agents; 0 for an agent that made none."""
     times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in "ab"]
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
@@ -93,7 +93,7 @@ class StrengthOptions(matches.DealOptions):
 
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
-    """Who plays how many deals."""
+    """The deals of each pair."""
     names = ex.chosen("pairing", options.only, PAIRINGS)
     agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
     return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
@@ -107,7 +107,7 @@ STRENGTH_HEADER = (
 
 
 def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
-    """A line a pairing, those of ``PAIRINGS`` first.
+    """The cells of one line per pairing, those of ``PAIRINGS`` first.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
     deal's.  What a search wins over the policy alone, in points, is counted on the deals that both have played.
@@ -115,18 +115,18 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
     order = [(NEURAL if name.startswith("search") else POLICY, opponent) for name, (opponent, _) in PAIRINGS.items()]
     groups = ex.grouped(results, "agent", "opponent", order=order)
     lines = []
-    for (agent, opponent), own in groups.items():
-        over = matches.win_gain(own, groups.get((POLICY, opponent), []) if agent != POLICY else [])
-        scores = statistics.normal_interval([(one.landlord_score + one.peasants_score) / 2 for one in own])
-        rates = matches.win_interval(own).both(to="–"), *matches.side_rates(own), scores.plus_minus()
+    for (agent, opponent), deals in groups.items():
+        over = matches.win_gain(deals, groups.get((POLICY, opponent), []) if agent != POLICY else [])
+        scores = statistics.normal_interval([(deal.landlord_score + deal.peasants_score) / 2 for deal in deals])
+        rates = matches.win_interval(deals).both(to="–"), *matches.side_rates(deals), scores.plus_minus()
         gained = over.both("+.1f") if over.count else ""
-        lines.append((f"`{agent}`", f"`{opponent}`", f"{len(own):,}", *rates, gained, *matches.median_times(own)))
+        lines.append((f"`{agent}`", f"`{opponent}`", f"{len(deals):,}", *rates, gained, *matches.median_times(deals)))
     return lines
 
 
 def strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     """What the shipped policy wins, alone and in the search."""
-    title = "The shipped policy: rates and scores with 95 % intervals, milliseconds a decision"
+    title = "The shipped policy: rates and scores with 95 % intervals, milliseconds per decision"
     note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{policy_name(saved.settings['weights'])}`."
     return ex.Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
@@ -156,11 +156,11 @@ NAMED = (
     *("determinized-solver", "solver", "expectiminimax", "cheating-alpha-beta"),
     *("isuct", "duct", "cheating-uct", "rollout", "neural-ismcts"),
 )
-"""All that play whole games under the standard rules and need no file or program of their own."""
+"""All agents that play whole games under the standard rules and need no file or program of their own."""
 
 
 def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """Who plays how many deals."""
+    """The deals of each pair."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
 
@@ -172,12 +172,12 @@ def by_agent(results: Sequence[StrengthResult]) -> dict[str, list[StrengthResult
 def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     """The agents, the strongest first."""
     deals = by_agent(saved.results)
-    rates = {agent: matches.win_interval(own) for agent, own in deals.items()}
+    rates = {agent: matches.win_interval(results) for agent, results in deals.items()}
     lines = [
         (f"`{agent}`", f"{rate.count:,}", rate.both(to="–"), f"{median(line.ms for line in deals[agent]):.3g}")
         for agent, rate in sorted(rates.items(), key=lambda item: -item[1].mean)
     ]
-    header = ("agent", "deals", "win %", "ms a decision")
+    header = ("agent", "deals", "win %", "ms per decision")
     return ex.Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
 
 
@@ -200,7 +200,7 @@ AGENT_STRENGTH = ex.Experiment(
 
 _FIRST_OF_POINTS = 7_000_000
 POINTS_RULES = "bidding,doubling=true,all_decline=end"
-"""Where all decline the deal ends with zero, so that a game is never played on other cards."""
+"""A deal that all decline ends with zero, so no game is ever played on other cards."""
 POINTS_AGENT = "policy:path=points"
 _PAYOFF = "rlcard-rule:bidder=payoff"
 POINTS_OPPONENTS = ("rules", "rules:bidder=payoff", "policy:bidder=rules", "policy:bidder=payoff", _PAYOFF)
@@ -210,7 +210,7 @@ nothing was trained with."""
 
 @dataclass(frozen=True)
 class PointsResult:
-    """The six games of a duplicate deal: one of the two alone in every seat, against two of the other.
+    """The result of a duplicate deal: six games, each agent alone in every seat against two of the other.
 
     Attributes:
         agent: Specification of the agent.
@@ -220,8 +220,8 @@ class PointsResult:
         landlord: Games in which an agent of its kind was the landlord.
         won: How many of these it won.
         declined: Games without a bid.
-        ms: float a decision, forced ones included.
-        opponent_ms: The same of the opponent.
+        ms: Milliseconds per decision, forced ones included.
+        opponent_ms: The opponent's milliseconds per decision.
     """
 
     agent: str
@@ -251,44 +251,44 @@ class PointsOptions(ex.ParallelOptions):
 
 
 def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
-    """Who plays how many deals."""
+    """The deals of each pair."""
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
 
 def points_result(records: Sequence[GameRecord]) -> PointsResult:
-    """The line of a deal."""
+    """Make the result of a deal from its games."""
     first = records[0]
-    own = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
+    landlord = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
     score = round(fmean(statistics.side_score(record, "a", "stake") for record in records), 4)
-    wins, declined = (sum(record.winner == "landlord" for record in own), sum(game.landlord < 0 for game in records))
-    return PointsResult(first.a, first.b, first.deal, score, len(own), wins, declined, *decision_times(records))
+    wins, declined = sum(record.winner == "landlord" for record in landlord), sum(game.landlord < 0 for game in records)
+    return PointsResult(first.a, first.b, first.deal, score, len(landlord), wins, declined, *decision_times(records))
 
 
 def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
-    """A line an opponent."""
+    """What the policy for points wins: one line per opponent."""
     order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
-    for (agent, opponent), own in ex.grouped(saved.results, "agent", "opponent", order=order).items():
+    for (agent, opponent), deals in ex.grouped(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
-        lines.append((name, *_points_cells(own), *matches.median_times(own)))
+        lines.append((name, *_points_cells(deals), *matches.median_times(deals)))
     settings = saved.settings
     note = (
         f"{matches.deals_note(saved)}, six games each, rules `{settings['rules']}`; scores with 95 % intervals over "
         f"deals. Computed from {saved.name}; the weights are `{settings['weights']}`."
     )
-    scores = ("deals", "score a game", "landlord %", "of these won %", "declined %")
+    scores = ("deals", "score per game", "landlord %", "of these won %", "declined %")
     header = ("against", *scores, "ms", "its ms")
-    return ex.Table("The policy for points, stakes won a game", header, lines, note)
+    return ex.Table("The policy for points, stakes won per game", header, lines, note)
 
 
-def _points_cells(own: Sequence[PointsResult]) -> list[str]:
-    """What duplicate deals of six games with an auction come to; scores have 95 % intervals over deals."""
-    games, landlord = 6 * len(own), sum(result.landlord for result in own)
+def _points_cells(deals: Sequence[PointsResult]) -> list[str]:
+    """The cells of duplicate deals of six games with an auction; scores have 95 % intervals over deals."""
+    games, landlord = 6 * len(deals), sum(result.landlord for result in deals)
     return [
-        f"{len(own):,}",
-        statistics.normal_interval([result.score for result in own]).plus_minus(),
+        f"{len(deals):,}",
+        statistics.normal_interval([result.score for result in deals]).plus_minus(),
         f"{100 * landlord / games:.1f}",
-        f"{100 * sum(result.won for result in own) / max(landlord, 1):.1f}",
-        f"{100 * sum(result.declined for result in own) / games:.1f}",
+        f"{100 * sum(result.won for result in deals) / max(landlord, 1):.1f}",
+        f"{100 * sum(result.declined for result in deals) / games:.1f}",
     ]
 
 
@@ -336,31 +336,31 @@ class LevelOptions(ex.ParallelOptions):
 
 
 def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
-    """Who plays how many deals."""
+    """The deals of each pair."""
     pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
     return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
 
 
 def level_rates(results: Sequence[matches.MatchResult]) -> Mapping[matches.Pair, statistics.Interval]:
     """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
-    return {pair: matches.win_interval(own) for pair, own in ex.grouped(results, "agent", "opponent").items()}
+    return {pair: matches.win_interval(deals) for pair, deals in ex.grouped(results, "agent", "opponent").items()}
 
 
 def ratings(results: Sequence[matches.MatchResult]) -> dict[str, float]:
     """The rating of every level by its name; the rule agent's is 0."""
-    found = level_rates(results)
-    means = (found[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
+    rates = level_rates(results)
+    means = (rates[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
     odds = (rate / (1 - rate) for rate in (min(max(mean, _LEAST), _MOST) for mean in means))
-    ladder = dict(zip(LADDER[1:], accumulate((400 * math.log10(one) for one in odds), initial=0.0), strict=True))
+    ladder = dict(zip(LADDER[1:], accumulate((400 * math.log10(ratio) for ratio in odds), initial=0.0), strict=True))
     return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
 
 
 def levels_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     """The levels, their ratings, and what each wins against the one below it."""
-    found, rated = level_rates(saved.results), ratings(saved.results)
+    rates, rated = level_rates(saved.results), ratings(saved.results)
     lines = []
     for level, below in zip(LEVELS, LADDER, strict=False):
-        rate = found[level.agent, below]
+        rate = rates[level.agent, below]
         cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below}`", f"{rate.count:,}")
         lines.append((*cells, rate.both(to="–")))
     note = f"Ratings are added up from the win rates between neighbours; `{ANCHOR}` is 0. {saved.name}."
@@ -395,17 +395,17 @@ DEPTHS: Mapping[str, str] = {
 
 
 def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """Who plays how many deals."""
+    """The deals of each pair."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
 
 def depth_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
-    """Win rates by depth; a search that went has its name instead of its agent's."""
+    """Win rates by depth; a search that no longer exists has its name instead of its agent's."""
     lines = []
-    for name, own in ex.grouped(saved.results, "agent").items():
+    for name, deals in ex.grouped(saved.results, "agent").items():
         agent = f"`{DEPTHS[name]}`" if name in DEPTHS else name
-        both = statistics.normal_interval([*map(matches.won, own)])
-        lines.append((name, agent, str(len(own)), *matches.side_rates(own), both.text(), both.span()))
+        both = statistics.normal_interval([*map(matches.won, deals)])
+        lines.append((name, agent, str(len(deals)), *matches.side_rates(deals), both.text(), both.span()))
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
     note = f"Against `{OPPONENT}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
     return ex.Table("Strength by depth", header, lines, note)
@@ -422,4 +422,52 @@ SEARCH_DEPTH = ex.Experiment(
     agents=lambda options: [OPPONENT, *(DEPTHS[name] for name, _ in depth_pairs(options))],
     unit="duplicate deals",
     tables={"search-depth": depth_table},
+)
+
+
+# --- The search with the policy, taken apart --------------------------------------------------------------------------
+
+_FIRST_OF_PARTS = 11_000_000
+BUDGETS = ("iterations=300", "milliseconds=20")
+PARTS: Mapping[str, tuple[str, str, str]] = {
+    f"{NEURAL}:{budget},prior={prior},leaf={leaf}": (budget, prior, leaf)
+    for budget in BUDGETS
+    for prior in ("policy", "uniform")
+    for leaf in ("critic", "playout")
+}
+"""Budget, prior and leaves of each search."""
+
+
+def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
+    """Who plays how many deals."""
+    return {(spec, POLICY): options.deals for spec in ex.chosen("search", options.only, PARTS)}
+
+
+def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
+    """Prior by leaves: what each search wins against the policy alone."""
+    lines = []
+    for spec, own in ex.grouped(saved.results, "agent", order=PARTS).items():
+        budget, prior, leaf = PARTS[spec]
+        rate = matches.win_interval(own).both(to="–")
+        lines.append((budget, prior, leaf, f"{len(own):,}", rate, *matches.side_rates(own)))
+    header = ("budget", "prior", "leaf", "deals", "win %", "landlord %", "peasants %")
+    note = f"Against `{POLICY}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
+    return ex.Table("`neural-ismcts` taken apart", header, lines, note)
+
+
+SEARCH_PARTS = ex.Experiment(
+    name="search-parts",
+    about="What prior and critic bring to neural-ismcts, at equal iterations and at equal time.\n\nSome 7 CPU seconds "
+    "for each deal; all searches play a deal before any plays the next.",
+    options=matches.DealOptions,
+    result=matches.MatchResult,
+    key=matches.KEY,
+    tasks=lambda options: sorted(
+        matches.match_tasks(part_pairs(options), _FIRST_OF_PARTS), key=lambda task: int(task[2])
+    ),
+    worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
+    more=lambda options: {"weights": shipped_fingerprint()},
+    agents=lambda options: matches.agents_of(part_pairs(options)),
+    unit="duplicate deals",
+    tables={"search-parts": parts_table},
 )

@@ -30,7 +30,7 @@ THESIS = {"none": 43.56, "landlord": 28.34, "peasants": 28.10}
 
 @dataclass(frozen=True)
 class TendencyResult:
-    """A deal.
+    """To which side a deal leans, by one pair of judges.
 
     Attributes:
         judges: Who judged it, one of :data:`JUDGES`.
@@ -47,7 +47,7 @@ class TendencyResult:
 
 @dataclass(frozen=True)
 class TendencyOptions(ex.ChosenOptions):
-    """Who judges how many deals.
+    """Which judges there are, and how many deals they judge.
 
     Attributes:
         only: Only these judges; may be repeated.
@@ -63,7 +63,7 @@ def _player(seed: int) -> DealPlayer:
 
 
 def judge_deal(options: TendencyOptions, name: str, deal: int) -> list[TendencyResult]:
-    """Have a deal judged: it is played from both sides by a strong and a weak agent."""
+    """Judge a deal: a strong and a weak agent play it from both sides."""
     judged = Judges(*JUDGES[name], seed=options.seed).judge(_player(options.seed), deal)
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
@@ -74,12 +74,12 @@ def _by_judges(saved: ex.Saved[TendencyResult]) -> dict[str, list[TendencyResult
 
 def tendency_table(saved: ex.Saved[TendencyResult]) -> ex.Table:
     """Table 4.1 beside ours."""
-    lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[one]:g}" for one in TENDENCIES), "")]
+    lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[side]:g}" for side in TENDENCIES), "")]
     for name, results in _by_judges(saved).items():
-        found = [result.tendency for result in results]
-        rates = (statistics.wilson_interval(found.count(one), len(found)) for one in TENDENCIES)
-        lines.append((name, *(rate.both() for rate in rates), f"{len(found):,}"))
-    header = ("judges", *(f"{one} %" for one in TENDENCIES), "deals")
+        tendencies = [result.tendency for result in results]
+        rates = (statistics.wilson_interval(tendencies.count(side), len(tendencies)) for side in TENDENCIES)
+        lines.append((name, *(rate.both() for rate in rates), f"{len(tendencies):,}"))
+    header = ("judges", *(f"{side} %" for side in TENDENCIES), "deals")
     note = f"95 % intervals (Wilson). The same deals for all judges; {saved.name}."
     return ex.Table("Deal tendency by who judges", header, lines, note)
 
@@ -88,9 +88,9 @@ def plot_tendency(saved: ex.Saved[TendencyResult], path: Path) -> None:
     """Figure 4.1: the shares as deals are judged, for each pair of judges."""
     panels = []
     for name, results in _by_judges(saved).items():
-        found = 100 * shares([result.tendency for result in results])
-        games = range(2, 2 * len(found) + 1, 2)
-        lines = [Series(one, games, list(found[:, place])) for place, one in enumerate(TENDENCIES)]
+        percents = 100 * shares([result.tendency for result in results])
+        games = range(2, 2 * len(percents) + 1, 2)
+        lines = [Series(side, games, list(percents[:, column])) for column, side in enumerate(TENDENCIES)]
         panels.append(Panel(lines, "games", "% of deals (dotted: thesis)", name, across={"": THESIS["none"]}))
     save_plot(path, *panels, size=(3.2 * len(panels), 3.2))
 

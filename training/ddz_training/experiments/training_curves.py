@@ -1,7 +1,7 @@
 """The curves of a training in stages, each begun with the weights of the last.
 
-A run's folder holds a line an update (``curves.csv``) and a line an evaluation (``evaluations.csv``).  Put together,
-they are the same two tables with a column for the stage, which outlive the folders.
+A run's folder holds one line per update (``curves.csv``) and one per evaluation (``evaluations.csv``).  The same two
+tables with a column for the stage hold all runs of a training, and outlive their folders.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddz_env.core.whole_file import replace_file
+from ddz_env.support.whole_file import replace_file
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
-"""The files of a run; those of a training are called ``training_`` and the same."""
+"""The files of a run; those of a whole training have the prefix ``training_``."""
 
 TAKEN = "ddz train selfplay and dmc"
 """What writes such files."""
@@ -30,7 +30,7 @@ _EVALUATION_COLUMNS = ("update", "opponent", "deals", "wins", "low", "high")
 
 @dataclass(frozen=True)
 class Stage:
-    """One run.
+    """One run of a training.
 
     Attributes:
         name: Its name.
@@ -43,7 +43,7 @@ class Stage:
     evaluations: list[dict[str, str]]
 
     def total(self, column: str) -> float:
-        """What a counter of the curve reached."""
+        """The final value of a counter of the curve."""
         return float(self.updates[-1][column])
 
     def last(self, opponent: str) -> dict[str, str] | None:
@@ -51,12 +51,12 @@ class Stage:
         return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
 
     def reached(self, column: str, evaluation: Mapping[str, str]) -> float:
-        """What a counter of the curve had reached at an evaluation."""
+        """The value of a counter of the curve at an evaluation."""
         return next(float(line[column]) for line in self.updates if line["update"] == evaluation["update"])
 
 
 def read_run(name: str, folder: Path) -> Stage:
-    """A stage from the folder of its run, which may still be training.
+    """Read a stage from the folder of its run, which may still be training.
 
     Raises:
         InvalidExperimentError: If it is not the folder of a run that writes curves, or these have no update or lack
@@ -78,7 +78,7 @@ def save_training(stages: Sequence[Stage], folder: Path) -> None:
 
 
 def load_training(folder: Path) -> list[Stage]:
-    """The stages that :func:`save_training` wrote, in their order.
+    """Read the stages that :func:`save_training` wrote, in their order.
 
     Raises:
         InvalidExperimentError: If the files are missing or are something else.
@@ -96,10 +96,10 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     if not path.is_file():
         raise InvalidExperimentError(f"there is no {path}: name folders of {TAKEN}, which alone write curves")
     try:
-        text = path.read_text(encoding="utf-8")
-        found = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
-        lines = list(found)
-        if missing := [column for column in columns if column not in (found.fieldnames or ())]:
+        text = path.read_text(encoding="utf-8-sig")
+        reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
+        lines = list(reader)
+        if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
             raise InvalidExperimentError(f"{path} is not a training curve: it has no {missing[0]}")
         for line in lines:
             _ = [line[column] if column in ("stage", "opponent") else float(line[column]) for column in columns]
@@ -118,7 +118,7 @@ def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:
 
 
 def stage_table(stages: Sequence[Stage]) -> Table:
-    """A line a stage, and one for all: how long it took, and how strong the policy was at its end."""
+    """How long each stage took and how strong the policy was at its end: one line per stage, and one for all."""
     met = (line["opponent"] for stage in stages for line in stage.evaluations)
     opponents = sorted({*met, "random", "rules"})
     lines = [(stage.name, *_totals([stage]), *map(rate_text, map(stage.last, opponents))) for stage in stages]
@@ -143,16 +143,16 @@ def rate_text(line: Mapping[str, str] | None) -> str:
 
 
 def plot_training(stages: Sequence[Stage], path: Path) -> None:
-    """Win rates over the decisions learned from, a dotted line where a stage begins."""
-    behind, begins = 0.0, dict[str, float]()
+    """Plot win rates over the decisions learned from, with a dotted line where a stage begins."""
+    earlier, begins = 0.0, dict[str, float]()
     points: dict[str, dict[float, Interval]] = {}
     for stage in stages:
-        begins[stage.name] = behind / 1e6
+        begins[stage.name] = earlier / 1e6
         for line in stage.evaluations:
-            place = (behind + stage.reached("decisions", line)) / 1e6
-            points.setdefault(line["opponent"], {})[place] = _interval(line)
-        behind += stage.total("decisions")
-    series = [Series(f"against {opponent}", [*found], [*found.values()]) for opponent, found in points.items()]
+            position = (earlier + stage.reached("decisions", line)) / 1e6
+            points.setdefault(line["opponent"], {})[position] = _interval(line)
+        earlier += stage.total("decisions")
+    series = [Series(f"against {opponent}", [*rates], [*rates.values()]) for opponent, rates in points.items()]
     below, beside = "decisions learned from, millions", "games won, % (95 % intervals)"
     panel = Panel(series, below, beside, upright=begins, axes={"ylim": (0, 100)})
     save_plot(path, panel, size=(7.0, 3.6))

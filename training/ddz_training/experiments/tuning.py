@@ -13,13 +13,13 @@ from typing import Annotated
 
 import numpy as np
 
-from ddz_env.core.options import Range
+from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
 from ddz_training.measure.statistics import Interval, normal_interval
 
 POINTS = 12
-"""Lines that a run's learning curve has in the file."""
+"""Points of a run's learning curve in the file."""
 FINALISTS = 3
 """Weights of a run that are played on other deals."""
 _SEARCH, _CHOICE, _FRESH = 10_000_000, 20_000_000, 30_000_000
@@ -28,7 +28,7 @@ _SEARCH, _CHOICE, _FRESH = 10_000_000, 20_000_000, 30_000_000
 
 @dataclass(frozen=True)
 class TuningResult:
-    """A moment of a run.
+    """The best weights at one moment of a run, and what they gain.
 
     Attributes:
         subject: What is tuned.
@@ -53,15 +53,15 @@ class TuningResult:
 
 @dataclass(frozen=True)
 class TuningOptions(ex.ChosenOptions):
-    """What is tuned, and with how many games; a position's weights get a twentieth of the deals, two games each.
+    """What is tuned, and on how many deals; a position's weights get a twentieth of the deals, two games each.
 
     Attributes:
         only: Only this subject; may be repeated.
         evaluations: Weights that each method tries.
-        deals: Deals that weights are tried on, unless they are clearly worse before.
-        batch: Deals of a batch, after each of which they may be.
+        deals: Deals that weights are tried on, unless they prove clearly worse earlier.
+        batch: Deals of a batch; after each one, weights that are clearly worse are dropped.
         choice: Other deals, on which the finalists are played.
-        fresh: Deals on which the one that is chosen is played.
+        fresh: Fresh deals on which the chosen weights are played.
     """
 
     evaluations: Annotated[int, Range(POINTS)] = 60
@@ -72,7 +72,7 @@ class TuningOptions(ex.ChosenOptions):
 
 
 class Race:
-    """What weights are worth on the deals of the search: the fitness of the methods, and what they have found.
+    """The fitness of weights on the deals of the search, and the best weights so far.
 
     Args:
         subject: What is tuned.
@@ -92,7 +92,7 @@ class Race:
         self._played = 0
 
     def __call__(self, point: Point) -> float:
-        """The share of the deals that a point wins: what today's weights win, and its gain until it was dropped."""
+        """Estimate the share of deals that a point wins: today's weights' share plus the gain before it was dropped."""
         weights = self._subject.weights(point)
         gains = np.zeros(0)
         for batch, today in zip(self._games, self._today, strict=True):
@@ -101,10 +101,10 @@ class Race:
                 break
         else:
             self.finalists.append((gains, weights))
-            self.finalists.sort(key=lambda found: -found[0].mean())
+            self.finalists.sort(key=lambda finalist: -finalist[0].mean())
         self._played += len(gains)
-        best, known = self.finalists[0]
-        self.curve.append((self._played, normal_interval(best.tolist()), known))
+        best, best_weights = self.finalists[0]
+        self.curve.append((self._played, normal_interval(best.tolist()), best_weights))
         return float(np.clip(np.concatenate(self._today).mean() + gains.mean(), 0.0, 1.0))
 
 
@@ -113,7 +113,7 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
     subject = SUBJECTS[name]()
 
     def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:
-        """By how much each wins more than the weights of today."""
+        """How much more each wins than today's weights."""
         games = deals(options.seed, first, subject.share_of(count))
         today = subject.play(subject.start, games)
         return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]

@@ -1,4 +1,4 @@
-"""The belief network's training: it guesses hidden hands in games where each seat's player is drawn.
+"""The training of the belief network, which guesses hidden hands, in games whose players are drawn at random.
 
 :mod:`ddz_agents.belief.model` says what the network computes; it learns by maximum likelihood, each position once.
 """
@@ -51,10 +51,9 @@ class BeliefConfig(TrainingSettings):
     Attributes:
         positions: Positions to learn from; the step size goes down in a straight line over them.
         architecture: The sizes of the network.
-        players: Who plays the games, as for ``ddz arena``; a draw for every game and seat.
-        shares: How often each of them plays; none for equally often.
-        alike: Share of the games in which the last seat's player is the one of the seat before: as a rule that is both
-            peasants.
+        players: Who plays the games, as for ``ddz arena``; drawn for every game and seat.
+        shares: How often each of them plays; empty for equally often.
+        alike: Share of the games in which the last two seats, as a rule both peasants, have the same player.
         num_games: Games that are played side by side; a gradient step takes one position of each that has a choice.
         learning_rate: Adam's step size at first.
         max_gradient: Norm at which the gradient is clipped.
@@ -84,7 +83,7 @@ class BeliefConfig(TrainingSettings):
 
 
 class BeliefNetwork(nn.Module):
-    """A network for the probability of hidden hands.  An untrained one gives that of plain dealing.
+    """A network for the probability of hidden hands; untrained, it gives that of plain dealing.
 
     Args:
         architecture: The sizes.
@@ -127,12 +126,12 @@ class Lesson(NamedTuple):
 def describe_lesson(
     observations: Bytes, concealed: Bytes, tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.int8]
 ) -> Lesson:
-    """Positions whose hidden cards are known, as the network learns from them.
+    """Make a lesson of positions whose hidden cards are known.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8; in each the two other seats share the hidden cards
             (:func:`~ddz_agents.belief.model.hidden_cards`).
-        concealed: What they do not see, shape ``[n, CONCEALED.size]``, int8.
+        concealed: What the observers do not see, shape ``[n, CONCEALED.size]``, int8.
         tallies: How the seats of each game have played, shape ``[n, 3, len(TALLIES)]``, int32.
         seats: The observers, shape ``[n]``.
     """
@@ -144,7 +143,7 @@ def describe_lesson(
 
 @dataclass
 class BeliefLine:
-    """The result of one step.
+    """The result of one gradient step.
 
     Attributes:
         decisions: Positions learned from so far.
@@ -157,15 +156,15 @@ class BeliefLine:
     plain: float
 
     def __str__(self) -> str:
-        return f"{self.bits:.2f} bits a hand, plain dealing {self.plain:.2f}"
+        return f"{self.bits:.2f} bits per hand, plain dealing {self.plain:.2f}"
 
 
 class BeliefTraining(Training):
-    """A belief network that learns by maximum likelihood, from games of mixed players side by side.
+    """The training of a belief network by maximum likelihood, on games of mixed players.
 
     Args:
         config: The settings.
-        threads: Threads; None for one a core.
+        threads: Threads; None for one per core.
 
     Attributes:
         network: The network.
@@ -185,7 +184,7 @@ class BeliefTraining(Training):
         self._optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
         games, seed = config.num_games, config.seed
         self._batch = SelfPlayBatch(games, config.rules, seed, threads, concealed=True)
-        rngs = [np.random.default_rng([seed, 2, place]) for place in range(len(config.players))]
+        rngs = [np.random.default_rng([seed, 2, index]) for index in range(len(config.players))]
         self._agents = [FrozenAgent(name, self._batch, rng) for name, rng in zip(config.players, rngs, strict=True)]
         self._rng = np.random.default_rng([seed, 1])
         # Of each game: the player of every seat (an index into the settings' players), how every seat has played, and
@@ -197,8 +196,8 @@ class BeliefTraining(Training):
         self.provenance = Provenance.of(config.players)
 
     def learn(self) -> dict[str, float]:
-        """Learn from one position of every game that has one, and play on."""
-        lesson, brought = self._lesson(), {"bits": 0.0, "plain": 0.0}
+        """Take one gradient step on a position of every game that has one, and play on."""
+        lesson, result = self._lesson(), {"bits": 0.0, "plain": 0.0}
         if count := len(lesson.hands):
             chances = self.network(*map(torch.from_numpy, lesson))
             self._optimizer.zero_grad()
@@ -207,12 +206,12 @@ class BeliefTraining(Training):
             take_step(self._optimizer, config.learning_rate, spent, config.max_gradient)
             self.counters.decisions += count
             dealt = np.take_along_axis(lesson.plain, lesson.hands[:, :, None], axis=2)
-            brought = {"bits": -_BITS * float(chances.detach().mean()), "plain": -_BITS * float(dealt.sum()) / count}
+            result = {"bits": -_BITS * float(chances.detach().mean()), "plain": -_BITS * float(dealt.sum()) / count}
         self._play()
-        return brought
+        return result
 
     def _lesson(self) -> Lesson:
-        """The positions in which a seat chooses a move, has a choice, and cannot place some cards."""
+        """The lesson of all positions in which a seat has a choice of moves and some cards are hidden from it."""
         batch = self._batch
         choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
         rows = np.flatnonzero(choosing & (model.hidden_cards(batch.observation)[1] >= 0))
@@ -223,8 +222,8 @@ class BeliefTraining(Training):
         batch = self._batch
         acting = self._kinds[np.arange(batch.num_games), batch.seat]
         actions = np.zeros(batch.num_games, np.int64)
-        for place, agent in enumerate(self._agents):
-            games = np.flatnonzero(acting == place)
+        for index, agent in enumerate(self._agents):
+            games = np.flatnonzero(acting == index)
             if len(games):
                 actions[games] = agent.actions(games)
         note_actions(batch.rows, actions, self._tallies, self._tricks)

@@ -60,8 +60,8 @@ def epsilon_greedy(values: Tensor, rows: Tensor, count: int, generator: torch.Ge
     """Choose the action of the highest value, and with probability ε any legal one.
 
     Args:
-        values: Of the legal actions, shape ``[pairs]``, float32.
-        rows: The decision of each, shape ``[pairs]``, int64, ascending.
+        values: Values of the legal actions, shape ``[pairs]``, float32.
+        rows: The decision that each belongs to, shape ``[pairs]``, int64, ascending.
         count: How many decisions there are.
         generator: Draws.
         epsilon: Probability of an action at random.
@@ -76,9 +76,9 @@ def epsilon_greedy(values: Tensor, rows: Tensor, count: int, generator: torch.Ge
 def outcomes(
     rewards: npt.NDArray[np.float32], seats: npt.NDArray[np.int8], done: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """The final return of each step's game for its seat, and the weight of the step.
+    """The final return of each step's game for the seat that acted, and the weight of the step.
 
-    A step whose game ends after the rollout is left out, and the further away the end, the likelier that is: of steps
+    A step whose game ends after the rollout is left out, which is likelier the further away the end is: of steps
     ``d`` before the end, a share ``d / steps``.  The others are weighted up for them; otherwise short games would count
     too much.
 
@@ -93,20 +93,20 @@ def outcomes(
     Example:
         >>> rewards, done = np.zeros((4, 1, 3), np.float32), np.array([[False], [False], [True], [False]])
         >>> rewards[2, 0] = 1, -1, -1
-        >>> found, weights = outcomes(rewards, np.array([[0], [1], [0], [1]], np.int8), done)
-        >>> found[:, 0].tolist(), weights[:, 0].tolist()
+        >>> returns, weights = outcomes(rewards, np.array([[0], [1], [0], [1]], np.int8), done)
+        >>> returns[:, 0].tolist(), weights[:, 0].tolist()
         ([1.0, -1.0, 1.0, 0.0], [2.0, 1.3333333730697632, 1.0, 0.0])
     """
     steps, games = seats.shape
-    every = np.arange(games)
-    found, weights = np.zeros((steps, games), np.float32), np.zeros((steps, games), np.float32)
+    all_games = np.arange(games)
+    returns, weights = np.zeros((steps, games), np.float32), np.zeros((steps, games), np.float32)
     end, final = np.full(games, -1), np.zeros((games, rewards.shape[2]), np.float32)
     for step in reversed(range(steps)):
         end[done[step]], final[done[step]] = step, rewards[step, done[step]]
-        known = end >= 0
-        found[step] = np.where(known, final[every, seats[step]], 0.0)
-        weights[step] = np.where(known, steps / (steps - (end - step)), 0.0)
-    return found, weights
+        ended = end >= 0
+        returns[step] = np.where(ended, final[all_games, seats[step]], 0.0)
+        weights[step] = np.where(ended, steps / (steps - (end - step)), 0.0)
+    return returns, weights
 
 
 class QLearner(Learner):
@@ -119,7 +119,7 @@ class QLearner(Learner):
         return epsilon_greedy(logits, rows, count, generator, self._config.epsilon)
 
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """The outcomes of the games; every decision counts for those whose game ends too late."""
+        """Estimate by the outcomes of the games; steps are weighted up for those whose game ends too late."""
         played, decides = rollout.played, rollout.played.decides
         targets, weights = outcomes(played.rewards, played.seats, played.done)
         counts = np.zeros(len(rollout.seen), np.float32)

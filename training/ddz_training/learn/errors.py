@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 
 
 class InvalidTrainingError(DouDizhuError):
@@ -22,4 +22,4 @@ class CheckpointMismatchError(CheckpointError):
 
 
 class LostProcessError(DouDizhuError):
-    """A process of a run of several is gone."""
+    """Another process of a run of several processes is gone."""

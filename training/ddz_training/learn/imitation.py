@@ -1,4 +1,4 @@
-"""A warm start: imitating the rule agent, or recorded games.
+"""A warm start by imitation of the rule agent, or of recorded games.
 
 The rule agent labels positions as they arise (:class:`Imitation`).  In some games it also plays; in the others the
 student plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of
@@ -26,7 +26,7 @@ from ddz_agents.neural.network import PolicyNetwork
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.rules.agent import NO_LABEL, RulesTeacher
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.observation import OBSERVATION_SIZE
+from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.data.games import DataSetError
 from ddz_training.data.table import read_pieces
@@ -105,12 +105,12 @@ def random_policy(config: ImitationConfig) -> PolicyNetwork:
 
 
 class Student(Training):
-    """A policy that learns from distributions over actions, with a step size that falls over the settings' decisions.
+    """The training of a policy on distributions over actions.
 
     Args:
         config: The settings.
         policy: The policy; a random one by the seed if None.
-        threads: Threads; None for one a core.  Results do not depend on it.
+        threads: Threads; None for one per core.  Results do not depend on it.
 
     Attributes:
         policy: The policy.
@@ -128,7 +128,7 @@ class Student(Training):
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
 
     def imitate(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, dict[str, float]]:
-        """One gradient step.
+        """Take one gradient step.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -146,11 +146,11 @@ class Student(Training):
             loss = soft_cross_entropies(log_probabilities, torch.from_numpy(shares[rows])).sum()
             return loss / count, (log_probabilities.detach().numpy(), loss.item())
 
-        found, losses = zip(*add_gradients(self._threads, self._weights, loss, shards(len(masks), _SHARD)), strict=True)
+        parts, losses = zip(*add_gradients(self._threads, self._weights, loss, shards(len(masks), _SHARD)), strict=True)
         config, spent = self.config, self.counters.decisions / self.config.decisions
         take_step(self.optimizer, config.learning_rate, spent, config.max_gradient)
         self.counters.decisions += int(taught.sum())
-        log_probabilities = np.concatenate(found)
+        log_probabilities = np.concatenate(parts)
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
         return log_probabilities, {"loss": sum(losses) / count, "agreement": float(agrees.sum()) / count}
 
@@ -159,9 +159,9 @@ class Student(Training):
         return CompiledPolicy(self.weights({}))
 
     def weights(self, notes: Mapping[str, Any]) -> Weights:
-        """The policy with what a reader of its file should know; its value was not trained.
+        """The policy's weights with notes for readers of the file; its value was not trained.
 
-        If it began with trained weights, their value fitted the layers below as they were then.
+        (If it began with trained weights, their value fitted the layers below as they were then.)
         """
         return Weights.of(self.policy, rules=self.config.rules, notes=notes, values_trained=False)
 
@@ -175,11 +175,11 @@ class Student(Training):
 
 
 class Imitation(Student):
-    """Learns from the rule agent, position by position, with random weights at first.
+    """Learns from the rule agent's moves in games as they are played, beginning with random weights.
 
     Args:
         config: The settings.
-        threads: Threads; None for one a core.  Results do not depend on it.
+        threads: Threads; None for one per core.  Results do not depend on it.
 
     Attributes:
         batch: The games.
@@ -198,15 +198,15 @@ class Imitation(Student):
         batch = self.batch
         actions = batch.mask.argmax(axis=1)
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
-        brought = {"loss": 0.0, "agreement": 0.0}
+        statistics = {"loss": 0.0, "agreement": 0.0}
         if len(rows):
             labels = self._teacher.labels(batch.state_dict()["rows"])[rows]
             taught = np.where(labels == NO_LABEL, actions[rows], labels)
-            found, brought = self.imitate(batch.observation[rows], batch.mask[rows], one_hot(labels))
-            own = draw_actions(found, self.rng.random(len(rows)))
-            actions[rows] = np.where(self._student_plays[rows], own, taught)
+            log_probabilities, statistics = self.imitate(batch.observation[rows], batch.mask[rows], one_hot(labels))
+            student_actions = draw_actions(log_probabilities, self.rng.random(len(rows)))
+            actions[rows] = np.where(self._student_plays[rows], student_actions, taught)
         batch.step(actions)
-        return brought
+        return statistics
 
 
 def draw_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -225,13 +225,13 @@ def draw_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> n
 
 
 class RecordedLessons(Student):
-    """Learns from recorded decisions, in random order, as often as the settings' decisions take.
+    """Learns from recorded decisions in random order, pass after pass.
 
     Args:
-        config: The settings; ``num_games`` is the number of decisions a gradient step.
+        config: The settings; ``num_games`` is the number of decisions per gradient step.
         recorded: The decisions.
         policy: Who learns; a random one by the seed if None.
-        threads: Threads; None for one a core.  Results do not depend on it.
+        threads: Threads; None for one per core.  Results do not depend on it.
 
     Raises:
         InvalidTrainingError: If there is nothing to learn from.
@@ -248,20 +248,20 @@ class RecordedLessons(Student):
         self.pieces: list[npt.NDArray[np.int64]] = []
 
     def learn(self) -> dict[str, float]:
-        """One gradient step; a pass over the decisions is a new order of them."""
+        """Take one gradient step; every pass over the decisions shuffles them anew."""
         if not self.pieces:
             order = self.rng.permutation(len(self.recorded))
             self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
         rows, recorded = self.pieces.pop(0), self.recorded
-        _, brought = self.imitate(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))
-        return brought
+        _, statistics = self.imitate(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))
+        return statistics
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
     """Shares that give everything to one action, shape ``[n, 400]``, float32; zeros for ``NO_LABEL``."""
     shares = np.zeros((len(actions), NUM_ACTIONS), np.float32)
-    known = np.flatnonzero(actions != NO_LABEL)
-    shares[known, actions[known]] = 1.0
+    labelled = np.flatnonzero(actions != NO_LABEL)
+    shares[labelled, actions[labelled]] = 1.0
     return shares
 
 
@@ -270,7 +270,7 @@ def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
 
 @dataclass
 class RecordedSet:
-    """Decisions, and how much each action counts.
+    """Recorded decisions, and how much each action counts.
 
     Attributes:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -296,8 +296,8 @@ class RecordedSet:
     def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
         """The share that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""
         shares = np.zeros((len(rows), NUM_ACTIONS), np.float32)
-        for place, (first, last) in enumerate(zip(self.firsts[rows], self.firsts[rows + 1], strict=True)):
-            shares[place, self.actions[first:last]] = self.counts[first:last] / self.counts[first:last].sum()
+        for index, (first, last) in enumerate(zip(self.firsts[rows], self.firsts[rows + 1], strict=True)):
+            shares[index, self.actions[first:last]] = self.counts[first:last] / self.counts[first:last].sum()
         return shares
 
 
@@ -308,28 +308,35 @@ def load_recorded(path: str | Path) -> RecordedSet:
     """Read every decision of a data set that was a choice.
 
     The target of a stage is the distribution of its search's visits or, without visits, the action that was chosen.
-    Everything is in memory at once, about 600 bytes a decision.
+    Everything is in memory at once, about 600 bytes per decision.
 
     Args:
         path: A table, a folder with tables, or the folder of a data set.
 
     Raises:
-        DataSetError: If there is no table or no row, a table cannot be read, or it is for other observations or
-            actions.
+        DataSetError: If there is no table or no row, a table cannot be read, it is for other observations or actions,
+            or its rows are no decisions.
     """
-    pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
+    try:
+        pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
+    except (IndexError, TypeError, ValueError) as error:
+        if isinstance(error, DataSetError):
+            raise
+        raise DataSetError(f"{path} has rows that are no decisions: {error}") from error
     if not pieces:
         raise DataSetError(f"{path} holds no decisions")
-    found = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    return RecordedSet(firsts=np.concatenate([[0], np.cumsum(found.pop("sizes"))]), **found)
+    columns = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    return RecordedSet(firsts=np.concatenate([[0], np.cumsum(columns.pop("sizes"))]), **columns)
 
 
 def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
-    """The choices among the rows of a record batch, as in :class:`RecordedSet`, and how many actions each has."""
+    """The rows of a record batch that were a choice, as in :class:`RecordedSet`, and how many actions each has."""
     legal, visits = batch.column("legal"), batch.column("visits")
     options = legal.value_lengths().to_numpy()
     row = np.repeat(np.arange(len(options)), options)
     action = legal.flatten().to_numpy()
+    if action.min(initial=0) < 0:
+        raise ValueError("an action is negative")
     mask = np.zeros((len(options), NUM_ACTIONS), np.uint8)
     mask[row, action] = 1
     count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
@@ -338,6 +345,8 @@ def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)
+    if (observations < OBSERVATION.low).any() or (observations > OBSERVATION.high).any():
+        raise ValueError("a number of an observation is out of range")
     return {
         "observations": observations[chosen],
         "legal": np.packbits(mask[chosen], axis=1),

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ddz_agents.neural.model import PolicyModel
-from ddz_env.core.errors import DouDizhuError, install_hint
-from ddz_env.core.options import Options, Range
-from ddz_env.core.whole_file import append, replace_file
+from ddz_env.support.errors import DouDizhuError, install_hint
+from ddz_env.support.options import Options, Range
+from ddz_env.support.whole_file import append, replace_file
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
 from ddz_training.learn.settings import Positive, TrainingSettings
 from ddz_training.learn.strength import Evaluation, measure_strength
@@ -93,10 +93,10 @@ class Training(ABC):
 
     Attributes:
         config: The settings.
-        counters: How far it is.
+        counters: How far the training is.
         spent: The share of the budget that was spent before this step, 0 to 1.
-        line_type: What a step brought: a dataclass of numbers with fields of :class:`Counters` and of what
-            :meth:`learn` finds, the number of the step first.  Its text is shown beside the bar.
+        line_type: The results of a step: a dataclass of numbers with fields of :class:`Counters` and of what
+            :meth:`learn` returns, the number of the step first.  Its text is shown beside the bar.
         tables: The CSV file of each kind of line that is written.
     """
 
@@ -111,7 +111,7 @@ class Training(ABC):
 
     @abstractmethod
     def learn(self) -> Mapping[str, Any]:
-        """One update; what it brought, by name.
+        """Do one update, and return its results by name.
 
         It adds to all of :attr:`counters` except the update and the seconds.
         """
@@ -125,25 +125,25 @@ class Training(ABC):
         """Release threads and agents."""
 
     def player(self) -> PolicyModel | None:
-        """The policy as it is; None where what learns chooses no moves."""
+        """The policy as it is; None if the training has none."""
         return None
 
     def step(self) -> Any:
-        """One update; what it brought, a :attr:`line_type`."""
+        """Do one update, and return its results as a :attr:`line_type`."""
         began = time.perf_counter()
-        found = self.learn()
+        result = self.learn()
         self.counters.update += 1
         self.counters.seconds += self.told(time.perf_counter() - began)
-        known = {**vars(self.counters), **found}
-        return self.line_type(**{name: known[name] for name in field_names(self.line_type)})
+        values = {**vars(self.counters), **result}
+        return self.line_type(**{name: values[name] for name in field_names(self.line_type)})
 
     @property
     def leads(self) -> bool:
-        """Whether this process writes files and measures strength, where several train together."""
+        """Whether this process is the one that writes files and measures strength, where several train together."""
         return True
 
     def told(self, number: float) -> float:
-        """A number as the leading process has it: clocks differ, and all must do the same."""
+        """The leading process's value of a number: clocks differ, and all processes must do the same."""
         return number
 
     def evaluates(self) -> bool:
@@ -151,7 +151,7 @@ class Training(ABC):
         return bool(self.config.evaluate_every) and self.counters.update % self.config.evaluate_every == 0
 
     def measure(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
-        """The policy's strength against the rivals of the settings; empty where there is no policy.
+        """Measure the policy's strength against the rivals of the settings; empty where there is no policy.
 
         Args:
             stop: Called before every deal; True ends the measurement without a result.
@@ -159,10 +159,10 @@ class Training(ABC):
         player, config = self.player(), self.config
         if player is None:
             return []
-        found = measure_strength(
+        results = measure_strength(
             player, config.rivals, config.evaluate_deals, rules=config.rules, seed=config.seed, stop=stop
         )
-        return [Evaluation.of(self.counters.update, result) for result in found]
+        return [Evaluation.of(self.counters.update, result) for result in results]
 
 
 def train(
@@ -172,17 +172,18 @@ def train(
     *,
     tensorboard: Path | None = None,
     on_update: Callable[[Any], object] = lambda line: None,
-    on_evaluation: Callable[[Sequence[Evaluation]], object] = lambda found: None,
+    on_evaluation: Callable[[Sequence[Evaluation]], object] = lambda evaluations: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Train until the budget is spent.
 
     Each file of the folder is whole whenever the training is killed; it continues from the last checkpoint, and what
-    the curves have beyond that is written again.  There is a checkpoint after the first update, then by time.
+    the curves have beyond that is written again.  There is a checkpoint after the first update, then by time.  An
+    evaluation that was cut off is made first when the training goes on.
 
     Args:
         run: What learns, new or resumed.
-        budget: How long.
+        budget: How long to train.
         folder: Where weights, checkpoint, curves and evaluations go; None keeps nothing.
         tensorboard: A folder for TensorBoard; None writes nothing there.
         on_update: Called with the line of every update.
@@ -198,22 +199,29 @@ def train(
     """
     folder = None if folder is None else Path(folder)
     stopped, due = False, 0.0
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         if folder is not None and run.leads:
-            held.enter_context(writing(folder, folder=True))
-        where = (folder, tensorboard) if run.leads else (None, None)
-        log = held.enter_context(contextlib.closing(RunLog(run.tables, *where, run.counters.update)))
+            stack.enter_context(writing(folder, folder=True))
+        targets = (folder, tensorboard) if run.leads else (None, None)
+        log = stack.enter_context(contextlib.closing(RunLog(run.tables, *targets, run.counters.update)))
+
+        def evaluate() -> None:
+            last = budget.share(run.counters) >= 1.0
+            if run.leads and (run.evaluates() or (last and run.config.evaluate_every)):
+                evaluations = run.measure(stop)
+                for evaluation in evaluations:
+                    log.add(evaluation)
+                on_evaluation(evaluations)
+
+        if run.leads and folder is not None and log.evaluated < run.counters.update:
+            evaluate()
         while not stopped and budget.share(run.counters) < 1.0:
             run.spent = budget.share(run.counters)
             line = run.step()
             last = budget.share(run.counters) >= 1.0
             log.add(line)
             on_update(line)
-            if run.leads and (run.evaluates() or (last and run.config.evaluate_every)):
-                found = run.measure(stop)
-                for evaluation in found:
-                    log.add(evaluation)
-                on_evaluation(found)
+            evaluate()
             stopped = bool(run.told(stop()))
             if folder is not None and run.told(stopped or last or time.monotonic() >= due):
                 run.keep(folder)
@@ -221,10 +229,10 @@ def train(
 
 
 def check_begun(path: Path, *, resume: bool) -> None:
-    """Resume only where a training has left its file, and begin only where none has.
+    """Refuse to resume where there is no training, and to begin where there is one.
 
     Raises:
-        CheckpointError: If it is the other way round.
+        CheckpointError: In either case.
     """
     if resume and not path.exists():
         why = "a run writes it after its first update; leave out --resume to begin one"
@@ -237,7 +245,7 @@ def check_begun(path: Path, *, resume: bool) -> None:
 
 
 class RunLog:
-    """The lines of a training; each is a dataclass whose first field is the number of its step.
+    """Writes the lines of a training, dataclasses whose first field is the number of the step.
 
     Args:
         tables: The CSV file of each kind of line that has one.
@@ -245,6 +253,9 @@ class RunLog:
         tensorboard: TensorBoard's folder; None writes nothing there.
         done: The last update of an earlier run that is continued, 0 for a new one.  What a killed run wrote beyond it
             is dropped, and hidden from TensorBoard.
+
+    Attributes:
+        evaluated: The update of the last evaluation that the files hold, 0 without one.
 
     Raises:
         CheckpointError: If a file cannot be written or has other columns.
@@ -258,6 +269,7 @@ class RunLog:
         self._files: dict[type, CurveFile] = {}
         if folder is not None:
             self._files = {kind: CurveFile(folder / name, field_names(kind), done) for kind, name in tables.items()}
+        self.evaluated = self._files[Evaluation].last if Evaluation in self._files else 0
 
     def add(self, line: Any) -> None:
         """Write a line.
@@ -299,13 +311,16 @@ def _summary_writer(folder: Path, done: int) -> SummaryWriter:
 
 
 class CurveFile:
-    """A CSV file that is appended to and whose first column is the number of the update.
+    """A CSV file of curves, to which lines are appended; its first column is the number of the update.
 
     Args:
         path: The file.
         columns: The columns, ``update`` first.
-        done: The last update whose lines are kept; lines of later ones are those of a run that was killed after its
-            last checkpoint, and will be written again.  0 starts from the beginning, where there are no lines yet.
+        done: The last update whose lines are kept; later lines are from a run that was killed after its last
+            checkpoint, and will be written again.  0 for a new run, which must not find any lines.
+
+    Attributes:
+        last: The update of the last line, 0 without one.
 
     Raises:
         CheckpointError: If the file has other columns or is another run's, or cannot be read or written.
@@ -313,28 +328,30 @@ class CurveFile:
 
     def __init__(self, path: Path, columns: Sequence[str], done: int = 0) -> None:
         self._path = path
-        with _named(path):
-            text = path.read_text(encoding="utf-8").splitlines() if path.exists() else [",".join(columns)]
+        with _naming_errors(path):
+            text = path.read_text(encoding="utf-8-sig").splitlines() if path.exists() else [",".join(columns)]
             head, *lines = csv.reader(text or [""])
             if lines and not done:
                 raise CheckpointError(f"{path} holds lines of another run: name another folder, or remove it")
             if done and head != list(columns):
                 raise CheckpointError(f"{path} is not a curve of this version: its first line is {head}")
             whole = [line for line in lines if len(line) == len(columns) and line[0].isdigit()]
-            replace_file(path, _csv(columns, *(line for line in whole if int(line[0]) <= done)))
+            kept = [line for line in whole if int(line[0]) <= done]
+            self.last = int(kept[-1][0]) if kept else 0
+            replace_file(path, _csv(columns, *kept))
 
     def append(self, *cells: Any) -> None:
-        """Append a line, a cell a column, and hand it to the operating system.
+        """Append a line, one cell per column, and hand it to the operating system.
 
         Raises:
             CheckpointError: If that cannot be done.
         """
-        with _named(self._path):
+        with _naming_errors(self._path):
             append(self._path, _csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]))
 
 
 @contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _naming_errors(path: Path) -> Iterator[None]:
     """Turn the errors of a curve file into ours."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""The processes of one run: each plays games of its own, on a GPU of its own, and all learn from all of them.
+"""The processes of one run: each plays its own games on its own GPU, and all learn from all games.
 
 A run of several processes is started by ``torchrun``.  Gradients are added up before every step (data parallelism), so
 that all processes have the same weights; the first one writes files and measures strength.
@@ -21,7 +21,7 @@ from ddz_training.learn.errors import LostProcessError
 
 
 class Processes:
-    """The processes of a run; of one alone where ``torchrun`` has started none.
+    """The processes of a run, as one of them sees them; only this one where ``torchrun`` has started none.
 
     Args:
         rank: The number of this process.
@@ -45,13 +45,13 @@ class Processes:
         if self.size == 1 or not tensors:
             return
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        with _named():
+        with _naming_errors():
             dist.all_reduce(flat)
         for tensor, part in zip(tensors, torch.split(flat, [tensor.numel() for tensor in tensors]), strict=True):
             tensor.copy_(part.view_as(tensor))
 
     def total(self, numbers: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Numbers, summed over all processes; float64.
+        """Sum numbers over all processes; float64.
 
         Raises:
             LostProcessError: If another process is gone.
@@ -61,7 +61,7 @@ class Processes:
         return summed.numpy()
 
     def told(self, number: float) -> float:
-        """A number as the leading process has it.
+        """The leading process's value of a number.
 
         Raises:
             LostProcessError: If another process is gone.
@@ -69,7 +69,7 @@ class Processes:
         return float(self.total(number if self.leads else 0.0)[0])
 
     def gathered(self, part: Any) -> list[Any]:
-        """Each process's part, in the leading process; an empty list in the others.
+        """Gather each process's part in the leading process; an empty list in the others.
 
         Raises:
             LostProcessError: If another process is gone.
@@ -77,13 +77,13 @@ class Processes:
         if self.size == 1:
             return [part]
         parts: list[Any] = [None] * self.size
-        with _named():
+        with _naming_errors():
             dist.gather_object(part, parts if self.leads else None)
         return parts if self.leads else []
 
 
 @contextlib.contextmanager
-def _named() -> Iterator[None]:
+def _naming_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:  # what every backend raises where a connection is closed
@@ -92,7 +92,7 @@ def _named() -> Iterator[None]:
 
 @contextlib.contextmanager
 def joined(device: str) -> Iterator[Processes]:
-    """The processes that ``torchrun`` has started, connected; this one alone if it has started none.
+    """Connect the processes that ``torchrun`` has started; this one alone if it has started none.
 
     Args:
         device: ``cuda``: by NCCL, each process with the GPU of its local rank; ``cpu``: by gloo.
@@ -110,7 +110,7 @@ def joined(device: str) -> Iterator[Processes]:
 
 
 def own_threads(threads: int | None) -> int | None:
-    """The threads of this process: its share of the cores where ``torchrun`` has started several and none is named."""
+    """The number of threads of this process; by default its share of the cores if ``torchrun`` has started several."""
     local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return threads if threads is not None or local == 1 else max(1, cores // local)

@@ -1,6 +1,6 @@
 """How the networks read decisions in training: as columns on a GPU, as entries on a processor.
 
-On a GPU tensor operations make the columns of the bytes, and the first layers are matrices as usual.  On a processor no
+On a GPU tensor operations turn the bytes into columns, and the first layers are matrices as usual.  On a processor no
 columns are made: a first layer adds a row of running sums for each entry (:mod:`ddz_agents.neural.fields`), and of the
 400 logits only those of legal actions are computed.
 """
@@ -32,7 +32,7 @@ from ddz_agents.neural.tensor_columns import TensorColumns
 from ddz_agents.neural.trunk import dot
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.support.compiling import kernel
 
 _LEFT = DECISION_BYTES["left"]
 
@@ -41,9 +41,9 @@ class Legal(NamedTuple):
     """The legal actions of decisions.
 
     Attributes:
-        rows: The decision of each, shape ``[pairs]``, int64, ascending.
+        rows: The decision that each belongs to, shape ``[pairs]``, int64, ascending.
         actions: Shape ``[pairs]``, int64.
-        hand_values: Of the hand that it leaves, shape ``[pairs, 2]``, int16.
+        hand_values: Hand values of the hand that each leaves, shape ``[pairs, 2]``, int16.
     """
 
     rows: Tensor
@@ -52,16 +52,16 @@ class Legal(NamedTuple):
 
 
 class Reading(Protocol):
-    """What the first layers get of decisions, and the logits of legal actions alone."""
+    """A way to feed decisions to the first layers, and to compute the logits of legal actions only."""
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> Any:
-        """What the policy's first layer takes, of :class:`~ddz_agents.neural.decisions.Decisions` as tensors."""
+        """The input of the policy's first layer, from :class:`~ddz_agents.neural.decisions.Decisions` as tensors."""
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> Any:
-        """What the critic's first layer takes."""
+        """The input of the critic's first layer."""
 
     def rests(self, seen: Tensor, legal: Legal) -> Any:
-        """What the layer takes that looks at the hands that actions leave."""
+        """The input of the layer that looks at the hands that actions leave."""
 
     def action_scores(self, layer: nn.Linear, state: Tensor, legal: Legal) -> Tensor:
         """The outputs of a layer of 400 that belong to legal actions, shape ``[pairs]``."""
@@ -84,7 +84,7 @@ def read_critic(reading: Reading, critic: Critic, seen: Tensor, hand_values: Ten
 
 
 class DeviceReading:
-    """Columns by tensor operations.
+    """The way of reading on a GPU: columns by tensor operations.
 
     Args:
         architecture: The sizes.
@@ -112,7 +112,7 @@ class DeviceReading:
         return self._rests.of(counts, legal.hand_values.unsqueeze(1))
 
     def action_scores(self, layer: nn.Linear, state: Tensor, legal: Legal) -> Tensor:
-        """All 400 in one multiplication, then those that are legal: few operations."""
+        """Compute all 400 in one multiplication, then pick those that are legal: few operations."""
         scores: Tensor = layer(state).reshape(-1).gather(0, legal.rows * NUM_ACTIONS + legal.actions)
         return scores
 
@@ -124,9 +124,9 @@ class Entries(NamedTuple):
     """The rows of running sums that are added for each row of a batch.
 
     Attributes:
-        places: Which, shape ``[n, most]``, int16.
+        places: Indices of these rows, shape ``[n, most]``, int16.
         factors: By what each is multiplied, shape ``[n, most]``, float32.
-        counts: How many there are of each row, shape ``[n]``, int32.
+        counts: How many each row of the batch has, shape ``[n]``, int32.
     """
 
     places: npt.NDArray[np.int16]
@@ -196,7 +196,7 @@ class RunningSumLinear(nn.Linear):
     """A linear layer that takes :class:`Entries`; the weights of an input lie side by side in memory.
 
     Args:
-        layer: Whose weights it begins with.
+        layer: The layer whose weights it takes over.
         table: The fields of its inputs.
 
     Attributes:
@@ -282,7 +282,7 @@ class _Scores(torch.autograd.Function):
 
 
 class ProcessorReading:
-    """Entries instead of columns.
+    """The way of reading on a processor: entries instead of columns.
 
     Args:
         architecture: The sizes.
@@ -324,10 +324,10 @@ def _new_entries(count: int, most: int) -> Entries:
 
 
 def reading_on(device: torch.device, policy: PolicyNetwork, critic: Critic) -> Reading:
-    """The way of reading that suits a device; on a processor the first layers are replaced by those that it needs."""
+    """Make the way of reading that suits a device; on a processor this replaces the first layers of the networks."""
     if device.type != "cpu":
         return DeviceReading(policy.architecture, device)
     reading = ProcessorReading(policy.architecture)
     for layers, table in zip((policy.trunk, critic.trunk, policy.rest), reading.tables, strict=True):
-        layers[0] = RunningSumLinear(layers[0], table)  # each begins with a linear layer
+        layers[0] = RunningSumLinear(layers[0], table)  # type: ignore[arg-type]  # each begins with a linear layer
     return reading

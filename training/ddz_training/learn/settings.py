@@ -1,4 +1,4 @@
-"""The common part of the settings of every kind of training: ranges, and how some settings are changed."""
+"""What the settings of every kind of training share: types with ranges, and how settings are changed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.options import Options, Range
 from ddz_env.core.rules import Rules
+from ddz_env.support.errors import DouDizhuError
+from ddz_env.support.options import Options, Range
 from ddz_training.learn.errors import CheckpointMismatchError, InvalidTrainingError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Positive = Annotated[float, Range(0, above=True)]
 NotNegative = Annotated[float, Range(0)]
 
 Objective = Literal["win", "stake"]
-"""The objective: to win, or to win much."""
+"""The objective: to win games, or to win stakes."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class TrainingSettings(Options):
         return dataclasses.replace(self, **values)
 
     def resumed(self, wanted: Mapping[str, Any], where: object) -> Self:
-        """These settings for a resumed run, with the :attr:`bookkeeping` that is wanted.
+        """These settings for a resumed run, which may change only :attr:`bookkeeping`.
 
         Args:
             wanted: The settings that the run must have, as from :meth:`read`.
@@ -104,9 +104,9 @@ class TrainingSettings(Options):
         different = []
         for name, value in wanted.items():
             whole, _, part = name.partition(".")
-            has = getattr(getattr(self, whole), part) if part else getattr(self, whole)
-            if has != value and name not in self.bookkeeping:
-                different.append(f"{name}: the checkpoint has {has!r}, this run {value!r}")
+            current = getattr(getattr(self, whole), part) if part else getattr(self, whole)
+            if current != value and name not in self.bookkeeping:
+                different.append(f"{name}: the checkpoint has {current!r}, this run {value!r}")
         if different:
             raise CheckpointMismatchError(f"{where} was written under other settings ({'; '.join(different)})")
         return self.changed({name: value for name, value in wanted.items() if name in self.bookkeeping})

@@ -22,7 +22,7 @@ FIRST_DEAL = 1_000_000
 
 _MODEL = "the policy"
 _BLOCK = 50
-"""Deals of a block that is played at once."""
+"""Deals that are played at once."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Evaluation:
 
     @classmethod
     def of(cls, update: int, result: AgentResult) -> Evaluation:
-        """From the arena's result."""
+        """Make an evaluation from the arena's result."""
         wins, roles = result.wins, (result.landlord_wins.mean, result.peasant_wins.mean)
         return cls(update, result.opponent, result.deals, wins.mean, wins.low, wins.high, *roles)
 
@@ -75,7 +75,7 @@ def measure_strength(
     Args:
         model: The policy.
         opponents: Specifications as for :func:`ddz_env.playing.registry.make_agent`.
-        deals: Deals an opponent.
+        deals: Deals per opponent.
         rules: A preset's name or the rules.
         seed: Seed of the deals and the agents.
         stop: Called before every deal, or before every block of deals if both can play many at once; True ends the
@@ -100,7 +100,7 @@ def measure_strength(
         pair = _MODEL, opponent
         player = DealPlayer(Rules.preset(rules), seed, False, make, make_generator=published_generator)
         with closing(player):
-            block = _BLOCK if all(plays_side_by_side(player.agent(spec)) for spec in pair) else 1
+            block = _BLOCK if all(plays_side_by_side(player.agents.agent(spec)) for spec in pair) else 1
             for first in range(FIRST_DEAL, FIRST_DEAL + deals, block):
                 if stop():
                     return []

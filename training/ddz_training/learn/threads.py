@@ -16,8 +16,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
-from ddz_env.envs.threads import usable_threads
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
+from ddz_env.support.threads import usable_threads
 
 _LAST_RATE = 0.02
 _MOST_LEADERS = 16
@@ -37,7 +37,7 @@ class Threads:
 
     Attributes:
         threads: How many.
-        busy: Seconds that they have worked, all together.
+        busy: Seconds that the threads have worked, all together.
 
     Raises:
         InvalidOptionError: If the number is out of range.
@@ -52,11 +52,11 @@ class Threads:
         self._shares, self._own, self._lock = shares, threading.local(), threading.Lock()
 
     def map(self, function: Callable[[_In], _Out], items: Iterable[_In]) -> list[_Out]:
-        """The results of a function, in the order of the items."""
+        """Call a function for each item; returns the results in the order of the items."""
         return list(self._pool.map(function, items))
 
     def side_by_side(self, function: Callable[[int], _Out], count: int) -> list[_Out]:
-        """The results of a function of ``0..count-1``, which may :meth:`share` its work."""
+        """Call a function, which may :meth:`share` its work, for each of ``0..count-1``; returns the results."""
         return list(self._leaders.map(function if self._shares else self._timed(function), range(count)))
 
     def share(self, function: Callable[..., object], count: int, *, searches: bool = False) -> None:
@@ -65,7 +65,7 @@ class Threads:
         Args:
             function: Its results do not depend on the chunks.
             count: How many items.
-            searches: Whether it takes, besides, the memory of its thread for searches through hands.
+            searches: Whether it also takes its thread's memory for searches through hands.
         """
 
         def work(first: int) -> None:
@@ -78,7 +78,7 @@ class Threads:
             work(0)
 
     def _timed(self, function: Callable[[int], _Out]) -> Callable[[int], _Out]:
-        """The same function; its time is added to what the threads have worked."""
+        """Wrap a function so that its time is added to :attr:`busy`."""
 
         def timed(item: int) -> _Out:
             began = time.perf_counter()
@@ -90,11 +90,11 @@ class Threads:
 
         return timed
 
-    def _scratch(self) -> RuleScratch:
+    def _scratch(self) -> RuleWorkspace:
         """This thread's memory for searches through hands."""
         if not hasattr(self._own, "scratch"):
-            self._own.scratch = new_rule_scratch()
-        scratch: RuleScratch = self._own.scratch
+            self._own.scratch = new_rule_workspace()
+        scratch: RuleWorkspace = self._own.scratch
         return scratch
 
     def close(self) -> None:
@@ -115,12 +115,12 @@ def add_gradients(
     loss: Callable[[slice], tuple[Tensor, _Out]],
     pieces: Iterable[slice],
 ) -> list[_Out]:
-    """Give weights the gradient of a batch, the sum of those of its shards.
+    """Set the gradient of weights to that of a batch, the sum over its shards.
 
     Args:
         threads: The threads; each computes a shard at a time.
         weights: The weights.
-        loss: The share that some rows have in the loss of the batch, and anything else that is to be returned.
+        loss: Computes the part of some rows in the loss of the batch, and anything else that is to be returned.
         pieces: The rows, shard by shard.
 
     Returns:
@@ -128,13 +128,13 @@ def add_gradients(
     """
 
     def gradient(rows: slice) -> tuple[tuple[Tensor, ...], _Out]:
-        part, found = loss(rows)
-        return torch.autograd.grad(part, weights, materialize_grads=True), found
+        part, details = loss(rows)
+        return torch.autograd.grad(part, weights, materialize_grads=True), details
 
-    gradients, found = zip(*threads.map(gradient, pieces), strict=True)
+    gradients, details = zip(*threads.map(gradient, pieces), strict=True)
     for weight, parts in zip(weights, zip(*gradients, strict=True), strict=True):
         weight.grad = sum(parts[1:], parts[0])
-    return list(found)
+    return list(details)
 
 
 def take_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_gradient: float) -> None:

@@ -1,4 +1,4 @@
-"""Weights of the rule agent's evaluation, from games: what is tuned, the games that measure it, and the searches.
+"""Tuning of the rule agent's weights by games: what is tuned, the games that measure it, and the searches.
 
 A set of weights is a vector in the middle of a box: the origin of the searches is what is played today, and
 a step of one is about half of a weight, or a fifth of a trick.  Every candidate plays the same numbered deals against
@@ -6,11 +6,11 @@ the same opponent, so that the luck of the cards is the same for all of them, an
 play differently.
 
 The searches are those of the textbook (Russell and Norvig, chapter 4; the lecture's pseudocode), simulated annealing,
-local beam search and a genetic algorithm, for vectors of numbers in ``[-1, 1]`` instead of boards.  The latter two
-start from random states, which few evaluations hardly bring back to the height of the origin; so there is one of each
+local beam search and a genetic algorithm, for vectors of numbers in ``[-1, 1]`` instead of boards.  The last two
+start from random states, which a few evaluations hardly make as good as the origin; so there is a variant of each
 that starts there.  All change states in the same way, and spend the same number of evaluations.  They are written out
 because an evaluation costs thousands of games: libraries' versions assume cheap ones (SciPy's ``dual_annealing`` spends
-two evaluations a dimension on a sweep, more than half of a run here).
+two evaluations per dimension on a sweep, more than half of a run here).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from ddz_agents.rules import weights as at
 from ddz_agents.rules.candidates import list_candidates
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import RuleScratch, new_rule_scratch
+from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.search import landlord_won
 from ddz_env import Rules
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.state import game_key
+from ddz_env.support.compiling import kernel
 
 Floats = npt.NDArray[np.float64]
 Point = npt.NDArray[np.float64]
@@ -67,7 +67,7 @@ _COMPARED = 12  # moves that a search of one ply compares
 
 
 def changed(point: Point, rng: np.random.Generator) -> Point:
-    """A neighbour: about one number in seven moved, at least one."""
+    """A neighbour of a point: about one number in seven is changed, at least one."""
     touched = rng.random(point.size) < CHANGED
     touched[rng.integers(point.size)] = True
     return np.clip(point + touched * rng.normal(0.0, STEP, point.size), -1.0, 1.0)
@@ -91,7 +91,7 @@ def beam(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator
         children = [changed(state, rng) for state in states for _ in range(CHILDREN)][:evaluations]
         evaluations -= len(children)
         worst_first = np.argsort([fitness(child) for child in children], kind="stable")
-        states = [children[place] for place in worst_first[-BEAMS:]]
+        states = [children[index] for index in worst_first[-BEAMS:]]
 
 
 def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
@@ -99,7 +99,7 @@ def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generat
     population = [_anywhere(size, rng) for _ in range(min(POPULATION, evaluations))]
     while population:
         evaluations -= len(population)
-        worth = np.array([fitness(one) for one in population]) + _LEAST_FITNESS
+        worth = np.array([fitness(individual) for individual in population]) + _LEAST_FITNESS
         chances = worth / worth.sum()
         children = (_child(population, chances, rng) for _ in range(min(POPULATION, evaluations)))
         population = [changed(child, rng) if rng.random() < MUTATED else child for child in children]
@@ -107,35 +107,35 @@ def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generat
 
 def beam_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
     """Local beam search from the origin, in which states compete with their children."""
-    states, left = [(fitness(np.zeros(size)), np.zeros(size))], evaluations - 1
-    while left > 0:
-        each = CHILDREN * BEAMS // len(states)
-        children = [changed(state, rng) for _, state in states for _ in range(each)][:left]
-        left -= len(children)
+    states, remaining = [(fitness(np.zeros(size)), np.zeros(size))], evaluations - 1
+    while remaining > 0:
+        count = CHILDREN * BEAMS // len(states)
+        children = [changed(state, rng) for _, state in states for _ in range(count)][:remaining]
+        remaining -= len(children)
         states = _best([*states, *((fitness(child), child) for child in children)], BEAMS)
 
 
 def evolve_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
     """A genetic algorithm around the origin: parents drawn by rank, all children mutated; the best parent lives on."""
-    best, left = (fitness(np.zeros(size)), np.zeros(size)), evaluations - 1
-    children = [changed(np.zeros(size), rng) for _ in range(POPULATION - 1)][:left]
+    best, remaining = (fitness(np.zeros(size)), np.zeros(size)), evaluations - 1
+    children = [changed(np.zeros(size), rng) for _ in range(POPULATION - 1)][:remaining]
     while children:
-        left -= len(children)
+        remaining -= len(children)
         ranked = _best([best, *((fitness(child), child) for child in children)], POPULATION)
         best, points = ranked[0], [point for _, point in ranked]
         chances = np.arange(len(points), 0, -1.0) / (len(points) * (len(points) + 1) / 2)
-        children = [changed(_child(points, chances, rng), rng) for _ in range(min(POPULATION - 1, left))]
+        children = [changed(_child(points, chances, rng), rng) for _ in range(min(POPULATION - 1, remaining))]
 
 
 def _child(population: list[Point], chances: Floats, rng: np.random.Generator) -> Point:
-    """One parent's numbers up to a point, and the other's from there on."""
-    mother, father = (population[place] for place in rng.choice(len(population), 2, p=chances))
+    """A child of two parents: one's numbers up to a random index, the other's from there on."""
+    mother, father = (population[index] for index in rng.choice(len(population), 2, p=chances))
     cut = int(rng.integers(1, mother.size + 1))
     return np.concatenate([mother[:cut], father[cut:]])
 
 
 def _best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Point]]:
-    """The best of some states, the best first; of equals the earlier."""
+    """The best of some states, best first; of equals the earlier."""
     return sorted(states, key=lambda state: -state[0])[:count]
 
 
@@ -166,17 +166,17 @@ def deals(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
 def play_rules(
     games: npt.NDArray[np.uint64],
     rules: npt.NDArray[np.uint64],
-    mind: RuleScratch,
+    workspace: RuleWorkspace,
     landlord: npt.NDArray[np.int64],
     peasants: npt.NDArray[np.int64],
     won: npt.NDArray[np.float64],
 ) -> None:
-    """Play a game a deal between rule agents.
+    """Play one game per deal between rule agents.
 
     Args:
         games: The generator states of the deals (:func:`deals`), shape ``[n]``.
         rules: The rules array, of a preset with a fixed landlord.
-        mind: The rule agent's memory.
+        workspace: The rule agent's memory.
         landlord: The landlord's weights, shape ``[33]``.
         peasants: The peasants' weights.
         won: Output, shape ``[n]``: 1 where the landlord won.
@@ -185,7 +185,7 @@ def play_rules(
     for index in range(games.size):
         new_game(row, games[index], rules)
         while row[STAGE] == STAGE_PLAY:
-            main, kickers = rules_move(row, rules, mind, landlord if row[SEAT] == row[LANDLORD] else peasants)
+            main, kickers = rules_move(row, rules, workspace, landlord if row[SEAT] == row[LANDLORD] else peasants)
             play_move(row, main, kickers, rules)
         won[index] = 1.0 if landlord_won(row) else 0.0
 
@@ -201,9 +201,9 @@ class Subject(ABC):
 
     Attributes:
         start: What is played today, shape ``[weights]``, float64.
-        span: How far a step of one moves each weight, likewise.
-        places: The weights that are tuned, shape ``[size]``.
-        cost: How many deals of a rule agent a deal counts for.
+        span: How far a step of one moves each weight, shape ``[weights]``, float64.
+        places: Indices of the weights that are tuned, shape ``[size]``.
+        cost: A deal costs as much as this many deals of a rule agent.
     """
 
     cost = 1
@@ -217,7 +217,7 @@ class Subject(ABC):
         return len(self.places)
 
     def share_of(self, deals: int) -> int:
-        """The number of deals in place of ``deals`` of a rule agent."""
+        """The number of deals that cost as much as ``deals`` of a rule agent."""
         return max(2, deals // self.cost)
 
     def weights(self, point: Point) -> Floats:
@@ -232,7 +232,7 @@ class Subject(ABC):
 
 
 class RulesSide(Subject):
-    """The prices of one side's rule agent."""
+    """The prices of the rule agent on one side, tuned."""
 
     def __init__(self, landlord: bool) -> None:
         self.start = WEIGHTS.astype(np.float64)
@@ -240,31 +240,31 @@ class RulesSide(Subject):
         self.span[list(STEPS)] = np.maximum(3.0, self.start[list(STEPS)] / 2.0)
         self.places = np.setdiff1d(np.arange(len(WEIGHTS)), PEASANTS_ALONE if landlord else ())
         self._landlord = landlord
-        self._mind, self._rules = new_rule_scratch(), Rules().words()
+        self._workspace, self._rules = new_rule_workspace(), Rules().words()
 
     def weights(self, point: Point) -> Floats:
-        """Whole numbers: hundredths of a trick, and per cent of at least one."""
+        """The weights as whole numbers: hundredths of a trick, and per cent of at least one."""
         tuned = np.rint(super().weights(point))
         tuned[list(STEPS)] = np.maximum(1.0, tuned[list(STEPS)])
         return tuned
 
     def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
-        """One game a deal."""
+        """Play one game per deal."""
         won, tuned = np.zeros(len(games)), weights.astype(np.int64)
         landlord, peasants = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
-        play_rules(games, self._rules, self._mind, landlord, peasants, won)
+        play_rules(games, self._rules, self._workspace, landlord, peasants, won)
         return won if self._landlord else 1.0 - won
 
 
 class PositionWeights(Subject):
-    """The weights of a position, of a player who sees all hands and looks one ply ahead."""
+    """The weights of a position's value, tuned for a player who sees all hands and looks one ply ahead."""
 
     cost = 20
 
     def __init__(self) -> None:
         self.start, self.span = POSITION.copy(), 0.2 + np.abs(POSITION) / 2.0
         self.places = np.arange(1, len(POSITION))  # what is added to every position decides nothing
-        self._rules, self._mind, self._row = Rules().words(), new_rule_scratch(), np.zeros(ROW_WORDS, np.uint64)
+        self._rules, self._workspace, self._row = Rules().words(), new_rule_workspace(), np.zeros(ROW_WORDS, np.uint64)
         self._seen = self._row.view()
         self._seen.flags.writeable = False  # as a view's row, for which the rule agent is compiled
         self._settings = AlphaBetaOptions(table=False).settings()
@@ -272,7 +272,7 @@ class PositionWeights(Subject):
         self._scores, self._values = np.zeros(_COMPARED, np.int64), np.zeros(_COMPARED)
 
     def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
-        """Two games a deal, one from each side."""
+        """Play two games per deal, one from each side."""
         wins = np.zeros(len(games))
         for landlord in (True, False):
             space = new_space(self._rules, weights, table_bits=1)
@@ -287,13 +287,13 @@ class PositionWeights(Subject):
             if (row[SEAT] == row[LANDLORD]) == landlord:
                 main, kickers = self._searched(space)
             else:
-                main, kickers = rules_move(self._seen, self._rules, self._mind, WEIGHTS)
+                main, kickers = rules_move(self._seen, self._rules, self._workspace, WEIGHTS)
             play_move(row, np.uint64(main), np.uint64(kickers), self._rules)
         return bool(landlord_won(row)) == landlord
 
     def _searched(self, space: Space) -> tuple[np.uint64, np.uint64]:
         mains, kickers = self._mains, self._kickers
-        count = list_candidates(self._seen, self._rules, self._mind, mains, kickers, self._scores)
+        count = list_candidates(self._seen, self._rules, self._workspace, mains, kickers, self._scores)
         if count == 1:
             return mains[0], kickers[0]
         values = self._values[:count]

@@ -17,14 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ddz_agents.external.botzone.program import end_marked, new_mark
 from ddz_env import Move, Rules, State, View
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.agent import Agent, cheats
-from ddz_env.playing.game import read_answer, reason_of
+from ddz_env.playing.game import read_answer, reason_of, warm_up
 from ddz_env.playing.registry import make_agent
-from ddz_training.measure.timing import warm_up
-from ddz_training.measure.workers import serve_parent
+from ddz_env.support.errors import DouDizhuError
+from ddz_env.support.processes import end_marked, new_mark, serve_parent
 
 START_SECONDS = 60.0
 """Seconds to make an agent and to rehearse; compiling everything takes half a minute."""
@@ -86,25 +84,25 @@ class _AgentProcess:
 
     def __init__(self, spec: str) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
+        self._pipe, child_end = context.Pipe()
         self._mark = new_mark(_MARK)
-        given = spec, theirs, self._mark
-        self._process = context.Process(target=_serve, name=f"agent {spec}", args=given, daemon=True)
+        arguments = spec, child_end, self._mark
+        self._process = context.Process(target=_serve, name=f"agent {spec}", args=arguments, daemon=True)
         self._process.start()
-        theirs.close()
+        child_end.close()
 
     @property
     def runs(self) -> bool:
         return not self._pipe.closed
 
-    def ask(self, seconds: float, what: str, *arguments: Any) -> Any:
-        """The answer of a method of :class:`_Served`.
+    def ask(self, seconds: float, method: str, *arguments: Any) -> Any:
+        """Call a method of :class:`_Served` in the process, and return its answer.
 
         Raises:
             AgentProcessError: If it raises, or does not answer in time; then the process is ended.
         """
         try:
-            self._pipe.send((what, arguments))
+            self._pipe.send((method, arguments))
             if not self._pipe.poll(seconds):
                 self.end(patience=0.0)
                 raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
@@ -132,20 +130,20 @@ class _DistantAgent:
     def __init__(self, spec: str, process: _AgentProcess, time_limit: float) -> None:
         self.name = spec
         self._process, self._time_limit = process, time_limit
-        self._place, self.cheats, wanted = process.ask(START_SECONDS, "make")
-        for optional in wanted:
+        self._index, self.cheats, optional_methods = process.ask(START_SECONDS, "make")
+        for optional in optional_methods:
             setattr(self, optional, functools.partial(self._tell, optional))
         self._rngs: dict[int, np.random.Generator] = {}
 
     def act(self, view: View | State, rng: np.random.Generator) -> Move:
-        known = self._rngs.get(view.seat) is rng  # the process has it, and has drawn from it
+        already_sent = self._rngs.get(view.seat) is rng  # the process has it, and has drawn from it
         self._rngs[view.seat] = rng
-        move: Move = self._process.ask(self._time_limit, "act", self._place, view, None if known else rng)
+        move: Move = self._process.ask(self._time_limit, "act", self._index, view, None if already_sent else rng)
         return move
 
     def _tell(self, method: str, *arguments: Any) -> None:
         if self._process.runs or method != "close":
-            self._process.ask(self._time_limit, "tell", self._place, method, *arguments)
+            self._process.ask(self._time_limit, "tell", self._index, method, *arguments)
 
 
 class _Served:
@@ -162,31 +160,33 @@ class _Served:
         return len(self._agents) - 1, cheats(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
 
     def rehearse(self, rules: Rules) -> None:
-        """Play a little of a game that is not counted; faults show again in the games."""
+        """Play a little of a game that does not count; faults show again in the games."""
         warm_up(functools.partial(make_agent, self._spec), rules, _REHEARSAL_SECONDS)
 
-    def act(self, place: int, view: View | State, rng: np.random.Generator | None) -> Move:
+    def act(self, index: int, view: View | State, rng: np.random.Generator | None) -> Move:
         if rng is not None:
-            self._rngs[place, view.seat] = rng
-        return read_answer(self._agents[place].act(view, self._rngs[place, view.seat]))
+            self._rngs[index, view.seat] = rng
+        return read_answer(self._agents[index].act(view, self._rngs[index, view.seat]))
 
-    def tell(self, place: int, method: str, *arguments: Any) -> None:
-        getattr(self._agents[place], method)(*arguments)
+    def tell(self, index: int, method: str, *arguments: Any) -> None:
+        getattr(self._agents[index], method)(*arguments)
 
 
 def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
     """Answer until the pipe is closed: the life of an agent's process."""
     os.environ.update(mark)
     serve_parent()
-    served = _Served(spec)
+    served, process = _Served(spec), os.getpid()
     while True:
         try:
-            what, arguments = pipe.recv()
+            method, arguments = pipe.recv()
         except EOFError:
             return
         answer: tuple[Any, str | None]
         try:
-            answer = getattr(served, what)(*arguments), None
+            answer = getattr(served, method)(*arguments), None
         except BaseException as error:
             answer = None, reason_of(error)
+        if os.getpid() != process:  # the agent has forked
+            os._exit(1)
         pipe.send(answer)

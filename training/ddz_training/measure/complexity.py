@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import State
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import U1
-from ddz_env.core.errors import DouDizhuError, install_hint
+from ddz_env.support.compiling import kernel
+from ddz_env.support.errors import DouDizhuError, install_hint
 
 # --- Counts -----------------------------------------------------------------------------------------------------------
 
@@ -55,12 +55,12 @@ _COMMON_MOVES = 1024
 
 
 class Playouts(NamedTuple):
-    """Random games, an entry each.
+    """Results of random games, one entry per game.
 
     Attributes:
         rewards: The landlord's, +1 or -1, ``[games]`` float64.
         lengths: Decisions, passes included, ``[games]`` int64.
-        choices: Choices of all decisions together, moves by ranks, ``[games]`` int64.
+        choices: Legal moves (by ranks) summed over all decisions, ``[games]`` int64.
     """
 
     rewards: npt.NDArray[np.float64]
@@ -100,15 +100,15 @@ def _play(
         row[:] = starts[(first + game) % len(starts)]
         state = key(seed, np.uint64(first + game))
         while row[STAGE] != STAGE_OVER:
-            found = list_moves(row, rules, mains, kickers)
-            if found > mains.size:
-                mains, kickers = np.empty(2 * found, np.uint64), np.empty(2 * found, np.uint64)
+            count = list_moves(row, rules, mains, kickers)
+            if count > mains.size:
+                mains, kickers = np.empty(2 * count, np.uint64), np.empty(2 * count, np.uint64)
                 list_moves(row, rules, mains, kickers)
             state = advance(state)
-            chosen = np.int64(below(mix(state), np.uint64(found)))
+            chosen = np.int64(below(mix(state), np.uint64(count)))
             play_move(row, mains[chosen], kickers[chosen], rules)
             lengths[game] += 1
-            choices[game] += found
+            choices[game] += count
         rewards[game] = 1.0 if row[WINNER] - U1 == row[LANDLORD] else -1.0
     return rewards, lengths, choices
 
@@ -141,8 +141,8 @@ def board_playouts(start: Any, games: int, seed: int, first: int = 0) -> Playout
     Returns:
         The games; the reward is that of the player who moves first in the game.
     """
-    found = [_play_board(start.clone(), random.Random(f"{seed} {game}")) for game in range(first, first + games)]
-    rewards, lengths, choices = zip(*found, strict=True)
+    results = [_play_board(start.clone(), random.Random(f"{seed} {game}")) for game in range(first, first + games)]
+    rewards, lengths, choices = zip(*results, strict=True)
     return Playouts(np.array(rewards, np.float64), np.array(lengths), np.array(choices))
 
 
@@ -191,6 +191,6 @@ def first_stop(*tests: npt.NDArray[np.bool_]) -> int | None:
         >>> first_stop(np.array([False, True]), np.array([True, False])) is None
         True
     """
-    both = np.logical_and.reduce(tests)
-    place = int(np.argmax(both))
-    return place + 1 if both[place] else None
+    all_hold = np.logical_and.reduce(tests)
+    index = int(np.argmax(all_hold))
+    return index + 1 if all_hold[index] else None

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from ddz_env import Rules
-from ddz_env.core.checks import LARGEST_WORD
-from ddz_env.core.options import Options, Range
-from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, GameRecord, matches, seatings
+from ddz_env.support.checks import LARGEST_WORD
+from ddz_env.support.options import Options, Range
+from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, GameRecord, hands_settings, matches, seatings
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
@@ -38,11 +38,12 @@ class Arena(Options):
         time_limit: Seconds that an agent may take to answer, which it then does in a process of its own; None for no
             limit.
         on_fault: What a fault of an agent does: ``lose`` that game, or ``stop`` the match.
-        names: What tables and files call the agents, a name each; their specifications if empty.
+        names: What tables and files call the agents, one name per agent; their specifications if empty.
+        hands: The hands of the deals (:mod:`ddz_training.measure.deal_file`); dealt from the seed if empty.
 
     Raises:
-        InvalidArenaError: If there are fewer than two agents, a value is out of range, or the names are not one each
-            or not different.
+        InvalidArenaError: If there are fewer than two agents, a value is out of range, or there is not one name per
+            agent, all different.
     """
 
     error = InvalidArenaError
@@ -54,6 +55,7 @@ class Arena(Options):
     time_limit: Annotated[float, Range(0, above=True)] | None = None
     on_fault: Literal["lose", "stop"] = "lose"
     names: tuple[str, ...] = ()
+    hands: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Refuse too few agents, and names that are missing or the same."""
@@ -75,7 +77,7 @@ class Arena(Options):
         """
         if self.names:
             return self.names
-        before = [self.agents[:place].count(agent) for place, agent in enumerate(self.agents)]
+        before = [self.agents[:index].count(agent) for index, agent in enumerate(self.agents)]
         return tuple(
             f"{agent} #{times + 1}" if times else agent for agent, times in zip(self.agents, before, strict=True)
         )
@@ -91,9 +93,9 @@ class Arena(Options):
         return math.comb(len(self.agents), 2)
 
     def worker(self) -> DealPlayer:
-        """Plays its deals in one process."""
+        """Make the worker that plays the deals of this arena in one process."""
         limit, on_fault = self.time_limit, self.on_fault
-        return DealPlayer(self.rules, self.seed, self.timing, time_limit=limit, on_fault=on_fault)
+        return DealPlayer(self.rules, self.seed, self.timing, time_limit=limit, on_fault=on_fault, hands=self.hands)
 
     def settings(self) -> dict[str, Any]:
         """Settings that must match to resume a file; rules as they differ from the default."""
@@ -105,6 +107,7 @@ class Arena(Options):
             "seed": self.seed,
             "timing": self.timing,
             "time_limit": self.time_limit,
+            **hands_settings(self.hands),
         }
 
     def store(

@@ -1,4 +1,4 @@
-"""The curve through duplicate deals of an agent against searches: with how many iterations one plays as strongly.
+"""How many search iterations play as strongly as an agent: a curve through duplicate deals against searches.
 
 Deals that end evenly say nothing about who is stronger.  The share of *decisive* deals that the agent takes is
 
@@ -41,7 +41,7 @@ class Tally(NamedTuple):
 
     @property
     def deals(self) -> int:
-        """All of them."""
+        """The number of deals."""
         return sum(self)
 
 
@@ -56,7 +56,7 @@ def as_text(tallies: Tallies) -> tuple[str, ...]:
         >>> as_text({500: Tally(3, 1, 16)})
         ('500:3/1/16',)
     """
-    return tuple(f"{many}:{'/'.join(map(str, tally))}" for many, tally in sorted(tallies.items()))
+    return tuple(f"{iterations}:{'/'.join(map(str, tally))}" for iterations, tally in sorted(tallies.items()))
 
 
 def of_text(parts: Iterable[str]) -> dict[int, Tally]:
@@ -67,18 +67,18 @@ def of_text(parts: Iterable[str]) -> dict[int, Tally]:
         {7: Tally(ahead=0, behind=0, even=9), 64: Tally(ahead=1, behind=2, even=3)}
     """
     split = (part.partition(":") for part in parts)
-    return {int(many): Tally(*map(int, counts.split("/"))) for many, _, counts in split}
+    return {int(iterations): Tally(*map(int, counts.split("/"))) for iterations, _, counts in split}
 
 
 OCTAVE = 16
 """Points of the grid for each doubling of the iterations."""
 NEAR = 2.0
-"""Octaves around the equivalent from which deals count in the end."""
+"""Only deals within this many octaves of the equivalent count in the end."""
 
 _ENOUGH = 60
-"""Decisive deals nearer than that, from which on deals farther away are left out."""
+"""With this many decisive deals within :data:`NEAR`, those farther away are left out."""
 _MARGIN = 3
-"""Octaves beyond the bounds that the grid reaches, so that an equivalent out there shows."""
+"""Octaves that the grid reaches beyond the bounds, so that an equivalent there shows."""
 _SLOPES = np.geomspace(0.05, 1.6, 10)
 _USUAL_SLOPE, _SLOPE_SPREAD = 0.5, 0.6
 """Centre of the prior of the slope, and the standard deviation of its logarithm: half-deck games have 0.3 to 0.7."""
@@ -90,8 +90,8 @@ class Bounds(NamedTuple):
     """The range in which an equivalent is sought.
 
     Attributes:
-        lower: Iterations from which on all equivalents are equally likely at first.
-        upper: Iterations up to which they are.
+        lower: Iterations; between both bounds all equivalents are equally likely beforehand.
+        upper: Iterations.
     """
 
     lower: int
@@ -114,7 +114,7 @@ class Posterior(NamedTuple):
 
     Attributes:
         places: Logarithms to base 2, shape ``[n]``.
-        chance: The probability that it is at most that large, shape ``[n]``.
+        chance: The probability that the equivalent's is at most that large, shape ``[n]``.
     """
 
     places: NDArray[np.float64]
@@ -125,7 +125,7 @@ class Posterior(NamedTuple):
         return float(np.interp(share, self.chance, self.places))
 
     def above(self, iterations: float) -> float:
-        """The probability that the equivalent is larger."""
+        """The probability that the equivalent is above this number of iterations."""
         return 1 - float(np.interp(math.log2(iterations), self.places, self.chance))
 
 
@@ -134,8 +134,8 @@ def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
 
     Args:
         tallies: What has been played.
-        bounds: Where it is looked for.  Beyond them it is the less likely the farther away, by a normal tail with a
-            standard deviation of an octave.
+        bounds: Where it is looked for.  Beyond them the prior falls like a normal tail with a standard deviation of an
+            octave.
         near: Whether deals more than ``NEAR`` octaves from the equivalent are left out, once enough are nearer.
 
     Returns:
@@ -143,30 +143,30 @@ def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
     """
     lower, upper = math.log2(bounds.lower), math.log2(bounds.upper)
     first = math.floor((lower - _MARGIN) * OCTAVE)
-    places = np.arange(first, math.ceil((upper + _MARGIN) * OCTAVE) + 1) / OCTAVE
-    beyond = np.maximum(lower - places, places - upper).clip(0)
+    grid = np.arange(first, math.ceil((upper + _MARGIN) * OCTAVE) + 1) / OCTAVE
+    beyond = np.maximum(lower - grid, grid - upper).clip(0)
     prior = _SLOPE_PRIOR[:, None] - beyond**2 / 2
-    found = _with_deals(prior, tallies, places)
+    estimate = _with_deals(prior, tallies, grid)
     if near:
-        centre = found.quantile(0.5)
-        close = {many: tally for many, tally in tallies.items() if abs(math.log2(many) - centre) <= NEAR}
-        if sum(tally.ahead + tally.behind for tally in close.values()) >= _ENOUGH:
-            found = _with_deals(prior, close, places)
-    return found
+        centre = estimate.quantile(0.5)
+        nearby = {budget: tally for budget, tally in tallies.items() if abs(math.log2(budget) - centre) <= NEAR}
+        if sum(tally.ahead + tally.behind for tally in nearby.values()) >= _ENOUGH:
+            estimate = _with_deals(prior, nearby, grid)
+    return estimate
 
 
-def _with_deals(prior: NDArray[np.float64], tallies: Tallies, places: NDArray[np.float64]) -> Posterior:
-    """The posterior from the logarithm of the prior, ``[slopes, places]``."""
-    logs, size, first = prior.copy(), len(places), round(places[0] * OCTAVE)
-    for many, tally in tallies.items():
-        place = round(math.log2(many) * OCTAVE) - first
-        reach = max(size, place + 1, size - place)
+def _with_deals(prior: NDArray[np.float64], tallies: Tallies, grid: NDArray[np.float64]) -> Posterior:
+    """The posterior from the logarithm of the prior, ``[slopes, grid]``."""
+    logs, size, first = prior.copy(), len(grid), round(grid[0] * OCTAVE)
+    for budget, tally in tallies.items():
+        point = round(math.log2(budget) * OCTAVE) - first
+        reach = max(size, point + 1, size - point)
         ahead, behind = _log_chances(reach)
-        here = slice(reach - 1 - place, reach - 1 - place + size)
-        logs += tally.ahead * ahead[:, here] + tally.behind * behind[:, here]
+        window = slice(reach - 1 - point, reach - 1 - point + size)
+        logs += tally.ahead * ahead[:, window] + tally.behind * behind[:, window]
     weights = np.exp(logs - logs.max()).sum(axis=0)
     chance = np.cumsum(weights)
-    return Posterior(places, (chance - weights / 2) / chance[-1])
+    return Posterior(grid, (chance - weights / 2) / chance[-1])
 
 
 @functools.cache

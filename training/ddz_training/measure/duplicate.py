@@ -14,6 +14,7 @@ An agent that fails loses that game (:func:`forfeited`), or stops the match: :cl
 from __future__ import annotations
 
 import functools
+import hashlib
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,16 +25,17 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
+from ddz_env.core.state import game_key
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import AgentFaultError, Ask, MakeGenerator, call, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.clocks import processor_time, thinking_time
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_training.measure.agent_process import AgentProcesses
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
-from ddz_training.measure.timing import processor_time, thinking_time
 
 SIDES = ("landlord", "peasants")
 KEY = ("deal", "a", "b")
@@ -60,7 +62,7 @@ class GameRecord:
         a: Label of the pair's first agent.
         b: Label of the pair's second agent.
         game: Number of the game within the deal (0, 1; 0..5 with an auction).
-        seats: Who sat where, a letter a seat: ``abb`` is A in seat 0 and B in the others.
+        seats: Who sat where, one letter per seat: ``abb`` is A in seat 0 and B in the others.
         landlord: The landlord's seat, -1 without a bid.
         landlord_agent: Label of the landlord's agent, empty without a bid.
         winner: ``landlord``, ``peasants``, or empty without a bid.
@@ -70,9 +72,9 @@ class GameRecord:
         moves: Completed moves, passes and bids included.
         decisions_a: Moves that A chose, forced ones included.
         decisions_b: Moves that B chose.
-        ms_a: Milliseconds a decision of A, compilation not counted (0 where times are not recorded); of games side by
-            side (:meth:`DealPlayer.play_block`) the mean of the block.
-        ms_b: Milliseconds a decision of B.
+        ms_a: Milliseconds per decision of A, compilation not counted (0 where times are not recorded); of games side
+            by side (:meth:`DealPlayer.play_block`) the mean of the block.
+        ms_b: Milliseconds per decision of B.
         fault_by: ``a`` or ``b`` if that agent failed and lost the game by it; empty in a game played to its end.
         fault: Where and how it failed.
     """
@@ -101,10 +103,35 @@ class GameRecord:
         return self.a if letter == "a" else self.b
 
     def side(self, seat: int) -> str:
-        """``landlord`` or ``peasants``; empty without a bid."""
+        """The side of a seat, ``landlord`` or ``peasants``; empty without a bid."""
         if self.landlord < 0:
             return ""
         return SIDES[0] if seat == self.landlord else SIDES[1]
+
+
+def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> State:
+    """A deal before its first move.
+
+    Args:
+        rules: The rules.
+        seed: The seed of the deals.
+        deal: Its number.
+        hands: The hands of each deal (:mod:`ddz_training.measure.deal_file`); without any they are dealt from the seed,
+            of which otherwise only the opener of an auction depends.
+
+    Example:
+        >>> new_deal(Rules(), 0, 0, ["4456789TTTJJKKKKR / 333677789TJJQQAA2 / 4455668899QQAA22B / 352"]).hand()
+        Hand('3445567899TTTJJKKKK2R')
+    """
+    if not hands:
+        return State.new(seed, rules, deal)
+    *dealt, bottom = hands[deal].split("/")
+    return State.from_hands(dealt, bottom, rules, seed=int(game_key(seed, deal)))
+
+
+def hands_settings(hands: Sequence[str]) -> dict[str, str]:
+    """What a file of results says of given hands; nothing where deals come from the seed."""
+    return {"hands": hashlib.sha256("\n".join(hands).encode()).hexdigest()[:16]} if hands else {}
 
 
 def seatings(rules: Rules) -> tuple[str, ...]:
@@ -119,11 +146,11 @@ def seatings(rules: Rules) -> tuple[str, ...]:
     others = rules.players - 1
     if rules.bidding == "fixed":
         return "a" + "b" * others, "b" + "a" * others
-    lonely = range(rules.players)
+    seats = range(rules.players)
     return tuple(
-        "".join(alone if seat == place else rest for seat in lonely)
-        for alone, rest in (("a", "b"), ("b", "a"))
-        for place in lonely
+        "".join(lone if seat == lone_seat else other for seat in seats)
+        for lone, other in (("a", "b"), ("b", "a"))
+        for lone_seat in seats
     )
 
 
@@ -159,14 +186,14 @@ def forfeited(state: State, seats: str, letter: str) -> State:
         ((2.0, -1.0, -1.0), (-2.0, 1.0, 1.0))
     """
     over = state.copy()
-    alone = seats.index(min(seats, key=seats.count))
-    over.row[LANDLORD] = alone
-    over.row[WINNER] = 1 + next(seat for seat, taken in enumerate(seats) if taken != letter)
+    lone_seat = seats.index(min(seats, key=seats.count))
+    over.row[LANDLORD] = lone_seat
+    over.row[WINNER] = 1 + next(seat for seat, occupant in enumerate(seats) if occupant != letter)
     over.row[PLAYS] = _TWO_PLAYS_EACH
     return over
 
 
-class DealPlayer(AgentKeeper):
+class DealPlayer:
     """Plays duplicate deals; a :class:`~ddz_training.measure.workers.Worker`.
 
     With a time limit every agent lives in a process of its own (:mod:`ddz_training.measure.agent_process`).
@@ -180,6 +207,10 @@ class DealPlayer(AgentKeeper):
         time_limit: Seconds that an agent may take to answer; None for no limit.
         on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made again.
         processor: Whether decisions are timed by the processor's clock, which other programs do not slow down.
+        hands: The hands of the deals, as for :func:`new_deal`.
+
+    Attributes:
+        agents: The agents, each made at its first game and kept.
     """
 
     def __init__(
@@ -193,23 +224,25 @@ class DealPlayer(AgentKeeper):
         make_generator: MakeGenerator = agent_generator,
         time_limit: float | None = None,
         on_fault: str = "stop",
+        hands: Sequence[str] = (),
     ) -> None:
         self.rules = rules
         self.seed = seed
+        self._hands = hands
         self.timing = timing
         self._make_generator = make_generator
         self._on_fault = on_fault
         self._clock = processor_time if processor else thinking_time
-        self._processes = AgentProcesses(time_limit, rules)
-        if time_limit is None:
-            super().__init__(maker, rules if timing else None)
-        else:  # agents are rehearsed in their processes
-            super().__init__(self._processes.make)
+        processes = None if time_limit is None else AgentProcesses(time_limit, rules)
+        self.agents = AgentKeeper(maker, rules if timing else None, processes)
+
+    def start(self, deal: int) -> State:
+        """A deal before its first move."""
+        return new_deal(self.rules, self.seed, deal, self._hands)
 
     def close(self) -> None:
         """Release the agents and their processes."""
-        super().close()
-        self._processes.close()
+        self.agents.close()
 
     def work(self, task: Match | list[Match]) -> Any:
         """The records of a deal, or of each deal of a block."""
@@ -238,7 +271,7 @@ class DealPlayer(AgentKeeper):
 
         The records are those of :meth:`play`.
 
-        The time of a call is that of its decisions in equal parts: all games of the block have the same milliseconds a
+        The time of a call is shared equally by its decisions: all games of the block have the same milliseconds per
         decision.  If an agent fails, the deals are played one by one, so that it loses no other game.
 
         Args:
@@ -250,22 +283,22 @@ class DealPlayer(AgentKeeper):
         """
         specs = list(dict.fromkeys(spec for match in block for spec in match.specs))
         try:
-            if all(plays_side_by_side(call(spec, 0, "construction", self.agent, spec)) for spec in specs):
+            if all(plays_side_by_side(call(spec, 0, "construction", self.agents.agent, spec)) for spec in specs):
                 return self._side_by_side(block, specs)
         except (AgentFaultError, IllegalMoveError, InvalidMoveError):
             for spec in specs:
-                self.drop(spec)
+                self.agents.drop(spec)
         return [self.play(match.deal, match.specs, match.labels) for match in block]
 
     def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
         """The records of deals whose agents may all play many games at once."""
-        sat, seconds = seatings(self.rules), np.zeros(len(specs))
-        games = [(match, number, seats) for match in block for number, seats in enumerate(sat)]
-        rows = np.array([State.new(self.seed, self.rules, match.deal).row for match, _, _ in games])
-        places = np.array(  # in specs, of the agent in each seat
+        layouts, seconds = seatings(self.rules), np.zeros(len(specs))
+        games = [(match, number, seats) for match in block for number, seats in enumerate(layouts)]
+        rows = np.array([self.start(match.deal).row for match, _, _ in games])
+        spec_indices = np.array(  # in specs, of the agent in each seat
             [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
         )
-        agents: list[Any] = [self.agent(spec) for spec in specs]
+        agents: list[Any] = [self.agents.agent(spec) for spec in specs]
         players = [
             call(spec, 0, "batched", agent.batched, len(games), self.rules)
             for spec, agent in zip(specs, agents, strict=True)
@@ -276,19 +309,19 @@ class DealPlayer(AgentKeeper):
             match, number, _ = games[game]
             return self._make_generator([self.seed, match.deal, number, seat])
 
-        def answer(place: int, *given: Any) -> Any:
+        def answer(index: int, *arguments: Any) -> Any:
             start = self._clock()
-            actions = call(specs[place], 0, "act", players[place].actions, *given)
-            seconds[place] += self._clock() - start
+            actions = call(specs[index], 0, "act", players[index].actions, *arguments)
+            seconds[index] += self._clock() - start
             return actions
 
-        decided = play_side_by_side(rows, self.rules, places, answer, rng)[:, : self.rules.players]
-        seconds /= np.maximum(np.bincount(places.ravel(), decided.ravel(), len(specs)), 1)  # of each decision
+        decided = play_side_by_side(rows, self.rules, spec_indices, answer, rng)[:, : self.rules.players]
+        seconds /= np.maximum(np.bincount(spec_indices.ravel(), decided.ravel(), len(specs)), 1)  # of each decision
         records = [
-            self._record(Played(State(row, self.rules), counts.tolist(), (counts * seconds[who]).tolist()), *game)
-            for row, counts, who, game in zip(rows, decided, places, games, strict=True)
+            self._record(Played(State(row, self.rules), counts.tolist(), (counts * seconds[indices]).tolist()), *game)
+            for row, counts, indices, game in zip(rows, decided, spec_indices, games, strict=True)
         ]
-        return [records[first : first + len(sat)] for first in range(0, len(records), len(sat))]
+        return [records[first : first + len(layouts)] for first in range(0, len(records), len(layouts))]
 
     def game(self, match: Match, number: int, seats: str, asking: Ask | None = None) -> Played:
         """Play one game.
@@ -296,7 +329,7 @@ class DealPlayer(AgentKeeper):
         Args:
             match: Who plays which deal.
             number: Number of the game within the deal.
-            seats: Who sits where, a letter a seat.
+            seats: Who sits where, one letter per seat.
             asking: Asks an agent for its move; by default its decisions are counted and timed.
 
         Raises:
@@ -304,32 +337,32 @@ class DealPlayer(AgentKeeper):
             UnknownAgentError: If an agent does not exist.
         """
         labels, deal, specs = match
-        state, players = State.new(self.seed, self.rules, deal), self.rules.players
-        places = ["abc".index(letter) for letter in seats]
+        state, players = self.start(deal), self.rules.players
+        indices = ["abc".index(letter) for letter in seats]
         decisions, seconds = [0] * players, [0.0] * players
 
         def timed(agent: Agent, state: State, rng: np.random.Generator) -> object:
-            seat, seen, start = state.seat, sight(agent, state), self._clock()
-            answer = agent.act(seen, rng)
+            seat, view, start = state.seat, sight(agent, state), self._clock()
+            answer = agent.act(view, rng)
             seconds[seat] += self._clock() - start
             decisions[seat] += 1
             return answer
 
         try:
             agents = [
-                call(labels[place], seat, "construction", self.agent, specs[place], seat)
-                for seat, place in enumerate(places)
+                call(labels[index], seat, "construction", self.agents.agent, specs[index], seat)
+                for seat, index in enumerate(indices)
             ]
             rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
             play_game(state, agents, rngs, asking or timed)
         except AgentFaultError as fault:
             if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
                 raise fault.__cause__ from None
-            place = places[fault.seat]
+            index = indices[fault.seat]
             if self._on_fault == "stop":
                 where = f"in seat {fault.seat} of deal {deal}, game {number} (seed {self.seed}), in {fault.phase}"
-                raise AgentFailedError(f"agent {labels[place]!r} failed {where}: {fault.reason}") from fault
-            self.drop(specs[place])
+                raise AgentFailedError(f"agent {labels[index]!r} failed {where}: {fault.reason}") from fault
+            self.agents.drop(specs[index])
             return Played(state, decisions, seconds, fault)
         return Played(state, decisions, seconds)
 
@@ -340,7 +373,7 @@ class DealPlayer(AgentKeeper):
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None and fault is None:
             landlord = -1
-        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(played, seats, mine) for mine in "ab")
+        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(played, seats, agent) for agent in "ab")
         return GameRecord(
             match.deal,
             labels[0],
@@ -363,9 +396,10 @@ class DealPlayer(AgentKeeper):
         )
 
     def _times(self, played: Played, seats: str, letter: str) -> tuple[int, float]:
-        """The decisions of an agent in all its seats, and milliseconds a decision."""
-        own = [seat for seat, taken in enumerate(seats) if taken == letter]
-        decisions, seconds = sum(played.decisions[seat] for seat in own), sum(played.seconds[seat] for seat in own)
+        """The decisions of an agent in all its seats, and milliseconds per decision."""
+        seated = [seat for seat, occupant in enumerate(seats) if occupant == letter]
+        decisions = sum(played.decisions[seat] for seat in seated)
+        seconds = sum(played.seconds[seat] for seat in seated)
         return decisions, round(1000 * seconds / decisions, 4) if self.timing and decisions else 0.0
 
 
@@ -374,7 +408,7 @@ def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:
     if landlord < 0:
         return ""
     if fault_by:
-        lost = {seat == landlord for seat, taken in enumerate(seats) if taken == fault_by}
+        lost = {seat == landlord for seat, occupant in enumerate(seats) if occupant == fault_by}
         return SIDES[lost.pop()] if len(lost) == 1 else ""
     return SIDES[over.winner != landlord]
 

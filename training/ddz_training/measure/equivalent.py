@@ -25,10 +25,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ddz_env import Rules
-from ddz_env.core.errors import InvalidAgentOptionError
-from ddz_env.core.options import Options, Range
 from ddz_env.playing.game import MakeGenerator
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.support.options import Options, Range
 from ddz_training.measure.curve import Bounds as Bounds
 from ddz_training.measure.curve import Posterior, Tally, posterior
 from ddz_training.measure.curve import Tallies as Tallies
@@ -57,22 +57,22 @@ FIRST_BOUNDS = Bounds(1, 100)
 """Where the thesis's algorithm 5 begins."""
 
 _OFFSETS = np.linspace(-1, 1, 5)
-"""Where to play, in octaves from the likeliest equivalent: it is most informative, the others show slope."""
+"""Where to play, in octaves from the likeliest equivalent, which is most informative; the others show the slope."""
 _LATTICE = 4
-"""Places per octave at which to play."""
+"""Points per octave at which to play."""
 _RAMP = 4
 _SURE = 0.975
 
 
 @dataclass(frozen=True)
 class SequentialOptions(Options):
-    """When the sequential test plays what.
+    """Limits and schedule of the sequential test.
 
     Attributes:
         least: The fewest iterations that are tried.
         most: The most; an equivalent beyond is reported as such.
         first: The most in the first round.
-        precision: The test ends when the interval reaches no farther than the equivalent times and divided by this.
+        precision: The test ends when both ends of the interval are within this factor of the equivalent.
         deals: The most duplicate deals; two games each.
         block: Duplicate deals of a round; later rounds have more, up to a third of all before.
     """
@@ -94,7 +94,7 @@ class SequentialOptions(Options):
 
 @dataclass(frozen=True)
 class Found:
-    """An equivalent.
+    """An agent's Monte Carlo equivalent.
 
     Attributes:
         iterations: The equivalent with its 95 % interval; its count is that of the deals.
@@ -107,7 +107,7 @@ class Found:
     beyond: int = 0
 
     def text(self) -> str:
-        """For tables: the equivalent or, beyond the limits, how the agent did at the limit.
+        """The equivalent for a table or, beyond the limits, how the agent did at the limit.
 
         Example:
             >>> Found(Interval(1217.4, 980.0, 1510.0, 400), {}).text()
@@ -129,26 +129,26 @@ def wins(tally: Tally) -> Interval:
 
 
 class _Played:
-    """Plays, and remembers what."""
+    """Plays deals and tallies how they end."""
 
     def __init__(self, play: Play) -> None:
         self._play = play
         self.tallies: dict[int, Tally] = {}
 
     def __call__(self, budgets: Sequence[int]) -> int:
-        """By how many deals the agent was ahead."""
-        found = self._play(budgets)
-        for many, sign in zip(budgets, found, strict=True):
-            ahead, behind, even = self.tallies.get(many, Tally())
-            self.tallies[many] = Tally(ahead + (sign > 0), behind + (sign < 0), even + (sign == 0))
-        return sum(found)
+        """Play deals; returns on how many more of them the agent was ahead than behind."""
+        signs = self._play(budgets)
+        for iterations, sign in zip(budgets, signs, strict=True):
+            ahead, behind, even = self.tallies.get(iterations, Tally())
+            self.tallies[iterations] = Tally(ahead + (sign > 0), behind + (sign < 0), even + (sign == 0))
+        return sum(signs)
 
     @property
     def deals(self) -> int:
         return sum(tally.deals for tally in self.tallies.values())
 
-    def found(self, known: Posterior, at: float | None = None, beyond: int = 0) -> Found:
-        low, middle, high = (2 ** known.quantile(share) for share in (1 - _SURE, 0.5, _SURE))
+    def result(self, estimate: Posterior, at: float | None = None, beyond: int = 0) -> Found:
+        low, middle, high = (2 ** estimate.quantile(share) for share in (1 - _SURE, 0.5, _SURE))
         return Found(Interval(middle if at is None else at, low, high, self.deals), dict(self.tallies), beyond)
 
 
@@ -193,7 +193,7 @@ def binary_search(play: Play, bounds: Bounds, deals: int) -> Found:
         if lead == 0:
             break
         lower, upper = (middle + 1, upper) if lead > 0 else (lower, middle - 1)
-    return played.found(posterior(played.tallies, bounds), at=middle)
+    return played.result(posterior(played.tallies, bounds), at=middle)
 
 
 def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | None = None) -> Found:
@@ -207,38 +207,38 @@ def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | N
     Returns:
         The equivalent.
     """
-    played, where = _Played(play), bounds or Bounds(options.least, options.most)
+    played, search_bounds = _Played(play), bounds or Bounds(options.least, options.most)
     cap = min(options.most, max(options.first, options.least, bounds.lower if bounds else 0))
     while True:
-        known = posterior(played.tallies, where, near=False)
-        if played.deals >= options.deals or _beyond(known, played, options):
+        estimate = posterior(played.tallies, search_bounds, near=False)
+        if played.deals >= options.deals or _beyond(estimate, played, options):
             break
-        if played.tallies and _narrow(known, options) and _narrow(posterior(played.tallies, where), options):
+        if played.tallies and _narrow(estimate, options) and _narrow(posterior(played.tallies, search_bounds), options):
             break
         block = min(max(options.block, played.deals // 3), options.deals - played.deals)
-        budgets = _budgets(known, block, options.least, cap)
+        budgets = _budgets(estimate, block, options.least, cap)
         played(budgets)
         cap = min(options.most, max(cap, _RAMP * max(budgets)))
-    beyond = _beyond(known, played, options)
-    return played.found(known if beyond else posterior(played.tallies, where), beyond=beyond)
+    beyond = _beyond(estimate, played, options)
+    return played.result(estimate if beyond else posterior(played.tallies, search_bounds), beyond=beyond)
 
 
-def _budgets(known: Posterior, block: int, least: int, most: int) -> list[int]:
+def _budgets(estimate: Posterior, block: int, least: int, most: int) -> list[int]:
     """A number of iterations for each deal of a round, around the likeliest equivalent."""
-    centre = round(known.quantile(0.5) * _LATTICE) / _LATTICE
+    centre = round(estimate.quantile(0.5) * _LATTICE) / _LATTICE
     logs = centre + np.resize(_OFFSETS, block)
-    return [int(many) for many in np.clip(np.rint(2.0**logs), least, most)]
+    return [int(iterations) for iterations in np.clip(np.rint(2.0**logs), least, most)]
 
 
-def _narrow(known: Posterior, options: SequentialOptions) -> bool:
-    return 2 ** (known.quantile(_SURE) - known.quantile(1 - _SURE)) <= options.precision**2
+def _narrow(estimate: Posterior, options: SequentialOptions) -> bool:
+    return 2 ** (estimate.quantile(_SURE) - estimate.quantile(1 - _SURE)) <= options.precision**2
 
 
-def _beyond(known: Posterior, played: _Played, options: SequentialOptions) -> int:
+def _beyond(estimate: Posterior, played: _Played, options: SequentialOptions) -> int:
     """Whether the equivalent is above (1) or below (-1) all that is allowed, as far as games at the edge say."""
     for sign, edge in ((1, options.most), (-1, options.least)):
         at_edge = played.tallies.get(edge, Tally()).deals
-        outside = known.above(edge) if sign > 0 else 1 - known.above(edge)
+        outside = estimate.above(edge) if sign > 0 else 1 - estimate.above(edge)
         if at_edge >= options.block and outside >= _SURE:
             return sign
     return 0
@@ -247,7 +247,7 @@ def _beyond(known: Posterior, played: _Played, options: SequentialOptions) -> in
 # --- The games behind it ----------------------------------------------------------------------------------------------
 
 SEARCH = "isuct"
-"""The search that iterations are counted of by default."""
+"""The default for the search whose iterations are counted."""
 
 THESIS_SEARCH = "isuct:exploration=0.7071"
 """The thesis's search: equation 2-1 is Q/N + c sqrt(2 ln N / N') with c = 1.0 (section 5.1.3) on rewards of -1 and +1
@@ -349,7 +349,7 @@ class DuelWorker:
         deal, iterations = task
         rung = self._ladder.rung(iterations)
         if rung != self._rung:
-            self._player.drop(self._rung)  # a tree of a million nodes is not kept
+            self._player.agents.drop(self._rung)  # a tree of a million nodes is not kept
             self._rung = rung
         games = self._player.play(deal, (self._ladder.agent, rung), (_AGENT, _OTHER))
         return Duel(deal, iterations, wins_by_deal(games, _AGENT, value=balance)[deal])
@@ -380,18 +380,18 @@ def playing(
     """
     agents = [ladder.agent, ladder.rung(1)]
     store = ResultStore(Duel, path, ladder.settings(), ("deal", "iterations"), agents=agents)
-    wanted = 0
+    requested = 0
     start = functools.partial(DuelWorker, ladder)
     with store.sharing(start, processes) as share, closing(ladder.deals()) as deals:
 
         def play(budgets: Sequence[int]) -> list[int]:
-            nonlocal wanted
+            nonlocal requested
             tasks = list(zip(itertools.islice(deals, len(budgets)), budgets, strict=True))
             missing = [task for task in tasks if task not in store.found]
-            wanted += len(budgets)
-            for number, duel in enumerate(share(missing), wanted - len(missing) + 1):
+            requested += len(budgets)
+            for number, duel in enumerate(share(missing), requested - len(missing) + 1):
                 store.add([duel])
-                on_progress(number, wanted)
+                on_progress(number, requested)
             return [store.found[task][0].sign for task in tasks]
 
         yield play

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 
 
 class InvalidArenaError(DouDizhuError):
     """An arena that cannot be played: one agent, no deals, a negative seed."""
+
+
+class InvalidDealFileError(DouDizhuError):
+    """A file of deals that cannot be read, or whose deals the rules do not deal; the message names the line."""
 
 
 class AgentFailedError(DouDizhuError):

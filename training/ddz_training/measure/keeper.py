@@ -1,4 +1,4 @@
-"""Agents by specification: checked before a match, made once and kept from game to game, closed behind it."""
+"""Agents by specification: checked before a match, made once, kept from game to game, and closed after it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from contextlib import closing
 from typing import TypeVar
 
 from ddz_env import Rules
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
-from ddz_env.playing.game import AgentFaultError, call, reason_of
+from ddz_env.playing.game import AgentFaultError, call, reason_of, warm_up
 from ddz_env.playing.registry import make_agent, read_agent
+from ddz_env.support.errors import DouDizhuError
 from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
 from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, InvalidArenaError
-from ddz_training.measure.timing import warm_up
 
 _Result = TypeVar("_Result")
 
 
 def plays_side_by_side(agent: Agent) -> bool:
-    """Whether an agent may play many games at once: it answers in batches, to the same effect, and follows none.
+    """Whether an agent may play many games at once: its answers in batches are the same, and it follows no game.
 
     A cheating agent does not: in batches it would get rows of views.
     """
@@ -35,15 +34,23 @@ class AgentKeeper:
     Args:
         maker: Makes an agent from a specification.
         timed: The rules under which the agents will be timed: before the first of each specification is made, another
-            is warmed up (:mod:`ddz_training.measure.timing`).  None where nothing is timed.
+            is warmed up (:func:`~ddz_env.playing.game.warm_up`).  None where nothing is timed.
+        processes: Where agents are made instead, and warmed up, each in a process that ends with its time limit.
     """
 
-    def __init__(self, maker: Callable[[str], Agent] = make_agent, timed: Rules | None = None) -> None:
-        self._maker, self._timed = maker, timed
+    def __init__(
+        self,
+        maker: Callable[[str], Agent] = make_agent,
+        timed: Rules | None = None,
+        processes: AgentProcesses | None = None,
+    ) -> None:
+        self._maker, self._timed, self._processes = maker, timed, processes
+        if processes is not None:
+            self._maker, self._timed = processes.make, None
         self._made: dict[tuple[str, int], Agent] = {}
 
     def agent(self, spec: str, seat: int = 0) -> Agent:
-        """The agent of a seat."""
+        """The agent for a seat; it is made when it is first asked for."""
         if (spec, seat) not in self._made:
             if self._timed is not None and spec not in {made for made, _ in self._made}:
                 warm_up(functools.partial(self._maker, spec), self._timed)
@@ -56,13 +63,15 @@ class AgentKeeper:
             close_or_warn(self._made.pop(key), spec)
 
     def close(self) -> None:
-        """Release what the agents hold (external programs, say); if one fails, the others are closed all the same."""
+        """Release what the agents hold (programs, processes); if one fails, the others are closed all the same."""
         for spec in {spec for spec, _ in self._made}:
             self.drop(spec)
+        if self._processes is not None:
+            self._processes.close()
 
 
 def close_or_warn(agent: Agent, name: str) -> None:
-    """Close an agent.  It can lose no game now: if it fails, an :class:`AgentFaultWarning` says so."""
+    """Close an agent; if it fails, that is only an :class:`AgentFaultWarning`, as no game can be lost any more."""
     try:
         call(name, 0, "close", close, agent)
     except AgentFaultError as error:
@@ -70,7 +79,7 @@ def close_or_warn(agent: Agent, name: str) -> None:
 
 
 def answer_of(spec: str, question: Callable[[Agent], _Result]) -> _Result:
-    """The answer of an agent that is made for one question and thrown away.
+    """Make an agent, ask it one question, and throw it away.
 
     Args:
         spec: Its specification.

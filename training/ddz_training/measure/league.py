@@ -2,8 +2,8 @@
 
 The pairs play next whose games narrow the ratings most.  A round goes, block by block, to the pair whose deals take
 most off the sum of the variances of all overall ratings (A-optimal design; the variances are those of Fisher's
-information of the Bradley–Terry model at today's ratings).  Each block counts as played before the next one is given
-away, so a round is spread.  Pairs that have never met come first.  A round depends on the results of complete rounds
+information of the Bradley–Terry model at today's ratings).  Each block counts as played when the next one is assigned,
+so a round is spread.  Pairs that have never met come first.  A round depends on the results of complete rounds
 alone: neither the number of processes nor a kill changes it.
 """
 
@@ -80,11 +80,11 @@ class LeagueStore(ResultStore[GameRecord]):
         settings.pop("names", None)
         super().__init__(GameRecord, path, settings, KEY, agents=arena.agents, resume=resume, free=("agents", "rounds"))
         self.arena = arena
-        known = self.settings["agents"]
+        agents = self.settings["agents"]
         for label, spec in arena.specs.items():
-            if known.get(label, spec) != spec:
+            if agents.get(label, spec) != spec:
                 raise SettingsMismatchError(
-                    f"{path} has another agent {label!r}, {known[label]!r}: give this one another name, NAME=AGENT"
+                    f"{path} has another agent {label!r}, {agents[label]!r}: give this one another name, NAME=AGENT"
                 )
 
     def tally(self) -> dict[Pair, tuple[int, float]]:
@@ -127,18 +127,18 @@ class LeagueStore(ResultStore[GameRecord]):
 
 
 def decided_pairs(games: Iterable[GameRecord]) -> set[Pair]:
-    """The pairs of which it is known who is better: the stronger first.
+    """The pairs of which it is known who is better, the stronger agent first.
 
     Each pair has its own confidence sequence, with an equal part of :data:`ERROR` (Bonferroni).
     """
     shares = {pair: wins_by_deal(played, pair[0], value=balance) for pair, played in by_pair(games).items()}
     pairs = len(pairs_of({label for pair in shares for label in pair}))
-    found = set()
+    settled = set()
     for (a, b), by_deal in shares.items():
         in_order = [by_deal[deal] for deal in sorted(by_deal)]
         if decided(in_order, ERROR / pairs):
-            found.add((a, b) if sum(in_order) > len(in_order) / 2 else (b, a))
-    return found
+            settled.add((a, b) if sum(in_order) > len(in_order) / 2 else (b, a))
+    return settled
 
 
 def play_league(
@@ -154,8 +154,8 @@ def play_league(
 
     Args:
         store: Agents, rules and seed, and where the games go.
-        deals: Deals a pair, on average over the pairs of these agents; those of the file count.  Pairs that have never
-            met play a block in any case.
+        deals: Deals per pair, on average over the pairs of these agents; those of the file count.  Pairs that have
+            never met play a block in any case.
         block: Deals that are scheduled at a time.
         processes: Worker processes; results do not depend on them.
         until_decided: Whether to end after the round that decides the last pair (:func:`decided_pairs`).
@@ -172,32 +172,32 @@ def play_league(
             raise InvalidArenaError(f"{name}={value} must be at least 1")
     arena, pairs = store.arena, pairs_of(store.arena.labels)
     total, block = deals * len(pairs), min(block, deals)
-    with ExitStack() as leave:
+    with ExitStack() as stack:
         share: Share[Match, list[GameRecord]] | None = None
         while True:
-            missing, tally, given = store.missing(), store.tally(), store.planned()
-            planned = sum(given[pair] for pair in pairs)
+            missing, tally, planned_by_pair = store.missing(), store.tally(), store.planned()
+            planned = sum(planned_by_pair[pair] for pair in pairs)
             done = planned - len(missing)
             fresh = sum(pair not in tally for pair in pairs)
-            left = max(total - planned, 0 if missing else fresh * block)
-            on_progress(done, planned + left)
-            if not missing and (left == 0 or (until_decided and _all_decided(store, pairs))):
+            unplanned = max(total - planned, 0 if missing else fresh * block)
+            on_progress(done, planned + unplanned)
+            if not missing and (unplanned == 0 or (until_decided and _all_decided(store, pairs))):
                 return
             if share is None:
-                together = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
-                share = leave.enter_context(store.sharing(arena.worker, min(processes, len(missing) + left), together))
+                size = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
+                share = stack.enter_context(store.sharing(arena.worker, min(processes, len(missing) + unplanned), size))
                 store.note(agents={**store.settings["agents"], **arena.specs})
             if not missing:
-                store.plan(next_round(pairs, tally, left, block, len(seatings(arena.rules))))
+                store.plan(next_round(pairs, tally, unplanned, block, len(seatings(arena.rules))))
                 continue
             for number, games in enumerate(share(missing), done + 1):
                 store.add(games)
-                on_progress(number, planned + left)
+                on_progress(number, planned + unplanned)
 
 
 def _all_decided(store: LeagueStore, pairs: Iterable[Pair]) -> bool:
-    known = decided_pairs(store.results)
-    return all((a, b) in known or (b, a) in known for a, b in pairs)
+    settled = decided_pairs(store.results)
+    return all((a, b) in settled or (b, a) in settled for a, b in pairs)
 
 
 def next_round(
@@ -209,7 +209,7 @@ def next_round(
         pairs: The pairs.
         tally: Games and wins of the pair's first agent, of pairs that have met.
         deals: Deals that are left for all pairs together.
-        block: Deals that are given away at a time; a round has as many blocks as there are pairs.
+        block: Deals that are scheduled at a time; a round has as many blocks as there are pairs.
         games_per_deal: Games of a deal.
 
     Example:
@@ -218,21 +218,21 @@ def next_round(
         >>> next_round(list(tally), tally, 60, 20, 2)  # who always loses needs more games, and shows less in each
         {('a', 'z'): 40, ('b', 'z'): 20}
     """
-    fresh = [pair for pair in pairs if pair not in tally]
-    blocks = [min(block, deals - given) for given in range(0, min(deals, block * len(fresh or pairs)), block)]
-    if fresh:
-        return dict(zip(fresh, blocks, strict=False))
-    place = {label: number for number, label in enumerate(sorted({label for pair in pairs for label in pair}))}
-    design = np.zeros((len(pairs), len(place)))
+    new_pairs = [pair for pair in pairs if pair not in tally]
+    blocks = [min(block, deals - start) for start in range(0, min(deals, block * len(new_pairs or pairs)), block)]
+    if new_pairs:
+        return dict(zip(new_pairs, blocks, strict=False))
+    column = {label: number for number, label in enumerate(sorted({label for pair in pairs for label in pair}))}
+    design = np.zeros((len(pairs), len(column)))
     for row, (a, b) in enumerate(pairs):
-        design[row, [place[a], place[b]]] = 1, -1
+        design[row, [column[a], column[b]]] = 1, -1
     played, won = np.array([tally[pair] for pair in pairs], dtype=np.float64).T
-    gauge = np.ones((1, len(place)))
+    gauge = np.ones((1, len(column)))
     (ratings,) = fit(design, played[None] + 1, won[None] + 0.5, gauge)
     expected = 1 / (1 + np.exp(-design @ ratings))
     variance = expected * (1 - expected)
-    (known,) = information(design, (played * variance)[None]) + gauge.T @ gauge + RIDGE * np.eye(len(place))
-    covariance, chosen = np.linalg.inv(known), Counter[Pair]()
+    (precision,) = information(design, (played * variance)[None]) + gauge.T @ gauge + RIDGE * np.eye(len(column))
+    covariance, chosen = np.linalg.inv(precision), Counter[Pair]()
     for size in blocks:
         weights = size * games_per_deal * variance
         reach = design @ covariance
@@ -262,8 +262,8 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, an
         anchor: Who is rated 0; None where the mean is.
     """
     lines = [
-        (str(rank), one.agent, *(getattr(one, name).elo() for name in _COLUMNS), str(one.deals), str(one.games))
-        for rank, one in enumerate(ratings, 1)
+        (str(rank), entry.agent, *(getattr(entry, name).elo() for name in _COLUMNS), str(entry.deals), str(entry.games))
+        for rank, entry in enumerate(ratings, 1)
     ]
     note = (
         f"Elo points by the Bradley–Terry model, {anchor or 'the mean of the league'} = 0; 95 % intervals by bootstrap "
@@ -275,15 +275,15 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, an
 
 def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table:
     """Win rates of all agents against each other, in the order of the ratings."""
-    known, played = decided_pairs(games), by_pair(games)
+    settled, played = decided_pairs(games), by_pair(games)
     order = [rating.agent for rating in ratings]
     lines = []
     for rank, agent in enumerate(order, 1):
         cells = []
         for other in order:
             shares = wins_by_deal([*played.get((agent, other), ()), *played.get((other, agent), ())], agent)
-            sure = "*" if {(agent, other), (other, agent)} & known else ""
-            cells.append(f"{100 * sum(shares.values()) / len(shares):.1f}{sure}" if shares else "–")
+            star = "*" if {(agent, other), (other, agent)} & settled else ""
+            cells.append(f"{100 * sum(shares.values()) / len(shares):.1f}{star}" if shares else "–")
         lines.append((str(rank), agent, *cells))
     note = (
         "Win % of the row against the column. *: who is better is decided; all stars together are wrong with "

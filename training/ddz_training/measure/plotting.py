@@ -30,12 +30,12 @@ class Series:
 
     Attributes:
         label: Its name in the legend; empty for none.
-        x: Places; categories of bars, and the edges of a histogram's bins.
+        x: Positions; categories of bars, and the edges of a histogram's bins.
         y: Numbers, or estimates that are drawn with their 95 % intervals.
         kind: ``line`` (with a marker at every estimate), ``band`` (a line in its shaded intervals), ``points``,
             ``steps``, ``bars``, ``histogram`` (per cent of the numbers) or ``list`` (estimates beside names, the first
             on top).  A bar that is NaN is labelled as not played.
-        paper: A paper's figures, place by place (of bars a little to the left); NaN where it prints none.
+        paper: A paper's figure for each position (drawn a little to the left of bars); NaN where it prints none.
         scale: What estimates are multiplied by; by default they are drawn in per cent.
         style: More of matplotlib's arguments.
     """
@@ -51,12 +51,12 @@ class Series:
     @property
     def numbers(self) -> list[float]:
         """The numbers that are drawn."""
-        return [self.scale * one.mean if isinstance(one, Interval) else one for one in self.y]
+        return [self.scale * value.mean if isinstance(value, Interval) else value for value in self.y]
 
     @property
     def errors(self) -> Any:
-        """The reach of the intervals below and above, ``[2, places]``; None for numbers."""
-        reach = [(one.mean - one.low, one.high - one.mean) for one in self.y if isinstance(one, Interval)]
+        """How far the intervals reach below and above, ``[2, positions]``; None for numbers."""
+        reach = [(value.mean - value.low, value.high - value.mean) for value in self.y if isinstance(value, Interval)]
         return np.fmax(0.0, self.scale * np.transpose(reach)) if reach else None
 
 
@@ -66,11 +66,11 @@ class Panel:
 
     Attributes:
         series: What is drawn.
-        x: What the places are.
-        y: What the numbers are.
+        x: Label of the horizontal axis.
+        y: Label of the vertical axis.
         title: Its heading.
-        across: Heights of dotted lines by their names.
-        upright: Places of dotted lines by their names.
+        across: Heights of horizontal dotted lines by their names.
+        upright: Positions of vertical dotted lines by their names.
         axes: More properties of matplotlib's axes, such as ``ylim`` or ``xscale``.
     """
 
@@ -86,7 +86,7 @@ class Panel:
 def save_plot(path: Path | BinaryIO, *panels: Panel, columns: int = 0, size: tuple[float, float] = (6.5, 3.6)) -> None:
     """Draw panels and write the figure, making its directory if need be.
 
-    Panels beside each other have one scale of heights, unless they measure different things.
+    Panels beside each other share the vertical scale, unless they measure different things.
 
     Args:
         path: The file, or what takes a PNG.
@@ -112,39 +112,39 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_prop_cycle(color=_COLORS)
     for number, series in enumerate(panel.series):
-        places = series.x
+        positions = series.x
         if series.kind in ("bars", "list"):
-            places = _draw_named(axes, series, number, len(panel.series))
+            positions = _draw_named(axes, series, number, len(panel.series))
         else:
             _draw_series(axes, series)
         if not all(map(math.isnan, series.paper)):
             named = "paper" in axes.get_legend_handles_labels()[1]
-            beside = [place - 0.1 for place in places] if series.kind == "bars" else places
+            beside = [position - 0.1 for position in positions] if series.kind == "bars" else positions
             axes.plot(beside, series.paper, label=None if named else "paper", **_PAPER)
     for label, height in panel.across.items():
         axes.axhline(height, label=label, **_REFERENCE)
-    for label, place in panel.upright.items():
-        axes.axvline(place, label=label, **_REFERENCE)
+    for label, position in panel.upright.items():
+        axes.axvline(position, label=label, **_REFERENCE)
     axes.set(xlabel=panel.x, ylabel=panel.y, title=panel.title, **panel.axes)
     if axes.get_legend_handles_labels()[1]:
         axes.legend(frameon=False, fontsize=8)
 
 
 def _draw_named(axes: Any, series: Series, number: int, count: int) -> list[float]:
-    """Draw one of some series that share names: bars side by side, or a list; returns their places."""
+    """Draw one of some series that share names, as bars or as a list; returns the positions."""
     width, numbers = 0.8 / count, series.numbers
-    places = [place + (number - (count - 1) / 2) * width for place in range(len(series.x))]
+    positions = [position + (number - (count - 1) / 2) * width for position in range(len(series.x))]
     if series.kind == "list":
-        axes.errorbar(numbers, places, xerr=series.errors, fmt="o", capsize=2, label=series.label or None)
+        axes.errorbar(numbers, positions, xerr=series.errors, fmt="o", capsize=2, label=series.label or None)
         axes.set_yticks(range(len(series.x)), series.x)
         axes.set_ylim(len(series.x) - 0.5, -0.5)
-        return places
-    drawn = axes.bar(places, numbers, 0.95 * width, yerr=series.errors, label=series.label or None, **series.style)
+        return positions
+    drawn = axes.bar(positions, numbers, 0.95 * width, yerr=series.errors, label=series.label or None, **series.style)
     axes.bar_label(drawn, fmt="%.0f" if series.errors is None else "%.1f", padding=2, fontsize=7)
     axes.set_xticks(range(len(series.x)), series.x)
-    for place in (place for place, height in zip(places, numbers, strict=True) if math.isnan(height)):
-        axes.text(place, 1, "not played", rotation=90, ha="center", va="bottom", fontsize=7, color="grey")
-    return places
+    for position in (position for position, height in zip(positions, numbers, strict=True) if math.isnan(height)):
+        axes.text(position, 1, "not played", rotation=90, ha="center", va="bottom", fontsize=7, color="grey")
+    return positions
 
 
 def _draw_series(axes: Any, series: Series) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env import Rules, __version__
-from ddz_env.core.errors import InvalidRulesError, shown
 from ddz_env.playing.provenance import agent_files, file_digest
+from ddz_env.support.errors import InvalidRulesError, shown
 from ddz_training.measure.errors import OtherVersionWarning
 
 
@@ -33,7 +33,7 @@ class Provenance:
 
     @classmethod
     def of(cls, agents: Iterable[str] = ()) -> Provenance:
-        """That of results which this process adds.
+        """The provenance of results that this process adds.
 
         Args:
             agents: Specifications of the agents, as for :func:`ddz_env.playing.registry.make_agent`.
@@ -46,21 +46,21 @@ class Provenance:
         return cls(files={agent: files for agent, files in described.items() if files})
 
     def reading(self, option: str, path: Path | None) -> Provenance:
-        """The same with a file that an option of a command names, if it does."""
+        """This provenance with the file that an option of a command names, if there is one."""
         named = {} if path is None or not path.is_file() else {option: {path.name: file_digest(path)}}
         return Provenance(self.code, {**self.files, **named})
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Provenance:
-        """That which settings name, taken out of them; older ones name no version."""
+        """Take the provenance out of settings; older settings name no version."""
         return cls(tuple(settings.pop("code", ("unknown",))), settings.pop("files", {}))
 
     def settings(self) -> dict[str, Any]:
-        """As plain values: the inverse of :meth:`take`."""
+        """The provenance as plain values: the inverse of :meth:`take`."""
         return {"code": list(self.code)} | ({"files": self.files} if self.files else {})
 
     def changes(self, saved: Provenance) -> Iterator[str]:
-        """What differs from the provenance of saved results, in words; a file that was only renamed does not."""
+        """Describe each difference from the provenance of saved results; renaming a file makes none."""
         if __version__ not in {code.split()[0] for code in saved.code}:
             yield f"it is of version {' and '.join(saved.code)}, this is {__version__}"
         for agent, files in self.files.items():
@@ -80,17 +80,17 @@ class Provenance:
             warnings.warn(f"{where}: {changed}", OtherVersionWarning, stacklevel=2)
 
     def resuming(self, saved: Provenance, where: object) -> Provenance:
-        """The provenance of a file once results of this process are added: :meth:`warn`, and both of it."""
+        """Warn of differences, and return the provenance of a file once results of this process are added to it."""
         self.warn(saved, where)
         return saved.joined(self)
 
     def joined(self, later: Provenance) -> Provenance:
-        """That of results of which some are from here and some from elsewhere."""
+        """The provenance of a file that holds results of both."""
         files = {agent: dict(names) for agent, names in self.files.items()}
         for agent, names in later.files.items():
-            own = files.setdefault(agent, {})
+            merged = files.setdefault(agent, {})
             for name, digests in names.items():
-                own[name] = " ".join(dict.fromkeys([*own.get(name, "").split(), *digests.split()]))
+                merged[name] = " ".join(dict.fromkeys([*merged.get(name, "").split(), *digests.split()]))
         return Provenance(tuple(dict.fromkeys((*self.code, *later.code))), files)
 
 

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ddz_env.core.errors import unknown
+from ddz_env.support.errors import unknown
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import SIDES, GameRecord
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
@@ -72,7 +72,7 @@ _Game = tuple[int, Array, float]  # deal, factors of the parameters, and what wa
 
 
 def _count(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) -> tuple[Array, Array]:
-    """Sums of parameters that decide games, and the games and wins of each by deal.
+    """Group games by the factors of the parameters, and count each group's games and wins by deal.
 
     Args:
         games: The games.
@@ -85,8 +85,8 @@ def _count(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) ->
     factors = np.array([terms for _, terms, _ in games]).reshape(-1, parameters)
     design, row = np.unique(factors, axis=0, return_inverse=True)
     counts = np.zeros((len(deals), 2, len(design)))
-    for (deal, _, won), place in zip(games, row.tolist(), strict=True):
-        counts[deals[deal], :, place] += 1, won
+    for (deal, _, won), index in zip(games, row.tolist(), strict=True):
+        counts[deals[deal], :, index] += 1, won
     return design, counts
 
 
@@ -95,7 +95,7 @@ def _numbered(values: Iterable[Any]) -> dict[Any, int]:
 
 
 def _solve(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], replicates: int) -> Array:
-    """The parameters ``[1 + replicates, parameters]``, of the games as they are first."""
+    """Fit the parameters, ``[1 + replicates, parameters]``: the first row to the games as they are."""
     design, counts = _count(games, deals, gauge.shape[1])
     flat = counts.reshape(len(deals), -1)
     sums = flat.sum(axis=0, keepdims=True)
@@ -104,31 +104,31 @@ def _solve(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], repli
     return fit(design, sums[:, : len(design)] + 1, sums[:, len(design) :] + 0.5, gauge)
 
 
-def fit(design: Array, played: Array, won: Array, gauge: Array, known: Array | float = 0.0) -> Array:
+def fit(design: Array, played: Array, won: Array, gauge: Array, offset: Array | float = 0.0) -> Array:
     """Logistic regressions of one design by Newton's method, many at once.
 
     Args:
         design: Factors of the parameters, ``[rows, parameters]``.
         played: Games, ``[fits, rows]``.
         won: Games won, ``[fits, rows]``.
-        gauge: Sums of parameters that are held at 0, ``[sums, parameters]``: what the games leave open.
-        known: What is added to the log odds of each row, ``[rows]``.
+        gauge: Sums of parameters that the games leave open and that are held at 0, ``[sums, parameters]``.
+        offset: What is added to the log odds of each row, ``[rows]``.
 
     Returns:
         The most likely parameters, ``[fits, parameters]``.
     """
-    found = np.zeros((len(played), design.shape[1]))
-    held = gauge.T @ gauge + RIDGE * np.eye(design.shape[1])
+    parameters = np.zeros((len(played), design.shape[1]))
+    penalty = gauge.T @ gauge + RIDGE * np.eye(design.shape[1])
     for _ in range(_STEPS):
-        expected = 1 / (1 + np.exp(-found @ design.T - known))
-        slope = (won - played * expected) @ design - found @ held
-        curve = information(design, played * expected * (1 - expected)) + held
+        expected = 1 / (1 + np.exp(-parameters @ design.T - offset))
+        slope = (won - played * expected) @ design - parameters @ penalty
+        curve = information(design, played * expected * (1 - expected)) + penalty
         step = np.linalg.solve(curve, slope[..., None])[..., 0]
         step /= np.maximum(1, np.abs(step).max(axis=1, keepdims=True) / _STEP)  # far from the solution it overshoots
-        found += step
+        parameters += step
         if np.abs(step).max() < 1e-9:
             break
-    return found
+    return parameters
 
 
 def information(design: Array, weights: Array) -> Array:
@@ -137,14 +137,14 @@ def information(design: Array, weights: Array) -> Array:
     return (weights @ products).reshape(len(weights), design.shape[1], design.shape[1])
 
 
-def _games(records: Iterable[GameRecord], place: Mapping[str, int]) -> tuple[list[_Game], list[_Game]]:
+def _games(records: Iterable[GameRecord], index: Mapping[str, int]) -> tuple[list[_Game], list[_Game]]:
     """The games for the overall ratings, and those for the ratings by role."""
-    agent = dict(zip(place, np.eye(len(place)), strict=True))
+    agent = dict(zip(index, np.eye(len(index)), strict=True))
     overall, roles = list[_Game](), list[_Game]()
     for game in records:
         overall.append((game.deal, agent[game.a] - agent[game.b], statistics.balance(game, "a")))
         if game.winner:
-            others = [agent[game.label(taken)] for seat, taken in enumerate(game.seats) if seat != game.landlord]
+            others = [agent[game.label(letter)] for seat, letter in enumerate(game.seats) if seat != game.landlord]
             terms = np.concatenate([[1.0], agent[game.landlord_agent], -np.mean(others, axis=0)])
             roles.append((game.deal, terms, float(game.winner == SIDES[0])))
     return overall, roles
@@ -167,33 +167,33 @@ def rate(
         InvalidArenaError: If there are no games, or the anchor has played none.
     """
     games = list(records)
-    place = _numbered(sorted({game.label(letter) for game in games for letter in "ab"}))
+    index = _numbered(sorted({game.label(letter) for game in games for letter in "ab"}))
     if not games:
         raise InvalidArenaError("there are no games to rate agents by")
-    if anchor is not None and anchor not in place:
-        raise InvalidArenaError(unknown("anchor", anchor, place))
-    overall, roles = _games(games, place)
-    agents, deals = len(place), _numbered(game.deal for game in games)
+    if anchor is not None and anchor not in index:
+        raise InvalidArenaError(unknown("anchor", anchor, index))
+    overall, roles = _games(games, index)
+    agents, deals = len(index), _numbered(game.deal for game in games)
     sides = np.kron(np.eye(2), np.ones(agents))  # of each role the mean is 0
     by_role = ELO * _solve(roles, np.insert(sides, 0, 0.0, axis=1), deals, replicates)
     total = ELO * _solve(overall, np.ones((1, agents)), deals, replicates)
     columns = [total, by_role[:, 1 : 1 + agents], by_role[:, 1 + agents :]]
     if anchor is not None:
-        columns = [column - column[:, [place[anchor]]] for column in columns]
-    ratings = [_rating(agent, [column[:, place[agent]] for column in columns], games) for agent in place]
+        columns = [column - column[:, [index[anchor]]] for column in columns]
+    ratings = [_rating(agent, [column[:, index[agent]] for column in columns], games) for agent in index]
     return sorted(ratings, key=lambda rating: -rating.overall.mean), _interval(by_role[:, 0], len(deals))
 
 
 def _rating(agent: str, columns: Sequence[Array], games: Iterable[GameRecord]) -> Rating:
-    own = [(game, letter) for game in games for letter in "ab" if game.label(letter) == agent]
-    deals = len({game.deal for game, _ in own})
+    appearances = [(game, letter) for game in games for letter in "ab" if game.label(letter) == agent]
+    deals = len({game.deal for game, _ in appearances})
     overall, landlord, peasants = (_interval(column, deals) for column in columns)
-    wins = float(np.mean([statistics.win_share(game, letter) for game, letter in own]))
-    return Rating(agent, overall, landlord, peasants, wins, deals, len(own))
+    wins = float(np.mean([statistics.win_share(game, letter) for game, letter in appearances]))
+    return Rating(agent, overall, landlord, peasants, wins, deals, len(appearances))
 
 
 def _interval(replicates: Array, count: int) -> Interval:
-    """The first value with the interval of those behind it."""
+    """The first value, with the percentile interval of the others."""
     return statistics.percentile_interval(float(replicates[0]), replicates[1:], count)
 
 
@@ -217,7 +217,7 @@ class Score(NamedTuple):
 
 
 def scores_of(records: Iterable[GameRecord]) -> list[Score]:
-    """The games of records."""
+    """The scores of recorded games."""
     return [Score(record.deal, record.a, record.b, statistics.win_share(record, "a")) for record in records]
 
 
@@ -241,25 +241,25 @@ def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str
     """
     games = list(scores)
     players = dict.fromkeys(name for game in games for name in (game.a, game.b))
-    names, known = [name for name in players if name not in fixed], [name for name in players if name in fixed]
+    names, rated = [name for name in players if name not in fixed], [name for name in players if name in fixed]
     _check_connected(games, names, fixed)
     if not names:
         return {}
     deals = _numbered(game.deal for game in games)
-    player = dict(zip((*names, *known), np.eye(len(players)), strict=True))
+    player = dict(zip((*names, *rated), np.eye(len(players)), strict=True))
     terms = [(game.deal, player[game.a] - player[game.b], game.share) for game in games]
     design, counts = _count(terms, deals, len(players))
-    offset = design[:, len(names) :] @ np.array([fixed[name] for name in known]) / ELO
+    offset = design[:, len(names) :] @ np.array([fixed[name] for name in rated]) / ELO
     design, (played, won) = design[:, : len(names)], counts.sum(axis=0)
-    (found,) = fit(design, played[None] + 1, won[None] + 0.5, np.zeros((0, len(names))), offset)
-    chances = 1 / (1 + np.exp(-design @ found - offset))
+    (log_odds,) = fit(design, played[None] + 1, won[None] + 0.5, np.zeros((0, len(names))), offset)
+    chances = 1 / (1 + np.exp(-design @ log_odds - offset))
     (curve,) = information(design, ((played + 1) * chances * (1 - chances))[None])
     by_deal, inverse = (counts[:, 1] - counts[:, 0] * chances) @ design, np.linalg.inv(curve)
     sandwich = inverse @ (by_deal.T @ by_deal) @ inverse
     margins = statistics.Z95 * ELO * np.sqrt(np.maximum(np.diag(sandwich), np.diag(inverse)))
     return {
         name: Interval(rating, rating - margin, rating + margin, len(deals))
-        for name, rating, margin in zip(names, (ELO * found).tolist(), margins.tolist(), strict=True)
+        for name, rating, margin in zip(names, (ELO * log_odds).tolist(), margins.tolist(), strict=True)
     }
 
 
@@ -268,5 +268,5 @@ def _check_connected(games: list[Score], names: list[str], fixed: Mapping[str, f
     while len(reached) != before:
         before = len(reached)
         reached |= {name for game in games if {game.a, game.b} & reached for name in (game.a, game.b)}
-    if lost := [name for name in names if name not in reached]:
-        raise InvalidBenchmarkRequestError(f"{', '.join(lost)} played no one whose rating is known")
+    if unconnected := [name for name in names if name not in reached]:
+        raise InvalidBenchmarkRequestError(f"{', '.join(unconnected)} played no one whose rating is known")

@@ -19,12 +19,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from ddz_env import __version__
-from ddz_env.core.errors import install_hint
+from ddz_env.support.errors import install_hint
 from ddz_training.measure.errors import ClusterError, WorkerDiedError
 from ddz_training.measure.workers import TASKS_IN_FLIGHT, Share, Start, Worker, executed_by, in_turn
 
 _ATTEMPTS = 3
-"""Processes that may die of one task until that is an error."""
+"""The number of processes that must die of one task before that is an error."""
 _CLOSING, _PAUSE = 10.0, 0.5
 """Seconds that all processes have to release what they hold, and that each of them waits for the others."""
 _STORE = 100 * 2**20
@@ -98,9 +98,9 @@ def _workers(ray: Any, make: Start, processes: int) -> Iterator[Share[Any, Any]]
     def submit(task: Any) -> Future[Any]:
         ref = remote.remote(made.hex(), __version__, made, task)
         begun.add(ref)
-        found: Future[Any] = ref.future()
-        found.add_done_callback(lambda _: begun.discard(ref))
-        return found
+        future: Future[Any] = ref.future()
+        future.add_done_callback(lambda _: begun.discard(ref))
+        return future
 
     def room() -> int:
         # Count at least one core: a machine may join soon.

@@ -97,9 +97,11 @@ class Interval:
         Example:
             >>> Interval(0.625, 0.55, 0.69, 10).percent()
             '62.5 (55–69)'
+            >>> Interval(1.0, 1.0, 1.0, 2).percent()  # too few for an interval
+            '100.0 (–)'
         """
         if not self.half_width > 0:
-            return self.text()
+            return self.text() if math.isnan(self.mean) else f"{self.text()} (–)"
         return f"{self.text()} ({self.span('.0f' if self.half_width > 0.02 else '.1f', to='–')})"
 
     def score(self) -> str:
@@ -173,7 +175,7 @@ def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -
     """By how much one agent does better than another on the deals that both have played, with its 95 % interval.
 
     Args:
-        first: A value a deal, such as the share of games won (:func:`wins_by_deal`).
+        first: One value per deal, such as the share of games won (:func:`wins_by_deal`).
         second: The same for the other agent.
 
     Example:
@@ -191,7 +193,7 @@ def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.f
     """The sums over clusters that are resampled with replacement; equal calls draw alike.
 
     Args:
-        values: What is summed, a cluster a row: ``[clusters, columns]``.
+        values: What is summed, one row per cluster: ``[clusters, columns]``.
         replicates: How often all clusters are drawn.
 
     Returns:
@@ -250,8 +252,8 @@ class AgentResult:
         wins: Win rate over both, paired by deal.  A game without a bid is half a win.
         landlord_score: Average score as landlord.
         peasant_score: Average score of its peasants together.
-        score: Average score a game, paired by deal.
-        ms_per_decision: Milliseconds a decision, forced moves included.
+        score: Average score per game, paired by deal.
+        ms_per_decision: Milliseconds per decision, forced moves included.
         decisions: Decisions.
         faults: Games that the agent lost by a fault of its own.
     """
@@ -281,8 +283,8 @@ def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[i
     """The seats of A or B in a game, or those on one side."""
     return [
         seat
-        for seat, taken in enumerate(record.seats)
-        if taken == letter and (side is None or record.side(seat) == side)
+        for seat, occupant in enumerate(record.seats)
+        if occupant == letter and (side is None or record.side(seat) == side)
     ]
 
 
@@ -312,7 +314,7 @@ def side_score(record: GameRecord, letter: str, scoring: str, side: str | None =
 
 
 def won_by_side(records: Sequence[GameRecord]) -> tuple[GameRecord, GameRecord, tuple[int, int]]:
-    """A deal with a fixed landlord as A sees it: the game as landlord, the game as peasants, and which it won."""
+    """A's game as landlord, its game as peasants, and which of them it won, of a deal with a fixed landlord."""
     as_landlord, as_peasants = sorted(records, key=lambda record: record.seats != "abb")
     return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
 
@@ -335,11 +337,11 @@ _Key = TypeVar("_Key")
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """Items by a key, in the order in which they come."""
-    found: dict[_Key, list[_Item]] = {}
+    """Group items by a key; groups and items keep the order in which they come."""
+    groups: dict[_Key, list[_Item]] = {}
     for item in items:
-        found.setdefault(key(item), []).append(item)
-    return found
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def by_pair(records: Iterable[GameRecord]) -> dict[tuple[str, str], list[GameRecord]]:
@@ -349,7 +351,7 @@ def by_pair(records: Iterable[GameRecord]) -> dict[tuple[str, str], list[GameRec
 
 def _mean_by_deal(samples: Iterable[_Sample], value: _Value) -> dict[int, float]:
     deals = grouped(samples, lambda sample: sample[0].deal)
-    return {deal: fmean(value(*one) for one in games) for deal, games in deals.items()}
+    return {deal: fmean(value(*game) for game in games) for deal, games in deals.items()}
 
 
 def _paired(samples: Iterable[_Sample], value: _Value) -> Interval:
@@ -375,7 +377,7 @@ def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:
 
 
 def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
-    landlord, peasants = ([one for one in samples if seats_of(*one, side)] for side in SIDES)
+    landlord, peasants = ([sample for sample in samples if seats_of(*sample, side)] for side in SIDES)
     score = functools.partial(side_score, scoring=scoring)
     return AgentResult(
         agent=agent,
@@ -413,7 +415,7 @@ def standings(records: Iterable[GameRecord], scoring: str = "win") -> list[Agent
 
     Every pair plays the same deals, so a deal stays one observation: the mean over all the agent's games on it.
     """
-    samples = grouped(((record, letter) for record in records for letter in "ab"), lambda one: one[0].label(one[1]))
+    samples = grouped(((record, letter) for record in records for letter in "ab"), lambda item: item[0].label(item[1]))
     results = [_result(agent, "all", games, scoring) for agent, games in samples.items()]
     return sorted(results, key=lambda result: -result.wins.mean)
 
@@ -483,24 +485,24 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
         >>> confidence_sequence([1.0, 0.5, 1.0, 1.0] * 25).both()
         '87.5 (78.1 to 96.8)'
     """
-    found = np.asarray(values, dtype=np.float64)
-    if not np.all((found >= 0) & (found <= 1)):
+    samples = np.asarray(values, dtype=np.float64)
+    if not np.all((samples >= 0) & (samples <= 1)):
         raise InvalidArenaError("a confidence sequence takes values within 0..1")
     if not 0 < error < 1:
         raise InvalidArenaError(f"error={error} must be between 0 and 1")
-    if not len(found):
+    if not len(samples):
         return Interval(math.nan, 0.0, 1.0, 0)
-    times = np.arange(1, len(found) + 1)
-    means = (0.5 + np.cumsum(found)) / (times + 1)
-    variances = (0.25 + np.cumsum((found - means) ** 2)) / (times + 1)
+    times = np.arange(1, len(samples) + 1)
+    means = (0.5 + np.cumsum(samples)) / (times + 1)
+    variances = (0.25 + np.cumsum((samples - means) ** 2)) / (times + 1)
     guess, spread = np.append(0.5, means[:-1]), np.append(0.25, variances[:-1])  # from the values before
     price = math.log(2 / error)
     bets = np.minimum(np.sqrt(2 * price / (spread * times * np.log1p(times))), _LARGEST_BET)
     staked = np.cumsum(bets)
-    costs = np.cumsum((found - guess) ** 2 * (-np.log1p(-bets) - bets))
-    centres, margins = np.cumsum(bets * found) / staked, (price + costs) / staked
+    costs = np.cumsum((samples - guess) ** 2 * (-np.log1p(-bets) - bets))
+    centres, margins = np.cumsum(bets * samples) / staked, (price + costs) / staked
     low, high = max(0.0, np.max(centres - margins)), min(1.0, np.min(centres + margins))
-    return Interval(float(found.mean()), float(low), float(high), len(found))
+    return Interval(float(samples.mean()), float(low), float(high), len(samples))
 
 
 def decided(values: Sequence[float], error: float = 0.05) -> bool:

@@ -16,6 +16,7 @@ import dataclasses
 import io
 import json
 import math
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -24,8 +25,8 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_o
 
 from filelock import FileLock, Timeout
 
-from ddz_env.core.errors import DouDizhuError
-from ddz_env.core.whole_file import real_path, replace_file
+from ddz_env.support.errors import DouDizhuError
+from ddz_env.support.whole_file import real_path, replace_file
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.workers import Share, Start, in_blocks, workers
@@ -188,16 +189,20 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def read_database(db: sqlite3.Connection) -> SavedFile | None:
     """Read the tables ``settings`` and ``results``; None if there are no tables yet."""
-    if not db.execute("SELECT 1 FROM sqlite_master").fetchone():
+    parts = db.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    if not parts:
         return None
+    for kind, name, text in parts:  # a view, or an expression in a table, may compute for ever
+        if kind not in ("table", "index") or str(text).count("(") > 1 or "VIRTUAL" in str(text).upper():
+            raise ResultsFileError(f"the database holds {name!r}, which computes what is read: it is of something else")
     settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
-    found = db.execute("SELECT * FROM results ORDER BY rowid")
-    columns = [name for name, *_ in found.description]
-    return SavedFile(settings, [dict(zip(columns, row, strict=True)) for row in found])
+    cursor = db.execute("SELECT * FROM results ORDER BY rowid")
+    columns = [name for name, *_ in cursor.description]
+    return SavedFile(settings, [dict(zip(columns, row, strict=True)) for row in cursor])
 
 
 def _read_csv(path: Path) -> SavedFile:
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         settings = dict(json.loads(file.readline().partition("# ")[2]))
         reader = csv.DictReader(file, strict=True)
         rows = list(reader)
@@ -209,8 +214,8 @@ def _read_csv(path: Path) -> SavedFile:
 
 def holds_results(path: Path) -> bool:
     """Whether a text file holds results, as its first line says."""
-    with path.open("rb") as file:
-        return file.read(3) == b"# {"
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        return file.read(3) == "# {"
 
 
 def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> None:
@@ -298,6 +303,7 @@ class ResultStore(Generic[_Result]):
         self._given: dict[str, Any] = json.loads(json.dumps(settings))
         self._here, self._said = Provenance.of(agents), Provenance(())
         self._db: sqlite3.Connection | None = None
+        self._process = os.getpid()
         self._exported = 0  # results that the CSV file has
         if self.path is None:
             return
@@ -339,6 +345,8 @@ class ResultStore(Generic[_Result]):
             ResultsFileError: If the file cannot be written.
         """
         with self.open():
+            if os.getpid() != self._process:
+                raise ResultsFileError(f"{self.path} belongs to the process that opened it, not to its children")
             if self._db is not None:
                 with naming_errors(self.path), self._db as db:
                     self._insert(db, results)
@@ -437,7 +445,7 @@ class ResultStore(Generic[_Result]):
         Raises:
             SettingsMismatchError: If they were not.
         """
-        said = Provenance.take(saved.settings)
+        provenance = Provenance.take(saved.settings)
         self._given |= {name: saved.settings[name] for name in self._free if name in saved.settings}
         different = [
             f"{name}: the file has {saved.settings.get(name)!r}, this run {self._given.get(name)!r}"
@@ -451,9 +459,9 @@ class ResultStore(Generic[_Result]):
         units: dict[Key, list[_Result]] = {}
         for result in of_rows(self._kind, saved.rows):
             units.setdefault(self._key_of(result), []).append(result)
-        complete = {key: own for key, own in units.items() if self._per_key in (None, len(own))}
+        complete = {key: results for key, results in units.items() if self._per_key in (None, len(results))}
         if units:
-            self._said = self._said.joined(said)
+            self._said = self._said.joined(provenance)
         self.found = {**complete, **self.found}  # the order of the file; what is known counts
 
     def _key_of(self, result: _Result) -> Key:
@@ -506,13 +514,13 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Raises:
         InUseError: If another process has it.
     """
-    there, lock = path.exists(), claim(path, folder=folder)
+    existed, lock = path.exists(), claim(path, folder=folder)
     try:
         yield real_path(path)
     finally:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
-        if folder and not there:
+        if folder and not existed:
             with suppress(OSError):
                 real_path(path).rmdir()  # nothing was written

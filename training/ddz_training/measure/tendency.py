@@ -1,8 +1,8 @@
 """Deal tendency (Wang Zhengfei, thesis, Peking University 2020, algorithms 1 and 2): whom the cards favour.
 
-Two agents of different strength play a deal from both sides.  Where the landlord wins both games the deal leans to the
-landlord, where the peasants do to the peasants; where one agent wins both, it leans to neither.  A tendency is the
-agents' as much as the deal's: the further apart they are, the fewer deals have one.
+Two agents of different strength play a deal from both sides.  If the landlord wins both games, the deal leans to the
+landlord; if the peasants win both, to the peasants; if one agent wins both, to neither.  A tendency depends on the
+agents as much as on the deal: the further apart they are, the fewer deals have one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Rules, State
-from ddz_env.core.options import Options
+from ddz_env.support.options import Options
 from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents
@@ -24,14 +24,14 @@ from ddz_training.measure.statistics import win_share
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
 
 TENDENCIES = ("none", *SIDES)
-"""Towards whom a deal leans."""
+"""What a deal may lean to."""
 
 FORMAT = "ddz-tendency-1"
 
 
 @dataclass(frozen=True)
 class JudgedDeal:
-    """A deal and its tendency: a line of a file of deals.
+    """A deal and its tendency: one line of a file of deals.
 
     Attributes:
         deal: Number of the deal under the seed.
@@ -39,7 +39,7 @@ class JudgedDeal:
         top: Who played as the strong agent.
         bottom: Who played as the weak one.
         top_wins: Games that the strong agent won: 1 where the deal has a tendency, else 2 or 0.
-        hands: The hands, the landlord's first, with blanks between; for programs that deal from them.
+        hands: The hands, the landlord's first, separated by blanks; for programs that deal from them.
     """
 
     deal: int
@@ -91,7 +91,7 @@ class Judges(Options):
             raise InvalidArenaError(f"a tendency needs a fixed landlord, which the {self.rules.name} rules do not have")
 
     def pair(self, deal: int) -> tuple[str, str]:
-        """The two that play a deal."""
+        """The strong and the weak agent that play a deal."""
         rng = np.random.default_rng([self.seed, deal])
         return self.top[rng.integers(len(self.top))], self.bottom[rng.integers(len(self.bottom))]
 
@@ -133,12 +133,12 @@ def judge_deals(
     processes: int = 1,
     on_progress: OnProgress = no_progress,
 ) -> list[JudgedDeal]:
-    """Judge deals in a row.
+    """Judge consecutive deals.
 
     Args:
         judges: Who plays them.
         deals: How many.
-        path: Where to save them, a line each; a file of an earlier run is resumed.
+        path: Where to save them, one per line; a file of an earlier run is resumed.
         first_deal: Number of the first.
         processes: Worker processes; the results do not depend on them.
         on_progress: Called with how many are done.
@@ -156,14 +156,14 @@ def judge_deals(
     return store.fill(tasks, functools.partial(DealJudge, judges), processes, on_progress)
 
 
-def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> list[int]:
+def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int | None) -> list[int]:
     """The numbers of the deals of a file, or those of one tendency.
 
     Args:
         path: A file of :func:`judge_deals`.
         tendency: One of :data:`TENDENCIES`; None for all.
         rules: The rules that they will be played by.
-        seed: The seed that they will be dealt from.
+        seed: The seed that they will be dealt from; None fits no file.
 
     Raises:
         ResultsFileError: If it is not a file of deals.
@@ -175,7 +175,7 @@ def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> 
             f"{path} has deals of rules {settings.get('rules')!r} and seed {settings.get('seed')}: "
             f"play them with --rules {settings.get('rules')} --seed {settings.get('seed')}"
         )
-    numbers = sorted({one.deal for one in judged if tendency in (None, one.tendency)})
+    numbers = sorted({deal.deal for deal in judged if tendency in (None, deal.tendency)})
     if not numbers:
         raise InvalidArenaError(f"{path} has no deal of tendency {tendency or 'any'!r}")
     return numbers
@@ -183,10 +183,10 @@ def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int) -> 
 
 def shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:
     """The share of each tendency after every deal, ``[deals, 3]`` in the order of :data:`TENDENCIES`."""
-    marks = np.array([[one == known for known in TENDENCIES] for one in tendencies], dtype=np.float64).reshape(-1, 3)
+    marks = np.array([[label == kind for kind in TENDENCIES] for label in tendencies], dtype=np.float64).reshape(-1, 3)
     return np.cumsum(marks, axis=0) / np.arange(1, len(marks) + 1)[:, None]
 
 
 def counts(judged: Sequence[JudgedDeal]) -> Mapping[str, int]:
     """The number of deals of each tendency."""
-    return {known: sum(one.tendency == known for one in judged) for known in TENDENCIES}
+    return {tendency: sum(deal.tendency == tendency for deal in judged) for tendency in TENDENCIES}

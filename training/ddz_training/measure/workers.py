@@ -6,20 +6,18 @@ There are three forms of workers: in this process, in processes of this machine,
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import multiprocessing
-import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
+from multiprocessing.util import Finalize
 from typing import Any, Protocol, TypeVar
 
+from ddz_env.support.processes import leave, serve_parent
 from ddz_training.measure.errors import WorkerDiedError
 
 _Task = TypeVar("_Task")
@@ -28,7 +26,7 @@ _Result = TypeVar("_Result")
 _ResultOut = TypeVar("_ResultOut", covariant=True)
 
 TASKS_IN_FLIGHT = 16
-"""Tasks a worker that may wait for an earlier one; bounds memory and what a kill loses."""
+"""Tasks per worker that may wait for an earlier one; bounds memory and what a kill loses."""
 
 
 class Worker(Protocol[_TaskIn, _ResultOut]):
@@ -105,13 +103,13 @@ def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> Sh
 
     Args:
         submit: Begins a task.
-        room: How many may be under way at present.
+        room: How many tasks may be under way at present.
     """
 
     def share(tasks: Sequence[Any]) -> Iterator[Any]:
-        left, waiting = iter(tasks), deque[Future[Any]]()
+        remaining, waiting = iter(tasks), deque[Future[Any]]()
         while True:
-            waiting.extend(submit(task) for task in itertools.islice(left, max(0, room() - len(waiting))))
+            waiting.extend(submit(task) for task in itertools.islice(remaining, max(0, room() - len(waiting))))
             if not waiting:
                 return
             yield waiting.popleft().result()
@@ -126,7 +124,7 @@ def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
         with closing(start()) as worker:
             yield lambda tasks: map(worker.work, tasks)
         return
-    strangers = set(multiprocessing.active_children())
+    earlier_children = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _begin, (start,))
     finished = False
     try:
@@ -136,7 +134,7 @@ def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
         raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error
     finally:
         if not finished:
-            for child in set(multiprocessing.active_children()) - strangers:
+            for child in set(multiprocessing.active_children()) - earlier_children:
                 child.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -144,29 +142,11 @@ def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
 _executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
 
 
-def end_with_parent() -> None:
-    """End this process when the one that started it is gone, however it went.
-
-    A killed parent cannot end its workers, and the queue that they read from stays open: each holds its other end.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def serve_parent() -> None:
-    """Make this process one that works for its parent, which ends it, and leaves the other cores to others."""
-    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # libraries must not start a thread a core each
-
-
 def _begin(start: Start) -> None:
     global _worker
     serve_parent()
     _worker = start()
-    atexit.register(_worker.close)
+    Finalize(None, leave, (0, _worker.close), exitpriority=1)  # before Python waits for threads and children
 
 
 def _work(task: Any) -> Any:

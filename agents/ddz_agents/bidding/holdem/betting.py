@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
 from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
-from ddz_env.core.engine.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 STACK, SMALL_BLIND, BIG_BLIND, STEP = 20_000, 50, 100, 500
 FOLD, CALL = 0, 1
@@ -33,7 +33,9 @@ RAISE = 6
 """The last raise on this street, at least the big blind: the next must be at least as large."""
 OVER = 7
 """0 while the hand goes on, 1 at a showdown, 2 and 3 where the first or the second player has folded."""
-PLACES = 8
+STAGE = 8
+"""What each had in the pot when this street began."""
+PLACES = 9
 
 DEALT, STAKE = 0, 1
 """How the opponent's win rate is known in a simulation: as the mean over dealt hands, or by equation 3."""
@@ -93,22 +95,23 @@ def bet(bets: np.ndarray, action: int) -> None:
         bets[OVER] = 1
     elif bets[STILL] >= 2:
         bets[STREET] += 1
-        bets[STILL], bets[RAISE], bets[TURN] = 0, BIG_BLIND, 1 - bets[BUTTON]
+        bets[STILL], bets[RAISE], bets[TURN], bets[STAGE] = 0, BIG_BLIND, 1 - bets[BUTTON], chips
 
 
 @pure_kernel
-def best_action(bets: np.ndarray, win_rate: float, full: bool) -> int:
+def best_action(bets: np.ndarray, win_rate: float, full: bool, by_stage: bool) -> int:
     """The paper's policy (figure 6): the action of the highest expected payoff, by equation 1.
 
     To fold loses what is in the pot.  Where a check costs nothing no player folds: the equation would do so with
     the worst hands, because its loss rate counts chips that are lost anyway.
     """
     best, best_payoff = CALL, -1e9
+    before = float(bets[STAGE]) if by_stage else 0.0
     for action in range(FOLD, ACTIONS):
         if not is_legal(bets, action) or (action == FOLD and is_free(bets)):
             continue
         chips = float(chips_after(bets, action))
-        payoff = -chips if action == FOLD else _payoff(win_rate, chips, float(STACK), None, full)
+        payoff = -chips if action == FOLD else _payoff(win_rate, chips - before, float(STACK), None, full)
         if payoff > best_payoff:
             best, best_payoff = action, payoff
     return best
@@ -121,11 +124,11 @@ def _theirs(bets: np.ndarray, win_rate: float, how: int) -> float:
 
 
 @pure_kernel
-def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool) -> float:
-    """Bet to the end, both sides by the policy; the searcher's payoff by equation 4, or what a fold loses."""
+def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: bool) -> float:
+    """Bet to the end, both sides by the policy; returns the searcher's payoff by equation 4, or what a fold loses."""
     while bets[OVER] == 0:
         rate = win_rate if bets[TURN] == 0 else _theirs(bets, win_rate, how)
-        bet(bets, best_action(bets, rate, full))
+        bet(bets, best_action(bets, rate, full, by_stage))
     if bets[OVER] > 1:
         return -float(bets[0]) if bets[OVER] == 2 else float(bets[1])
     return _final(win_rate, _theirs(bets, win_rate, how), float(bets[0]))
@@ -133,30 +136,32 @@ def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool) -> float:
 
 @kernel
 def search_bets(
-    bets: np.ndarray, win_rates: np.ndarray, how: int, full: bool, exploration: float
+    bets: np.ndarray, win_rates: np.ndarray, how: int, full: bool, by_stage: bool, exploration: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """UCT over the betting: an iteration a win rate.
+    """UCT over the betting, with one iteration per win rate.
 
     Args:
         bets: The searcher, who is the first player, is to act, shape ``[PLACES]``, int64.
-        win_rates: The searcher's, each counted from a few dealt hands, shape ``[iterations]``, float64.
+        win_rates: The searcher's win rate in each iteration, counted from a few dealt hands, shape ``[iterations]``,
+            float64.
         how: ``DEALT`` or ``STAKE``.
         full: The reading of equation 1 (:func:`~ddz_agents.bidding.payoff.expected_payoff`).
+        by_stage: Whether equation 1 counts the chips of the current street only.
         exploration: The constant of UCB, on payoffs divided by the stack.
 
     Returns:
         Visits of each action and its mean payoff, both of shape ``[ACTIONS]``.
     """
     tree = new_tree(win_rates.size + 2, ACTIONS, 512)
-    here, worth = bets.copy(), np.zeros(2)
+    position, worth = bets.copy(), np.zeros(2)
     for iteration in range(win_rates.size):
-        here[:] = bets
+        position[:] = bets
         node, depth, expanded = 0, 0, False
-        while here[OVER] == 0 and not expanded:
-            turn, free = here[TURN], is_free(here)
+        while position[OVER] == 0 and not expanded:
+            turn, free = position[TURN], is_free(position)
             best, best_score = np.int64(CALL), -1e9
             for action in range(ACTIONS):
-                if not is_legal(here, action) or (action == FOLD and free):
+                if not is_legal(position, action) or (action == FOLD and free):
                     continue
                 score = ucb(tree, node, action, float(STACK), exploration)
                 if score > best_score:
@@ -164,8 +169,8 @@ def search_bets(
             expanded = tree.child[node, best] == 0
             node = go_down(tree, node, best, depth, turn)
             depth += 1
-            bet(here, best)
-        worth[0] = simulate(here, win_rates[iteration], how, full)
+            bet(position, best)
+        worth[0] = simulate(position, win_rates[iteration], how, full, by_stage)
         worth[1] = -worth[0]
         bring_up(tree, depth, worth)
     return at_root(tree)

@@ -1,4 +1,4 @@
-"""Seven cards compared, and the win rate of two hole cards against a random hand.
+"""Comparison of hands of seven cards, and the win rate of two hole cards against a random hand.
 
 A card is a number 0..51 as in PettingZoo's observation: suit times 13 plus rank, the ace 0, the two 1 ... the king 12.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.compiling import kernel, pure_kernel
 from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.support.compiling import kernel, pure_kernel
 
 _NONE = np.int64(-1)
 
@@ -37,7 +37,7 @@ def _highest(ranks: int, count: int) -> int:
 
 @pure_kernel
 def strength(cards: np.ndarray) -> int:
-    """A number that is higher for the better of two sevens of cards, and equal where they tie.
+    """The strength of seven cards: higher for the better hand, equal where two hands tie.
 
     Args:
         cards: Seven cards, int64.
@@ -98,7 +98,7 @@ def deal_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, sta
     Args:
         hole: The own two cards, int64.
         board: The cards on the table, none, three, four or five, int64.
-        results: Output, float64: 1 for a win, 0 for a loss, a half for a tie, a showdown each.
+        results: Output, one per showdown, float64: 1 for a win, 0 for a loss, a half for a tie.
         state: A generator's state (:mod:`ddz_env.core.engine.random`).
     """
     seen = np.zeros(52, np.bool_)
@@ -108,25 +108,25 @@ def deal_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, sta
         own[index] = hole[index]
     for index in range(board.size):
         seen[board[index]] = True
-    rest = np.flatnonzero(~seen)
+    deck = np.flatnonzero(~seen)
     missing = 7 - board.size  # the opponent's two, and what the board lacks
     for number in range(results.size):
         for index in range(missing):
             state = advance(state)
-            pick = index + np.int64(below(mix(state), np.uint64(rest.size - index)))
-            rest[index], rest[pick] = rest[pick], rest[index]
-        other[0], other[1] = rest[0], rest[1]
+            pick = index + np.int64(below(mix(state), np.uint64(deck.size - index)))
+            deck[index], deck[pick] = deck[pick], deck[index]
+        other[0], other[1] = deck[0], deck[1]
         for index in range(5):
-            card = board[index] if index < board.size else rest[2 + index - board.size]
+            card = board[index] if index < board.size else deck[2 + index - board.size]
             own[2 + index] = other[2 + index] = card
-        mine, theirs = strength(own), strength(other)
-        results[number] = 1.0 if mine > theirs else (0.5 if mine == theirs else 0.0)
+        own_strength, other_strength = strength(own), strength(other)
+        results[number] = 1.0 if own_strength > other_strength else (0.5 if own_strength == other_strength else 0.0)
 
 
 def showdowns(
     hole: npt.NDArray[np.int64], board: npt.NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.float64]:
-    """Results against random hands: 1, 0 or a half each, shape ``[count]``.
+    """Results of showdowns against random hands: 1, 0 or a half, shape ``[count]``.
 
     Args:
         hole: The own two cards.

@@ -11,8 +11,8 @@ import numpy as np
 from ddz_agents.external.botzone.program import BotProgram, Limits, command_of
 from ddz_agents.external.botzone.session import BotSession
 from ddz_env import Move, Rules, View
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.peers.botzone.games import game_of
+from ddz_env.support.options import Options, Range, takes
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,6 @@ class BotzoneOptions(Options):
     keep_running: bool = True
 
 
-@takes(BotzoneOptions)
 class BotzoneAgent:
     """Plays by a bot: ``botzone:./bot``.
 
@@ -49,13 +48,13 @@ class BotzoneAgent:
     """
 
     name = "botzone"
-    cheats = False
     main_option = "path"
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = BotzoneOptions.of(*values, **named)
-        self._command = command_of(self.options.path)
-        self._limits = Limits(self.options.seconds, self.options.megabytes, self.options.kilobytes)
+    @takes(BotzoneOptions)
+    def __init__(self, options: BotzoneOptions) -> None:
+        self.options = options
+        self._command = command_of(options.path)
+        self._limits = Limits(options.seconds, options.megabytes, options.kilobytes)
         self._seats: dict[int, tuple[BotSession, BotProgram]] = {}
         self._globaldata: Any = None
 
@@ -87,7 +86,7 @@ class BotzoneAgent:
         return move
 
     def close(self) -> None:
-        """End its processes."""
+        """End the bot's processes."""
         for seat in list(self._seats):
             self._end(seat)
 

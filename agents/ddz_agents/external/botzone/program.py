@@ -15,19 +15,16 @@ import signal
 import subprocess
 import sys
 import time
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError
-from ddz_env.core.whole_file import real_path
+from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError
+from ddz_env.support.processes import end_marked, new_mark
+from ddz_env.support.whole_file import real_path
 
 KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 _MARK = "DDZ_BOT"
 _CHUNK = 1 << 16
-_PROC = Path("/proc")
-_ROUNDS, _PAUSE = 200, 0.005
-"""How often at most marked processes are looked for and killed, and seconds between."""
 _LOOK = 0.02
 """Seconds between looks at whether the program has ended while something else holds its output open."""
 
@@ -93,7 +90,7 @@ def command_of(path: str | Path) -> list[str]:
 
 
 class BotProgram:
-    """A bot, from outside.
+    """A bot as a running program.
 
     Args:
         command: How it is started.
@@ -108,7 +105,7 @@ class BotProgram:
 
     @property
     def runs(self) -> bool:
-        """Whether it waits for a request."""
+        """Whether the bot waits for a request."""
         return self._process is not None
 
     def ask(self, request: str) -> BotAnswer:
@@ -133,7 +130,7 @@ class BotProgram:
         return BotAnswer(text, False, _milliseconds(start), megabytes)
 
     def end(self) -> None:
-        """End it with all that it started."""
+        """End the bot with all that it started."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -183,10 +180,10 @@ class BotProgram:
                 os.set_blocking(pipe.fileno(), False)
                 ready.register(pipe, event)
             while True:
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     raise BotFaultError("TLE", f"no answer within {self._limits.seconds:g} s")
-                events = ready.select(min(left, _LOOK))
+                events = ready.select(min(remaining, _LOOK))
                 gone = not events and _has_ended(process)
                 for key, _ in events:
                     if key.fileobj is process.stdin:
@@ -211,7 +208,7 @@ class BotProgram:
 
     @staticmethod
     def _write(process: subprocess.Popen[bytes], request: bytes) -> bytes:
-        """What is left to write; a bot that closes its input may still answer."""
+        """Write a part of a request; returns what is left.  A bot that closes its input may still answer."""
         assert process.stdin is not None
         try:
             return request[os.write(process.stdin.fileno(), request) :]
@@ -221,7 +218,7 @@ class BotProgram:
             return b""
 
     def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> int:
-        """Wait for the end of a program that has closed its output; the largest memory that it took, in MiB."""
+        """Wait for the end of a program that has closed its output; returns its largest memory, in MiB."""
         while not _has_ended(process):
             if time.monotonic() > deadline:
                 raise BotFaultError("TLE", f"it did not end within {self._limits.seconds:g} s")
@@ -235,42 +232,9 @@ class BotProgram:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the program has ended; its end is left to be waited for."""
+    """Whether the program has ended; it stays to be waited for."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _milliseconds(start: float) -> int:
     return round(1000 * (time.monotonic() - start))
-
-
-def new_mark(name: str) -> dict[str, str]:
-    """A variable for the environment of a program, with a value of its own.
-
-    Args:
-        name: The variable.
-    """
-    return {name: uuid.uuid4().hex}
-
-
-def marked(mark: dict[str, str]) -> list[int]:
-    """The running processes that carry a mark."""
-    [(name, value)] = mark.items()
-    text = f"{name}={value}".encode()
-    found = []
-    for entry in _PROC.glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if int(entry.parent.name) != os.getpid() and text in entry.read_bytes().split(b"\0"):
-                found.append(int(entry.parent.name))
-    return found
-
-
-def end_marked(mark: dict[str, str]) -> None:
-    """Kill every process that carries a mark, until there is none."""
-    for _ in range(_ROUNDS):
-        found = marked(mark)
-        if not found:
-            return
-        for pid in found:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(_PAUSE)

@@ -14,10 +14,10 @@ from ddz_env import Move, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_CARDS, NUM_RANKS, card_rank
 from ddz_env.core.engine import layout as at
-from ddz_env.core.errors import DouDizhuError, InvalidMoveError, shown
 from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_of, last_two
 from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.peers.botzone.player import read_move
+from ddz_env.support.errors import DouDizhuError, InvalidMoveError, shown
 
 _IDS = [[card for card in range(NUM_CARDS) if card_rank(card) == rank] for rank in range(NUM_RANKS)]
 
@@ -65,8 +65,8 @@ class BotSession:
         self._requests.append(request)
         if bare:
             return json.dumps(request)
-        said = {"requests": self._requests, "responses": self._responses, **self._data}
-        return json.dumps(said if globaldata is None else {**said, "globaldata": globaldata})
+        document = {"requests": self._requests, "responses": self._responses, **self._data}
+        return json.dumps(document if globaldata is None else {**document, "globaldata": globaldata})
 
     def _next(self, view: View) -> dict[str, Any]:
         bids = [move.main - BID_BASE for _, move in view.history if move.category == "bid"]
@@ -83,8 +83,8 @@ class BotSession:
         if any("history" in earlier for earlier in self._requests):
             return request
         if not self.game.has_auction:
-            own = self._own + (public if landlord == self.seat else [])
-            return {"own": own, **request, "publiccard": public}
+            hand = self._own + (public if landlord == self.seat else [])
+            return {"own": hand, **request, "publiccard": public}
         places = {name: (seat - self._first) % SEATS for name, seat in (("landlord", landlord), ("pos", self.seat))}
         return {**request, "own": self._own, "publiccard": public, **places, "finalbid": max(1, view.highest_bid)}
 

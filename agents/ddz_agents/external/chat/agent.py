@@ -19,8 +19,8 @@ import numpy as np
 
 from ddz_agents.external.chat.endpoint import Endpoint
 from ddz_env import Move, View
-from ddz_env.core.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
-from ddz_env.core.options import Options, Range, takes
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
+from ddz_env.support.options import Options, Range, takes
 from ddz_env.table.dialogue import answered_move, position_text, rules_text
 
 _REPEATED = 2000
@@ -98,7 +98,6 @@ class Cost:
     fallbacks: int = 0
 
 
-@takes(ChatOptions)
 class ChatAgent:
     """Plays by a language model behind a chat-completions endpoint: ``chat:http://localhost:11434/v1,model=NAME``.
 
@@ -114,13 +113,13 @@ class ChatAgent:
     """
 
     name = "chat"
-    cheats = False
     main_option = "address"
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self.options = chosen = ChatOptions.of(*values, **named)
-        key = chosen.key and os.environ[chosen.key]
-        self._endpoint = Endpoint(chosen.address, key, chosen.seconds, chosen.retries + 1)
+    @takes(ChatOptions)
+    def __init__(self, options: ChatOptions) -> None:
+        self.options = options
+        key = options.key and os.environ[options.key]
+        self._endpoint = Endpoint(options.address, key, options.seconds, options.retries + 1)
         self.cost = Cost()
         try:
             self._write(b"")  # before the first answer is paid for

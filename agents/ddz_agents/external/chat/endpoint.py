@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any, NamedTuple
 
-from ddz_env.core.checks import as_integer
-from ddz_env.core.errors import InvalidAgentOptionError, plural, shown
+from ddz_env.support.checks import as_integer
+from ddz_env.support.errors import InvalidAgentOptionError, plural, shown
 
 _PAUSE = 0.5
 """Seconds before the second attempt; before each further one twice as long, or what the endpoint names."""

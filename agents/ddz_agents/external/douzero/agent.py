@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,12 @@ from ddz_agents.neural.errors import MissingTorchError
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, View
 from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.errors import InvalidRulesError, install_hint
 from ddz_env.core.observation import observe
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.core.view import AUCTION
-from ddz_env.envs.threads import MOST_THREADS, usable_threads
 from ddz_env.playing.agent import check_to_act
+from ddz_env.support.errors import InvalidRulesError, install_hint
+from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.threads import MOST_THREADS, usable_threads
 
 if TYPE_CHECKING:
     from ddz_agents.external.douzero.network import PositionNetwork
@@ -35,8 +35,8 @@ class DouZeroOptions(Options):
     """Which checkpoints an agent reads, and how.
 
     Attributes:
-        path: The folder with `landlord.ckpt`, `landlord_up.ckpt` and `landlord_down.ckpt`, or the file `model.tar` of
-            a training.
+        path: The folder with `landlord.ckpt`, `landlord_up.ckpt` and `landlord_down.ckpt`, or with those that a
+            training wrote (`landlord_weights_1000.ckpt` ...), of which the newest counts; or its `model.tar`.
         threads: Threads of every evaluation, for the whole process; none for one per core.
     """
 
@@ -48,11 +48,20 @@ class DouZeroOptions(Options):
         """The file of each role, by DouZero's names."""
         path = Path(self.path)
         whole = path.is_file()
-        return {role.name: path if whole else path / f"{role.name}.ckpt" for role in POSITIONS}
+        return {role.name: path if whole else _newest(path, role.name) for role in POSITIONS}
 
     def files(self) -> tuple[Path, ...]:
         """The checkpoints."""
         return tuple(dict.fromkeys(self.checkpoints().values()))
+
+
+def _newest(folder: Path, role: str) -> Path:
+    """A role's file in a folder: of those that a training wrote, the one of the most frames."""
+    named = folder / f"{role}.ckpt"
+    written = [] if named.exists() else list(folder.glob(f"{role}_weights_*.ckpt"))
+    frames = {path: path.stem.rpartition("_")[2] for path in written}
+    numbered = [path for path in written if frames[path].isdecimal()]
+    return max(numbered, key=lambda path: int(frames[path]), default=named)
 
 
 def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:
@@ -80,11 +89,10 @@ class Candidates(NamedTuple):
     kickers: npt.NDArray[np.uint64]
 
     def move(self, index: int) -> Move:
-        """One of them."""
+        """The move with that index."""
         return Move.from_words(int(self.mains[index]), int(self.kickers[index]))
 
 
-@takes(DouZeroOptions)
 class DouZeroAgent:
     """Plays by DouZero's checkpoints: ``douzero:path=FOLDER``.
 
@@ -99,10 +107,10 @@ class DouZeroAgent:
     """
 
     name = "douzero"
-    cheats = False
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        self._networks = _load(DouZeroOptions.of(*values, **named))
+    @takes(DouZeroOptions)
+    def __init__(self, options: DouZeroOptions) -> None:
+        self._networks = _load(options)
         self._auction = RulesAgent()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
@@ -154,16 +162,16 @@ class DouZeroAgent:
             own_rows = np.flatnonzero(roles == role).tolist()
             for first in range(0, len(own_rows), _AT_ONCE):
                 rows = own_rows[first : first + _AT_ONCE]
-                found = self._role_values(role, observations[rows], [candidates[row] for row in rows])
-                for row, own in zip(rows, found, strict=True):
-                    values[row] = own
+                by_row = self._role_values(role, observations[rows], [candidates[row] for row in rows])
+                for row, row_values in zip(rows, by_row, strict=True):
+                    values[row] = row_values
         return values
 
     def _role_values(self, role: int, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
         """The values of decisions of one role."""
         import torch
 
-        sizes = [len(found.mains) for found in candidates]
+        sizes = [len(legal.mains) for legal in candidates]
         moves = features.move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
         columns = features.history_columns(observations), features.state_columns(observations, POSITIONS[role]), moves
         owners = np.repeat(np.arange(len(sizes)), sizes)
@@ -173,13 +181,13 @@ class DouZeroAgent:
 
     def _best(self, decisions: Sequence[tuple[Bytes, Candidates]]) -> list[Move]:
         """The best move of each decision; nothing is valued where there is only one."""
-        open_ones = [number for number, (_, found) in enumerate(decisions) if len(found.mains) > 1]
+        undecided = [number for number, (_, legal) in enumerate(decisions) if len(legal.mains) > 1]
         best = dict.fromkeys(range(len(decisions)), 0)
-        if open_ones:
-            observations = np.stack([decisions[number][0] for number in open_ones])
-            values = self.evaluate(observations, [decisions[number][1] for number in open_ones])
-            best |= {number: int(own.argmax()) for number, own in zip(open_ones, values, strict=True)}
-        return [found.move(best[number]) for number, (_, found) in enumerate(decisions)]
+        if undecided:
+            observations = np.stack([decisions[number][0] for number in undecided])
+            values = self.evaluate(observations, [decisions[number][1] for number in undecided])
+            best |= {number: int(row_values.argmax()) for number, row_values in zip(undecided, values, strict=True)}
+        return [legal.move(best[number]) for number, (_, legal) in enumerate(decisions)]
 
 
 def _observed(view: View) -> tuple[Bytes, Candidates]:

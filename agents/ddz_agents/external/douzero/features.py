@@ -76,7 +76,7 @@ _NEEDS = np.array([group.need for group in MAIN_GROUPS], np.int8)
 
 
 def card_columns(counts: Bytes) -> Floats:
-    """Sets of cards as DouZero writes them: four columns a rank, as many ones as cards, then the jokers.
+    """Sets of cards as DouZero writes them: four columns per rank, as many ones as cards, then the jokers.
 
     Args:
         counts: Cards of each rank, shape ``[..., 15]``, int8.
@@ -92,7 +92,7 @@ def card_columns(counts: Bytes) -> Floats:
 
 
 def roles_of(observations: Bytes) -> npt.NDArray[np.intp]:
-    """The role of each observer as a place in :data:`POSITIONS`; without a landlord the first.
+    """The role of each observer as an index into :data:`POSITIONS`; without a landlord the first.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -128,7 +128,7 @@ def _one_hot(values: Bytes, size: int) -> Floats:
 
 
 def history_columns(observations: Bytes) -> Floats:
-    """The last fifteen moves, the oldest first, three a step; zero where there were fewer; bids have no cards.
+    """The last fifteen moves, the oldest first, three per step; zero where there were fewer; bids have no cards.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

@@ -22,7 +22,7 @@ from torch.nn import functional
 from ddz_agents.external.douzero.features import CARDS, POSITIONS, ROUND_COLUMNS, RoleColumns
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.network import load_module
-from ddz_agents.neural.tensor_file import Arrays
+from ddz_agents.neural.tensor_file import Arrays, check_archive
 
 _MEMORY, _WIDTH = 128, 512
 _WHOLE = "model_state_dict"
@@ -84,9 +84,14 @@ def load_networks(files: Mapping[str, Path]) -> dict[str, PositionNetwork]:
 
     Raises:
         TensorFileError: If a file is missing, damaged or not a checkpoint, or holds numbers that are not finite.
-        TensorFileMismatchError: If weights are missing, or of another shape or type.
+        TensorFileMismatchError: If weights are missing, or of another shape or type; also if one file is given for all
+            roles and holds those of one.
     """
     networks, read = new_networks(), {path: _read(path) for path in dict.fromkeys(files.values())}
+    if len(read) == 1:
+        [(path, content)] = read.items()
+        if _weights(content, POSITIONS[0].name) is _weights(content, POSITIONS[1].name):
+            raise TensorFileMismatchError(f"{path} holds one role: name a folder with three files, or a model.tar")
     for name, network in networks.items():
         path = files[name]
         arrays = _arrays(_weights(read[path], name), list(network.state_dict()))
@@ -102,6 +107,7 @@ def _read(path: Path) -> Any:
         raise TensorFileError(f"{path}: there is no such file")
     try:
         if zipfile.is_zipfile(path):
+            check_archive(path)
             _check_sums(path)
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -118,22 +124,22 @@ def _check_sums(path: Path) -> None:
         raise zipfile.BadZipFile(f"the checksum of {damaged} is another one")
 
 
-def _weights(found: Any, name: str) -> Any:
+def _weights(content: Any, name: str) -> Any:
     """The weights of a role in what a file holds."""
-    if isinstance(found, Mapping) and _WHOLE in found:
-        found = found[_WHOLE]
-        return found[name] if isinstance(found, Mapping) and name in found else found
-    return found
+    if isinstance(content, Mapping) and _WHOLE in content:
+        content = content[_WHOLE]
+        return content[name] if isinstance(content, Mapping) and name in content else content
+    return content
 
 
 def _arrays(weights: Any, names: list[str]) -> Arrays:
     """The tensors of these names that are arrays; what is left out is then missed by name."""
-    found: Arrays = {}
+    arrays: Arrays = {}
     for name in names if isinstance(weights, Mapping) else ():
         tensor = weights.get(name)
         if isinstance(tensor, torch.Tensor):
             try:
-                found[name] = tensor.detach().numpy()
+                arrays[name] = tensor.detach().numpy()
             except (RuntimeError, TypeError) as error:
                 raise TensorFileMismatchError(f"{name} is not a plain tensor: {error}") from error
-    return found
+    return arrays

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from ddz_env.core.errors import InvalidAgentOptionError
+from ddz_env.support.errors import InvalidAgentOptionError
 
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "policy-v1": ("cea81e728b42ffcb", "cfd085c33437f77a"),

@@ -1,10 +1,10 @@
-"""Agents that solve: one that sees every hand, and one that solves the worlds that it thinks possible."""
+"""Agents that solve positions: one that sees every hand, and one that solves the worlds it thinks possible."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,19 @@ from ddz_agents.open_cards.information_set import deals_of_cards, information_se
 from ddz_agents.open_cards.minimax import PerRules
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.tree_search.agent import InferringAgent, SearchAgent
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import InferringAgent, Position, SearchAgent
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import key
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.core.view import whole_moves
 from ddz_env.playing.agent import Decision
+from ddz_env.support.options import Options, Range, takes
 
 _TABLE_MEGABYTES = 8
 _ENUMERATED = 5000
-"""Deals of cards up to which worlds are listed, to see whether they are few."""
+"""With at most this many deals of cards, worlds are enumerated to see whether they are few."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,8 @@ class CheatingSolverOptions(Options):
     megabytes: Annotated[float, Range(0.01, 65536)] = 16
 
 
-@takes(CheatingSolverOptions)
 class CheatingSolverAgent(SearchAgent[State]):
-    """Solves the true state and plays a move that wins, the rule agent's if it does; it declares that it cheats.
+    """Solves the true state and plays a winning move, the rule agent's if it wins; it declares that it cheats.
 
     Where nothing wins or a limit comes first, it follows the rule agent.
 
@@ -59,11 +57,13 @@ class CheatingSolverAgent(SearchAgent[State]):
 
     cheats = True
     budget = "{0.nodes}"
+    options: CheatingSolverOptions
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
+    @takes(CheatingSolverOptions)
+    def __init__(self, options: CheatingSolverOptions) -> None:
+        super().__init__(options)
         self._usual = RulesAgent()
-        self._solvers = PerRules(partial(OpenSolver, nodes=self.options.nodes, megabytes=self.options.megabytes))
+        self._solvers = PerRules(partial(OpenSolver, nodes=options.nodes, megabytes=options.megabytes))
 
     def _search(self, view: State, position: Position, rng: np.random.Generator) -> Decision:
         """Solve the state, and from there every move until one wins."""
@@ -71,6 +71,7 @@ class CheatingSolverAgent(SearchAgent[State]):
         if int(view.row[at.STAGE]) != at.STAGE_PLAY:
             return Decision(usual)
         solver, landlord = self._solvers[view.rules], view.seat == int(view.row[at.LANDLORD])
+        solver.clear()  # under a limit of positions an answer would depend on earlier ones
         if solver.solve(view).landlord_wins != landlord:
             return Decision(usual)
         moves = (usual, *view.legal_moves())
@@ -84,7 +85,7 @@ class DeterminizedSolverOptions(Options):
 
     Attributes:
         cards: Most cards in all hands together at which worlds are solved; before that the rule agent moves.
-        worlds: Worlds a decision; all that fit if there are not more.
+        worlds: Worlds per decision; all that fit the view if there are not more.
         nodes: Positions that the search of one move in one world may open.
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds, and all of them where they are few.
@@ -97,7 +98,7 @@ class DeterminizedSolverOptions(Options):
 
 
 class Endgame(NamedTuple):
-    """What solving the worlds of a view has shown.
+    """The moves of a view, and the worlds that each wins.
 
     Attributes:
         moves: The legal moves.
@@ -110,7 +111,6 @@ class Endgame(NamedTuple):
     weight: float
 
 
-@takes(DeterminizedSolverOptions)
 class DeterminizedSolverAgent(InferringAgent):
     """Solves sampled worlds exactly near the end and plays the move that wins most; before, the rule agent's moves.
 
@@ -121,11 +121,13 @@ class DeterminizedSolverAgent(InferringAgent):
     """
 
     budget = "{0.worlds}"
+    options: DeterminizedSolverOptions
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
+    @takes(DeterminizedSolverOptions)
+    def __init__(self, options: DeterminizedSolverOptions) -> None:
+        super().__init__(options)
         self._usual = RulesAgent()
-        self._solvers = PerRules(partial(OpenSolver, nodes=self.options.nodes, megabytes=_TABLE_MEGABYTES))
+        self._solvers = PerRules(partial(OpenSolver, nodes=options.nodes, megabytes=_TABLE_MEGABYTES))
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """The chosen move, and the share of worlds that the best move of each main group wins."""
@@ -150,6 +152,7 @@ class DeterminizedSolverAgent(InferringAgent):
             view: What a seat that is to act knows, in the play.
             rng: The only source of randomness.
         """
+        self._solvers[view.rules].clear()
         rows, weights = self._worlds_of(view, rng)
         moves = whole_moves(view.row, view.rule_words)
         wins, weight, unknown = np.zeros(len(moves)), 0.0, 0

@@ -1,9 +1,8 @@
 """Goals of the landlord's side, counted from a position on: what a search proves or refutes.
 
 A goal of ``k`` >= 1 is a win with at least ``k - 1`` doublings still to come.  One of ``k`` <= 0 is a win, or a loss
-with at most ``-k`` of them.  ``WIN``, which is 1, is just a win.  Who reaches a goal reaches all lower ones.  A bomb
-brings a goal one nearer to ``WIN``, so that what was played before does not matter, and of the plays so far only those
-do that spring can still depend on.
+with at most ``-k`` of them.  ``WIN``, which is 1, is just a win.  Whoever reaches a goal reaches all lower ones.  A
+bomb brings a goal one nearer to ``WIN``, so the history matters only as far as spring can still depend on it.
 """
 
 # mypy: disable-error-code="arg-type,no-any-return"
@@ -13,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.core.engine.compiling import inline_kernel
 from ddz_env.core.engine.legal import bombs_in, holds_rocket
 from ddz_env.core.engine.words import U0, U1, popcount
 from ddz_env.core.rules import R_SPRING
+from ddz_env.support.compiling import inline_kernel
 
 WIN = 1
 MOST_DOUBLINGS = 15
@@ -27,7 +26,7 @@ PEASANTS_PLAYED = 4
 
 @inline_kernel
 def after_bomb(goal: int) -> int:
-    """A goal as it is once a bomb or the rocket has been played."""
+    """The goal from the position after a bomb or the rocket."""
     if goal == WIN:
         return goal
     return goal - 1 if goal > WIN else goal + 1
@@ -35,7 +34,7 @@ def after_bomb(goal: int) -> int:
 
 @inline_kernel
 def plays_after(plays: int, by_landlord: bool) -> int:
-    """The plays so far, as much as spring needs, with one more by a side.
+    """The plays so far, as far as spring depends on them, after one more play by a side.
 
     Args:
         plays: 0, 1 or 2 for that many or more by the landlord, plus ``PEASANTS_PLAYED`` for any by the peasants.
@@ -57,7 +56,7 @@ def ends(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) -> int:
 
 @inline_kernel
 def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
-    """What spring can still change: 0 nothing, 1 a win's stake, 2 or 3 a loss's (2: the landlord has not played)."""
+    """The stake that spring can still change: 0 none, 1 a win's, 2 or 3 a loss's (2: the landlord has not played)."""
     if goal == WIN or rules[R_SPRING] == U0:
         return 0
     if goal > WIN:

@@ -1,6 +1,6 @@
-"""What the solver's search works with: stacks, and the table of proven positions.
+"""Memory of the solver's search: stacks, and the table of proven positions.
 
-The transposition table has buckets of one word an entry, and the entry of the smallest subtree gives way.  An entry
+The transposition table has buckets of one word per entry, and the entry of the smallest subtree is replaced.  An entry
 serves all goals: it holds 48 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size
 of the largest tree that went into it (6 bits), the highest goal that is proven, and the highest that is not refuted (5
 bits each).  Two positions with the same bits would be taken for one; at a billion look-ups in buckets of four that
@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from ddz_agents.open_cards.solver.goals import HIGHEST, LOWEST, spring_left
 from ddz_agents.open_cards.solver.moves import BOMBS, LEAD, NOTHING, Moves, new_moves, new_turns
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.words import FOUR_PLANES, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32
 from ddz_env.core.engine.words import run as in_a_row
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 MAX_PLIES = 192
 """Nodes on one line of play: at most 54 plays, each with at most two passes, forced ones not counted."""
@@ -47,7 +47,7 @@ _SIZE, _GOAL = np.uint64(0x3F), np.uint64(0x1F)
 
 ABSENT = np.int64(-1)
 _WAYS = np.uint64(4)
-"""Entries a bucket."""
+"""Entries per bucket."""
 _CHAIN_RANKS = np.uint64(0xFFF)
 _FIVE = np.uint64(5)
 _OTHER_RANKS = np.uint64(0x7000) * FOUR_PLANES
@@ -60,14 +60,14 @@ class Search(NamedTuple):
         landlord: The landlord's seat.
         rules: The rules array.
         control: Counters and state: nodes opened, the ply, status and value; shape ``[1]``.
-        hands: Hands of the three seats, a line a node, shape ``[MAX_PLIES, 3]``, uint64.
-        frames: Of each node: the seat to act, the passes before it, where its moves begin and end on the stack and
+        hands: Hands of the three seats, one row per node, shape ``[MAX_PLIES, 3]``, uint64.
+        frames: For each node: the seat to act, the passes before it, where its moves begin and end on the stack and
             which is next, the count of nodes when it was opened, the goal from there on, the plays so far, its target
             code and its two hashes; shape ``[MAX_PLIES]``.
         moves: The stack of moves.
         table: The transposition table, shape ``[words]``, uint64.
         turns: The table of :func:`ddz_agents.open_cards.solver.moves.turns`.
-        threats: Of the node that is scored, a line a segment and one for bombs: the node that the line was worked out
+        threats: For the node that is scored, one row per segment and one for bombs: the node that the row was computed
             for, and the highest rank of a refuting reply, shape ``[TRUMPS + 1, 2]``, int64.
     """
 
@@ -144,7 +144,7 @@ def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) ->
 
 @inline_kernel
 def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, value: int, nodes: int) -> None:
-    """Write what was found, into the position's entry, or in place of the one with the smallest tree in its bucket.
+    """Store a result in the position's entry, or in place of the entry with the smallest tree in its bucket.
 
     Args:
         table: The table, changed in place.
@@ -160,18 +160,18 @@ def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, valu
         nodes >>= 1
         size += U1
     first = bucket & np.uint64(table.size - 1) & ~(_WAYS - U1)
-    place, smallest = first, ~U0
+    slot, smallest = first, ~U0
     for way in range(np.int64(_WAYS)):
         entry = table[first + np.uint64(way)]
         its_size = (entry >> _SIZE_SHIFT) & _SIZE
         if (entry & _NAME) == name and entry != U0:
             proven, open_goal = _bounds(entry)
-            place, size, low, high = first + np.uint64(way), max(size, its_size), max(low, proven), min(high, open_goal)
+            slot, size, low, high = first + np.uint64(way), max(size, its_size), max(low, proven), min(high, open_goal)
             break
         if its_size < smallest:
-            place, smallest = first + np.uint64(way), its_size
+            slot, smallest = first + np.uint64(way), its_size
     bounds = (np.uint64(low - LOWEST) << _LOW_SHIFT) | np.uint64(high - LOWEST)
-    table[place] = name | (size << _SIZE_SHIFT) | bounds
+    table[slot] = name | (size << _SIZE_SHIFT) | bounds
 
 
 @inline_kernel
@@ -198,7 +198,7 @@ def _has_chain(hand: np.uint64) -> bool:
 def _close_up(
     a: np.uint64, b: np.uint64, c: np.uint64, empty: np.uint64, start: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Take empty chain ranks out of three hands; also where the rank ``start`` lies then."""
+    """Take empty chain ranks out of three hands; returns the hands, and where the rank ``start`` is then."""
     while empty != U0:
         top = empty
         top |= top >> U1
@@ -216,7 +216,7 @@ def _close_up(
 
 @inline_kernel
 def place(search: Search, ply: int) -> None:
-    """Write a node's two hashes.  Positions that differ only in ranks that nothing separates have the same.
+    """Write a node's two hashes, which are equal for positions that differ only in equivalent ranks.
 
     Ranks that are in no hand any more are taken out: all of them where no hand has a chain even then, else all but one
     between two that are held, so that no chain arises.  2 and the jokers stay where they are.

@@ -1,4 +1,4 @@
-"""Whole moves of a hand, written straight into arrays: what the solver's search generates at every node.
+"""Move generation of the solver: whole moves of a hand, written straight into arrays.
 
 A *target code* says what a reply must beat, in one number: ``(segment + 1) << 4 | key``, with the segment of the main
 group on the table and the rank (or DouZero's highest trio) that a reply must exceed.  ``LEAD`` means no target,
@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.compiling import inline_kernel, pure_kernel
 from ddz_env.core.engine.kickers import body_at, is_plane_with_solos, kicker_options
 from ddz_env.core.engine.legal import allowed, bombs_in, follow_starts, holds_rocket
 from ddz_env.core.engine.step import play_lightly
 from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, JOKERS, PLANE, U0, U1, U3, U4, U15, U16
 from ddz_env.core.rules import KICKER_TRIOS_MERGE, R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS, R_TRIO_KICKERS
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 LEAD = np.uint64(0)
 BOMBS = np.uint64(0x3F0)
@@ -33,7 +33,7 @@ FOLLOWING = np.bool_(False)
 _WORK = np.dtype(
     [("hand", "u8"), *((name, "i8") for name in ["next", "end", "best", "segment", "delta", "weak", "short"])]
 )
-"""A hand of a walk over one hand's moves: where its moves are on the stack, and what the walk remembers of it."""
+"""A frame of a walk over one hand's moves: a hand, where its moves are on the stack, and what the walk remembers."""
 RUN_FRAMES = 32
 """Frames from here on belong to the check for quick wins, those below to the fewest moves."""
 
@@ -47,10 +47,10 @@ class Moves(NamedTuple):
         rests: The mover's hand after the move, uint64.
         scores: How promising each is, int64.
         options: Scratch of the walk through kicker sets, shape ``[16]``, uint64.
-        chosen: The same.
+        chosen: Scratch of the same walk, shape ``[16]``, uint64.
         row: A row of the engine, for DouZero's readings.
         work: Frames of the walks over one hand's moves, shape ``[64]`` (``_WORK``).
-        tally: Scratch of the check for quick wins, one number a segment.
+        tally: Scratch of the check for quick wins, one number per segment.
     """
 
     mains: npt.NDArray[np.uint64]
@@ -73,13 +73,13 @@ def new_moves(capacity: int) -> Moves:
 
 
 @inline_kernel
-def _put(moves: Moves, found: int, main: np.uint64, kickers: np.uint64, rest: np.uint64) -> int:
+def _put(moves: Moves, count: int, main: np.uint64, kickers: np.uint64, rest: np.uint64) -> int:
     """Append a move; beyond the capacity it is only counted."""
-    if found < moves.mains.size:
-        moves.mains[found] = main
-        moves.kickers[found] = kickers
-        moves.rests[found] = rest
-    return found + 1
+    if count < moves.mains.size:
+        moves.mains[count] = main
+        moves.kickers[count] = kickers
+        moves.rests[count] = rest
+    return count + 1
 
 
 @pure_kernel
@@ -101,7 +101,7 @@ def _kicker_options(
 @pure_kernel
 def put_group(
     moves: Moves,
-    found: int,
+    stop: int,
     hand: np.uint64,
     segment: np.uint64,
     starts: np.uint64,
@@ -118,7 +118,7 @@ def put_group(
         main = tables.SEGMENT_BASE[segment] + start
         rest = words.remove(hand, words.body_mask(start, length), copies)
         if count == U0:
-            found = _put(moves, found, main, U0, rest)
+            stop = _put(moves, stop, main, U0, rest)
             continue
         depth = np.int64(0)
         moves.options[0] = _kicker_options(hand, segment, start, leading, key, count, U0, U0, rules)
@@ -133,16 +133,16 @@ def put_group(
             kickers = words.add(moves.chosen[depth], U1 << rank, size)
             left = count - np.uint64(depth) - U1
             if left == U0:
-                found = _put(moves, found, main, kickers, words.remove_hand(rest, kickers))
+                stop = _put(moves, stop, main, kickers, words.remove_hand(rest, kickers))
             else:
                 depth += 1
                 moves.chosen[depth] = kickers
                 moves.options[depth] = _kicker_options(hand, segment, start, leading, key, left, kickers, rank, rules)
-    return found
+    return stop
 
 
 @pure_kernel
-def _put_category(moves: Moves, found: int, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray) -> int:
+def _put_category(moves: Moves, stop: int, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray) -> int:
     """Append what a hand can lead of a category, all chain lengths."""
     segment = tables.CATEGORY_FIRST[category]
     length = tables.SEGMENT_LENGTH[segment]
@@ -158,25 +158,25 @@ def _put_category(moves: Moves, found: int, hand: np.uint64, plane: np.uint64, c
     starts = words.run(plane, length)
     while starts != U0 and segment < tables.CATEGORY_STOP[category]:
         if allowed(segment, rules):
-            found = put_group(moves, found, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
+            stop = put_group(moves, stop, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
         starts &= plane >> length
         length += U1
         segment += 1
-    return found
+    return stop
 
 
 @pure_kernel
-def lead_moves(moves: Moves, found: int, hand: np.uint64, rules: np.ndarray) -> int:
-    """Append every move that a hand can lead; how many moves there are then (more than the capacity: not all)."""
+def lead_moves(moves: Moves, stop: int, hand: np.uint64, rules: np.ndarray) -> int:
+    """Append every move that a hand can lead; returns the new end (beyond the capacity, moves are only counted)."""
     if holds_rocket(hand, rules):
-        found = _put(moves, found, tables.ROCKET_ID, U0, hand & ~JOKERS)
+        stop = _put(moves, stop, tables.ROCKET_ID, U0, hand & ~JOKERS)
     for copies in range(4):
         plane = (hand >> (U16 * np.uint64(copies))) & PLANE
         if plane == U0:
-            return found
+            return stop
         for category in range(tables.COPIES_STOP[copies], tables.COPIES_STOP[copies + 1]):
-            found = _put_category(moves, found, hand, plane, category, rules)
-    return found
+            stop = _put_category(moves, stop, hand, plane, category, rules)
+    return stop
 
 
 @inline_kernel
@@ -210,26 +210,26 @@ def can_beat(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
 
 
 @pure_kernel
-def follow_moves(moves: Moves, found: int, hand: np.uint64, code: np.uint64, rules: np.ndarray) -> int:
+def follow_moves(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rules: np.ndarray) -> int:
     """Append pass and every reply of a hand to a target."""
-    found = _put(moves, found, U0, U0, hand)
+    stop = _put(moves, stop, U0, U0, hand)
     if code == NOTHING:
-        return found
+        return stop
     trumps = bombs_in(hand, rules)
     if code != BOMBS:
         segment = segment_of(code)
         starts = reply_starts(hand, code, rules)
         if starts != U0:
-            found = put_group(moves, found, hand, segment, starts, FOLLOWING, code & U15, rules)
+            stop = put_group(moves, stop, hand, segment, starts, FOLLOWING, code & U15, rules)
         if segment == np.uint64(tables.SEG_BOMB):
             trumps = U0
     while trumps != U0:
         rank = words.lowest(trumps)
         trumps &= trumps - U1
-        found = _put(moves, found, tables.BOMB_ID + rank, U0, words.remove(hand, U1 << rank, U4))
+        stop = _put(moves, stop, tables.BOMB_ID + rank, U0, words.remove(hand, U1 << rank, U4))
     if holds_rocket(hand, rules):
-        found = _put(moves, found, tables.ROCKET_ID, U0, hand & ~JOKERS)
-    return found
+        stop = _put(moves, stop, tables.ROCKET_ID, U0, hand & ~JOKERS)
+    return stop
 
 
 @inline_kernel
@@ -271,7 +271,7 @@ def code_after(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndar
 
 @inline_kernel
 def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The highest target that lets the same replies through: positions that differ in nothing else are one.
+    """The highest target that allows the same replies, so that positions that differ in nothing else are one.
 
     Args:
         code: A target that somebody can beat.
@@ -323,7 +323,7 @@ def _slot(hand: np.uint64) -> np.uint64:
 
 @inline_kernel
 def _known(table: np.ndarray, hand: np.uint64) -> int:
-    """What the table says about a hand that is not empty, 0 for nothing."""
+    """The number that the table has for a hand that is not empty; 0 if it has none."""
     word = table[_slot(hand)]
     return np.int64(((word >> _HIGH) << U3) | ((word >> _LOW) & _U7)) if (word & ~_VALUE) == hand else np.int64(0)
 
@@ -347,13 +347,13 @@ def turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.
         hand: The hand; the empty one needs no move.
         rules: The rules array.
     """
-    known = _known(table, hand)
-    return known if known > 0 else _work_out(table, moves, top, hand, rules)
+    stored = _known(table, hand)
+    return stored if stored > 0 else _work_out(table, moves, top, hand, rules)
 
 
 @pure_kernel
 def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
-    """The same, by trying every move with the lowest card: a walk with its own stack (``moves.work``)."""
+    """Compute :func:`turns` by trying every move with the lowest card, a walk with its own stack (``moves.work``)."""
     if hand == U0:
         return 0
     depth, frame = np.int64(0), moves.work[0]
@@ -361,12 +361,12 @@ def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules:
     frame.end = lead_moves(moves, top, hand, rules)
     while True:
         frame = moves.work[depth]
-        index, end, here = frame.next, frame.end, frame.hand
+        index, end, current = frame.next, frame.end, frame.hand
         if end > moves.mains.size:
             return np.int64(words.popcount(hand))  # no room: solos are always possible
         if index == end:
             best = frame.best
-            table[_slot(here)] = here | ((np.uint64(best) >> U3) << _HIGH) | ((np.uint64(best) & _U7) << _LOW)
+            table[_slot(current)] = current | ((np.uint64(best) >> U3) << _HIGH) | ((np.uint64(best) & _U7) << _LOW)
             if depth == 0:
                 return best
             depth -= 1
@@ -374,14 +374,14 @@ def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules:
             continue
         frame.next = index + 1
         rest = moves.rests[index]
-        if not takes_lowest(here, rest):
+        if not takes_lowest(current, rest):
             continue
         if rest == U0:
             frame.best, frame.next = 1, end
         elif frame.best > 2:
-            known = _known(table, rest)
-            if known > 0:
-                frame.best = min(frame.best, 1 + known)
+            stored = _known(table, rest)
+            if stored > 0:
+                frame.best = min(frame.best, 1 + stored)
             else:
                 depth += 1
                 frame = moves.work[depth]

@@ -14,7 +14,7 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import MAX_HAND, RANK_NAMES
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, shown
 
 _MOST_HANDS = 3
 
@@ -155,13 +155,13 @@ def _put_down(state: State, target: Move, seat: int) -> None:
     """Lay the move to beat on the table: the seat before the one to move has played it."""
     row = state.row
     owner = (seat - 1) % state.rules.players
-    left = row[at.HANDS + owner].copy()
+    kept_hand = row[at.HANDS + owner].copy()
     whole = Hand(tuple(a + b for a, b in zip(state.hand(owner).counts, target.cards.counts, strict=True)))
     row[at.HANDS + owner], row[at.SEAT] = whole.word, owner
     if target not in state.legal_moves():
         raise InvalidPositionError(f"hand {owner + 1} could not have played {target}: the rules have no such move")
     play_move(row, *target.words, state.rule_words)
-    row[at.HANDS + owner], row[at.SEAT] = left, seat
+    row[at.HANDS + owner], row[at.SEAT] = kept_hand, seat
 
 
 def _check_sizes(state: State, target: Move | None) -> None:

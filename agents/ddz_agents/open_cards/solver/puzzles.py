@@ -1,12 +1,12 @@
 """Endgame puzzles (残局): open hands in which exactly one first move wins.
 
 A puzzle is graded by how many losing moves look right: those after which the hand needs no more moves than after the
-winning one.  ``puzzles.txt`` ships some, one a line: the hands, the winning move and the grade.
+winning one.  ``puzzles.txt`` ships some, one per line: the hands, the winning move and the grade.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,8 +25,12 @@ SHIPPED = Path(__file__).with_name("puzzles.txt")
 OPEN = "standard,players=2,open_hands=true"
 """The rules of a puzzle that is played."""
 _LEAST_MOVES = 6
-"""Legal first moves of a puzzle at least."""
+"""The fewest legal first moves of a puzzle."""
 _MOST_IN_VAIN = 10_000
+_FIRST_RATING, _STEP = 1200.0, 32.0
+"""Of a person, and how far a try moves it."""
+_EASIEST, _PER_GRADE = 1000.0, 100.0
+"""The rating of a puzzle without a losing move that looks right, and what each such move adds."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,16 @@ def verdict(state: State, seat: int) -> str | None:
     return "won"
 
 
+def rating_after(tries: Iterable[tuple[int, bool]]) -> float:
+    """A person's rating (Elo) after puzzles of these grades, each tried once and solved or not."""
+    rating = _FIRST_RATING
+    for grade, won in tries:
+        rating += _STEP * (won - 1 / (1 + 10 ** ((_EASIEST + _PER_GRADE * grade - rating) / 400)))
+    return rating
+
+
 def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puzzle]:
-    """Deal hands until exactly one first move wins, for ever.
+    """Make puzzles for ever: deal hands until exactly one first move wins.
 
     Args:
         sizes: Cards of each hand.

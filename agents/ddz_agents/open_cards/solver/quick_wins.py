@@ -10,11 +10,11 @@ import numpy as np
 
 from ddz_agents.open_cards.solver import moves as game
 from ddz_agents.open_cards.solver.memory import TRUMPS, Search
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.legal import bombs_in, holds_rocket
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEGMENT_BASE
 from ddz_env.core.engine.words import JOKERS, U0, U1, U4, U15, lowest, popcount, remove
 from ddz_env.core.rules import R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 RUN_LIMIT = 200
 """Hands that one check for a quick win may look at."""
@@ -35,9 +35,9 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
     """Whether a leader wins against any defence, by keeping the lead or taking it back at once.
 
     The hand is split into moves.  One that no opponent beats keeps the lead.  A beatable one is led while a master of
-    its category is kept, which beats every answer.  One beatable move without a master may be left for the end.  What
-    opponents hold only gets less, so the order does not matter, and each move is tried where the lowest card left makes
-    it necessary.  An opponent answers each beatable lead once at most, so that one that needs more moves cannot go out.
+    its category, which beats every answer, is kept.  One beatable move without a master may be left for the end.
+    Opponents' hands only shrink, so the order does not matter, and each move is tried where the lowest card left makes
+    it necessary.  An opponent answers each beatable lead once at most, so one that needs more moves cannot go out.
 
     Args:
         search: Memory.
@@ -210,8 +210,8 @@ def _trump_answers(search: Search, ply: int, top: int) -> bool:
 def threatened(search: Search, ply: int, top: int, main: np.uint64, kickers: np.uint64) -> bool:
     """Whether a move of a node, not a pass, loses to a quick win.
 
-    What refutes a move refutes every lower one of its segment, so each segment is worked out once a node; moves must
-    come with the lowest of a segment first.
+    What refutes a move refutes every lower one of its segment, so each segment is worked out once per node; the lowest
+    move of a segment must come first.
 
     Args:
         search: Memory.

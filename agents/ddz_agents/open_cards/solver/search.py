@@ -15,20 +15,20 @@ from ddz_agents.open_cards.solver.memory import Search, look_up, place, store
 from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
 from ddz_agents.rules.prices import is_bomb
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.compiling import inline_kernel, part_kernel, pure_kernel
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEGMENT_BASE
 from ddz_env.core.engine.words import BYTE, U0, popcount
 from ddz_env.core.rules import R_PLAYERS
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
-# How the first move to try is found: points for each move fewer to play, card, rank lower and pass.
+# The score by which the first move to try is chosen: points for each move fewer to play, card, rank lower and pass.
 MOVE_POINTS, CARD_POINTS, RANK_POINTS, PASS_POINTS = np.int64(80), np.int64(25), np.int64(4), np.int64(-200)
 KNOWN = 4
-"""Marks a value that stood in the table."""
+"""The bit of a value that came from the table."""
 
 
 @pure_kernel
 def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np.ndarray) -> tuple[int, int, np.uint64]:
-    """Who acts on a target: the first seat, from the ``first``-th after its owner on, that beats it, else the owner.
+    """The seat that acts on a target: the first that beats it, from ``first`` seats after its owner on, else the owner.
 
     Args:
         hands: The hands, shape ``[3]``.
@@ -47,9 +47,9 @@ def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np
         seat = owner + 1 + passes
         if seat >= players:
             seat -= players
-        own = game.reply_starts(hands[seat], code, rules)
-        starts |= own
-        if acting < 0 and (own != U0 or game.can_trump(hands[seat], code, rules)):
+        reply = game.reply_starts(hands[seat], code, rules)
+        starts |= reply
+        if acting < 0 and (reply != U0 or game.can_trump(hands[seat], code, rules)):
             acting, actor = passes, seat
     if acting < 0:
         return actor, np.int64(0), game.LEAD
@@ -57,22 +57,22 @@ def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np
 
 
 @part_kernel
-def _sort_in(moves: game.Moves, place: int, end: int) -> None:
-    """Bring the best of the remaining moves to a place."""
-    best = place
-    for index in range(place + 1, end):
-        if moves.scores[index] > moves.scores[best]:
-            best = index
-    if best != place:
+def _sort_in(moves: game.Moves, index: int, end: int) -> None:
+    """Swap the best of the moves ``index..end-1`` to ``index``."""
+    best = index
+    for other in range(index + 1, end):
+        if moves.scores[other] > moves.scores[best]:
+            best = other
+    if best != index:
         main, kickers, rest, score = moves.mains[best], moves.kickers[best], moves.rests[best], moves.scores[best]
-        moves.mains[best], moves.kickers[best] = moves.mains[place], moves.kickers[place]
-        moves.rests[best], moves.scores[best] = moves.rests[place], moves.scores[place]
-        moves.mains[place], moves.kickers[place], moves.rests[place], moves.scores[place] = main, kickers, rest, score
+        moves.mains[best], moves.kickers[best] = moves.mains[index], moves.kickers[index]
+        moves.rests[best], moves.scores[best] = moves.rests[index], moves.scores[index]
+        moves.mains[index], moves.kickers[index], moves.rests[index], moves.scores[index] = main, kickers, rest, score
 
 
 @inline_kernel
 def child_of(search: Search, ply: int, index: int) -> int:
-    """Make a move: its value if that is known at once, else -1 with the child on the stack."""
+    """Make a move; returns its value if that is known at once, else -1 with the child on the stack."""
     rules = search.rules
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
     seat, main = frame.seat, moves.mains[index]
@@ -117,23 +117,23 @@ def _wins_at_once(search: Search, ply: int) -> bool:
 
 @part_kernel
 def _sift(search: Search, ply: int) -> int:
-    """Drop the node's moves that lose at once; the node's value if one move decides it, else -1."""
+    """Drop the node's moves that lose at once; returns the node's value if that decides it, else -1."""
     frame, moves = search.frames[ply], search.moves
     landlord = frame.seat == search.landlord
     wins = 1 if landlord else 0
     if _wins_at_once(search, ply):
         return wins
-    kept, end = frame.first, frame.end
+    stop, end = frame.first, frame.end
     threats = won_by(frame.goal, not landlord)
     for index in range(frame.first, end):
         main, kickers = moves.mains[index], moves.kickers[index]
         if threats and main != U0 and threatened(search, ply, end, main, kickers):
             continue
-        moves.mains[kept], moves.kickers[kept] = main, kickers
-        moves.rests[kept], moves.scores[kept] = moves.rests[index], -index
-        kept += 1
-    frame.next, frame.end = frame.first, kept
-    return -1 if kept > frame.first else 1 - wins
+        moves.mains[stop], moves.kickers[stop] = main, kickers
+        moves.rests[stop], moves.scores[stop] = moves.rests[index], -index
+        stop += 1
+    frame.next, frame.end = frame.first, stop
+    return -1 if stop > frame.first else 1 - wins
 
 
 @part_kernel
@@ -158,16 +158,16 @@ def _score(search: Search, ply: int) -> None:
 
 @part_kernel
 def _enter(search: Search, ply: int) -> int:
-    """Open a node: its value if it is known at once, else -1 with its moves on the stack; -2 if the stack is full."""
+    """Open a node; returns its value if known at once, -1 with its moves on the stack, or -2 if the stack is full."""
     rules = search.rules
     frame, control, moves = search.frames[ply], search.control[0], search.moves
     control.nodes += 1
     frame.start = control.nodes
     seat, landlord = frame.seat, frame.seat == search.landlord
     place(search, ply)
-    known = look_up(search.table, frame.bucket, frame.name, frame.goal)
-    if known != memory.ABSENT:
-        return known | KNOWN
+    stored = look_up(search.table, frame.bucket, frame.name, frame.goal)
+    if stored != memory.ABSENT:
+        return stored | KNOWN
     code, first = frame.code, frame.first
     if code == game.LEAD:
         if won_by(frame.goal, landlord) and quick_win(search, first, search.hands[ply], seat, np.int64(0)):
@@ -222,7 +222,7 @@ def set_root(search: Search, row: np.ndarray, goal: int) -> None:
 
 @pure_kernel
 def run(search: Search, budget: int) -> int:
-    """Search on, at most ``budget`` nodes.
+    """Continue the search for at most ``budget`` nodes.
 
     The root is line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first, or ``DONE``.
 
@@ -250,9 +250,9 @@ def run(search: Search, budget: int) -> int:
             return memory.NO_ROOM
         frame = search.frames[ply]
         if value >= 0:  # of the node at ply
-            known = value & KNOWN
+            was_stored = value & KNOWN
             value &= 1
-            if known == 0:
+            if was_stored == 0:
                 store(search.table, frame.bucket, frame.name, frame.goal, value, control.nodes - frame.start)
             if ply == 0:
                 control.value, control.status = value, memory.DONE

@@ -15,9 +15,9 @@ from ddz_agents.worlds.determinize import Words
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.errors import DouDizhuError, shown
-from ddz_env.core.owned import OwnsArrays
 from ddz_env.core.view import whole_moves
+from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.owned import OwnsArrays
 
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
@@ -29,7 +29,7 @@ class UnsolvablePositionError(DouDizhuError):
 
 @dataclass(frozen=True)
 class Solution:
-    """What a search found out.
+    """The result of a search.
 
     Attributes:
         landlord_wins: Whether the landlord reaches the goal; None if a limit came first.
@@ -45,7 +45,7 @@ class Solution:
 
 
 class OpenSolver(OwnsArrays):
-    """Solves positions of one set of rules with all hands known; what it finds stays in its table.
+    """Solves positions of one set of rules with all hands known; its table keeps what it has proven.
 
     Args:
         rules: The rules of the positions.
@@ -72,7 +72,7 @@ class OpenSolver(OwnsArrays):
         self._search.table[...] = 0
 
     def solve(self, state: State, *, goal: int = WIN, seconds: float | None = None) -> Solution:
-        """Who wins.
+        """Find out who wins.
 
         Args:
             state: A position between two moves, of the solver's rules.
@@ -87,7 +87,7 @@ class OpenSolver(OwnsArrays):
         return self.solve_row(state.row, goal, _deadline(seconds))
 
     def solve_row(self, row: Words, goal: int = WIN, stop: float | None = None) -> Solution:
-        """The same for a row of the engine, unchecked; a finished game takes no search.
+        """Find out who wins from a row of the engine, which is not checked.
 
         Args:
             row: The position, shape ``[32]``, uint64.
@@ -101,7 +101,7 @@ class OpenSolver(OwnsArrays):
         wins, reason = None, ""
         while wins is None and not reason:
             budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control["nodes"]))
-            status = run(search, np.int64(budget))
+            status = run(search, budget)
             if status == DONE:
                 wins = bool(control["value"])
             elif status == NO_ROOM:
@@ -113,7 +113,7 @@ class OpenSolver(OwnsArrays):
         return Solution(wins, reason, int(control["nodes"]), time.perf_counter() - start)
 
     def after(self, row: Words, move: Move, stop: float | None = None) -> Solution:
-        """Who wins after a move.
+        """Find out who wins after a move.
 
         Args:
             row: The position before it, shape ``[32]``.
@@ -144,7 +144,7 @@ class OpenSolver(OwnsArrays):
         return values
 
     def line(self, state: State, seconds: float | None = None) -> list[tuple[int, Move]]:
-        """Moves to the end of the game: the winner's that win, and the first of the loser's other than pass.
+        """A line to the end of the game: the winner plays winning moves, the loser its first move other than pass.
 
         Args:
             state: A position between two moves.
@@ -180,8 +180,8 @@ class OpenSolver(OwnsArrays):
     def stake(self, state: State, seconds: float | None = None) -> int | None:
         """What the landlord wins from each peasant with best play, in base stakes.
 
-        Who wins is the first question, and then, from the doublings that there are already, whether one more is
-        certain: few games have any.
+        The search first finds out who wins, and then, from the doublings so far, whether one more is certain; few games
+        have any.
 
         Every bomb and rocket doubles it, those that were played included, and so does spring; bids and answers to
         doubling are left out, because they multiply every result alike.

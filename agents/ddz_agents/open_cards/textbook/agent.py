@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -20,16 +20,16 @@ from ddz_agents.open_cards.textbook.candidates import Space
 from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.position import POSITION
-from ddz_agents.rules.scratch import new_rule_scratch
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.tree_search.agent import Clock, InferringAgent, Milliseconds, SearchAgent, Sight
-from ddz_agents.tree_search.search import Position
+from ddz_agents.searching import InferringAgent, Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
-from ddz_env.core.options import Options, Range, takes
 from ddz_env.playing.agent import Decision
+from ddz_env.support.clocks import Clock
+from ddz_env.support.options import Options, Range, takes
 
 QUIESCENCE = {"off": search.NOTHING, "bombs": search.BOMBS, "trick": search.WHOLE_TRICK}
 MOST_DEPTH = 40
@@ -38,7 +38,7 @@ MOST_DEPTH = 40
 
 @dataclass(frozen=True)
 class AlphaBetaOptions(Options):
-    """How one game with open hands is searched.
+    """Options of the search of a game with open hands.
 
     Attributes:
         depth: Plies searched, the move itself included; a pass is a ply.
@@ -62,7 +62,7 @@ class AlphaBetaOptions(Options):
     candidates: Annotated[int, Range(2)] = 12
 
     def settings(self) -> search.Settings:
-        """The same for the kernels."""
+        """The options as the kernels read them."""
         return search.Settings(
             pruning=np.bool_(self.pruning),
             quiescence=QUIESCENCE[self.quiescence],
@@ -73,7 +73,7 @@ class AlphaBetaOptions(Options):
 
 @dataclass(frozen=True)
 class ExpectiminimaxOptions(AlphaBetaOptions):
-    """How the game is searched in every deal, and in which deals.
+    """Options of expectiminimax: of the search in every deal, and of the deals.
 
     Attributes:
         worlds: Deals sampled for a decision, the same for all its moves.
@@ -86,16 +86,17 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 
 
 class DepthLimitedAgent(SearchAgent[Sight]):
-    """What the two share: the moves compared, their values in some deals, and deepening under a clock."""
+    """The base of the two: the moves compared, their values in some deals, and deepening under a clock."""
 
     budget = "depth {0.depth}"
+    options: AlphaBetaOptions
     weights = POSITION
     prices = WEIGHTS
 
-    def __init__(self, *values: Any, **named: Any) -> None:
-        super().__init__(*values, **named)
-        self.settings = self.options.settings()
-        self._mind = new_rule_scratch()
+    def __init__(self, options: AlphaBetaOptions) -> None:
+        super().__init__(options)
+        self.settings = options.settings()
+        self._workspace = new_rule_workspace()
         self._space: Space | None = None
         self._sure = False  # whether every value of the last search was that of a finished game
         self.depth = 0
@@ -113,7 +114,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
         """Value the moves; in the auction and at doubling the rule agent decides."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            return Decision(chosen_move(position.row, position.rules, self._mind, self.prices))
+            return Decision(chosen_move(position.row, position.rules, self._workspace, self.prices))
         mains, kickers = self._moves(position)
         moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
         if len(moves) == 1:
@@ -124,7 +125,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _moves(self, position: Position) -> tuple[Words, Words]:
         row = position.row.view()
         row.flags.writeable = False  # as a view's: a kernel is compiled once more for rows that may be written
-        return best_candidates(row, position.rules, self._mind, self.options.candidates)
+        return best_candidates(row, position.rules, self._workspace, self.options.candidates)
 
     def _memory(self, position: Position) -> Space:
         """The search's memory, made for the rules that are played."""
@@ -185,7 +186,6 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         return self._space is not None and bool(self._space.stack.counters[STOPPED])
 
 
-@takes(ExpectiminimaxOptions)
 class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
     """Expectiminimax over sampled deals, each searched to a limited depth.
 
@@ -202,18 +202,24 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         True
     """
 
+    options: ExpectiminimaxOptions
+
+    @takes(ExpectiminimaxOptions)
+    def __init__(self, options: ExpectiminimaxOptions) -> None:
+        super().__init__(options)
+
     def _deals(self, view: View, position: Position, rng: np.random.Generator) -> Words:
         self._rules = view.rules
         pool = self._worlds(view, rng)
         return draw_games(view, pool, self.options.worlds, rng.integers(0, 2**64, dtype=np.uint64))
 
     def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:
-        """The same; where the depth reaches the seat's next move, that move is one for all deals that look alike."""
+        """As above, but where the depth reaches the seat's next move, it is one move for all deals that look alike."""
         if depth <= self._rules.players:
             return super()._mean_values(deals, mains, kickers, depth, clock)
         values = np.zeros(len(mains))
-        for place, (main, rest) in enumerate(zip(mains, kickers, strict=True)):
-            values[place] = self._mean_value(deals, Move.from_words(int(main), int(rest)), depth, clock)
+        for index, (main, rest) in enumerate(zip(mains, kickers, strict=True)):
+            values[index] = self._mean_value(deals, Move.from_words(int(main), int(rest)), depth, clock)
             if self._stopped:
                 break
         self._sure = bool(np.isin(values, self._ends).all())
@@ -229,7 +235,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return sum(self._best(states, seat, depth, clock) for states in alike.values()) / len(deals)
 
     def _answers(self, state: State, seat: int, depth: int, clock: Clock | None) -> tuple[Move, ...]:
-        """Play on to the seat's next move or the end of the game; what the others played."""
+        """Play on to the seat's next move or the end of the game; returns what the others played."""
         answers = []
         while not (state.is_over or state.seat == seat or self._stopped):
             mains, kickers = self._moves(Position.of(state))
@@ -241,15 +247,14 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return tuple(answers)
 
     def _best(self, states: list[State], seat: int, depth: int, clock: Clock | None) -> float:
-        """The sum over games that look alike to the seat of what the move is worth that is best for all of them."""
+        """The total worth of the best common move in games that look alike to the seat."""
         if states[0].is_over:
             return len(states) * self._ends[states[0].returns("win")[seat] > 0]
         mains, kickers = self._moves(Position.of(states[0]))
-        left = depth - self._rules.players
-        return float(np.sum([self._values(state.row, mains, kickers, left, clock) for state in states], axis=0).max())
+        plies = depth - self._rules.players
+        return float(np.sum([self._values(state.row, mains, kickers, plies, clock) for state in states], axis=0).max())
 
 
-@takes(AlphaBetaOptions)
 class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
     """Depth-limited alpha-beta on the true game; it declares that it cheats.
 
@@ -258,6 +263,10 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
     """
 
     cheats = True
+
+    @takes(AlphaBetaOptions)
+    def __init__(self, options: AlphaBetaOptions) -> None:
+        super().__init__(options)
 
     def _deals(self, view: State, position: Position, rng: np.random.Generator) -> Words:
         return position.row[None].copy()

@@ -15,16 +15,16 @@ import numpy.typing as npt
 from ddz_agents.open_cards.stack import SearchStack
 from ddz_agents.rules.candidates import insert_candidate
 from ddz_agents.rules.decomposition import split_hand, write_split
-from ddz_agents.rules.position import Appraiser, appraise, mind_of
+from ddz_agents.rules.position import Appraiser, appraise, workspace_of
 from ddz_agents.rules.prices import is_bomb, price_of_main
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
-from ddz_agents.rules.scratch import KICKERS, MAINS, RuleScratch
-from ddz_env.core.engine.compiling import part_kernel, pure_kernel
+from ddz_agents.rules.scratch import KICKERS, MAINS, RuleWorkspace
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import marked, nth_legal
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
+from ddz_env.support.compiling import part_kernel, pure_kernel
 
 _BOMB = 1000
 _U64 = np.uint64(64)
@@ -52,7 +52,7 @@ class Space(NamedTuple):
 
 @pure_kernel
 def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
-    """Put a move where its score belongs among those from ``first`` on, unless it is there; the new end."""
+    """Insert a move by its score among those from ``first`` on, unless it is there; returns the new end."""
     mains, riders = space.stack.mains[first:], space.stack.kickers[first:]
     for index in range(stop - first):
         if mains[index] == main and riders[index] == kickers:
@@ -61,13 +61,13 @@ def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint
 
 
 @pure_kernel
-def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScratch) -> int:
-    """Push the legal moves of the split written last: the new end."""
-    memory = mind.scratch.memory
+def _push_split(space: Space, first: int, stop: int, count: int, workspace: RuleWorkspace) -> int:
+    """Push the legal moves of the split written last; returns the new end."""
+    memory = workspace.scratch.memory
     for index in range(count):
         main = memory[MAINS + index]
         if marked(space.mask, main):
-            score = price_of_main(main, mind)
+            score = price_of_main(main, workspace)
             if is_bomb(main, space.stack.rules):
                 score -= _BOMB
             stop = _push(space, first, stop, main, memory[KICKERS + index], score)
@@ -76,12 +76,12 @@ def _push_split(space: Space, first: int, stop: int, count: int, mind: RuleScrat
 
 @part_kernel
 def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
-    """Push the moves of the two cheapest splits; the new end."""
+    """Push the moves of the two cheapest splits; returns the new end."""
     seat = row[SEAT]
-    hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
-    split_hand(hand, mind)
-    stop = _push_split(space, first, first, write_split(False, mind), mind)
-    stop = _push_split(space, first, stop, write_split(True, mind), mind)
+    hand, workspace = row[HANDS + np.int64(seat)], workspace_of(row, seat, space.appraiser)
+    split_hand(hand, workspace)
+    stop = _push_split(space, first, first, write_split(False, workspace), workspace)
+    stop = _push_split(space, first, stop, write_split(True, workspace), workspace)
     if stop == first:
         main = nth_legal(space.mask, U0)
         stop = _push(space, first, stop, main, lowest_kickers(row, hand, main, space.stack.rules), np.int64(0))
@@ -90,9 +90,9 @@ def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
 
 @part_kernel
 def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
-    """Push pass and every reply with its cheapest kickers; the new end."""
+    """Push pass and every reply with its cheapest kickers; returns the new end."""
     seat = row[SEAT]
-    hand, mind = row[HANDS + np.int64(seat)], mind_of(row, seat, space.appraiser)
+    hand, workspace = row[HANDS + np.int64(seat)], workspace_of(row, seat, space.appraiser)
     before, _, _ = appraise(hand, row, seat, space.appraiser)
     stop = _push(space, first, first, U0, U0, np.int64(0))
     for word in range(MASK_WORDS):
@@ -101,7 +101,7 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
             main = np.uint64(word) * _U64 + lowest(bits)
             bits &= bits - U1
             if main != U0:
-                kickers = choose_kickers(row, hand, main, space.stack.rules, mind)
+                kickers = choose_kickers(row, hand, main, space.stack.rules, workspace)
                 rest = remove_hand(remove_hand(hand, main_cards(main)), kickers)
                 after, _, _ = appraise(rest, row, seat, space.appraiser)
                 stop = _push(space, first, stop, main, kickers, before - after)
@@ -125,11 +125,11 @@ def push_moves(space: Space, ply: int) -> None:
 
 @pure_kernel
 def to_front(stack: SearchStack, first: int, stop: int, main: np.uint64, kickers: np.uint64) -> None:
-    """Let a move, if it is among them, be the first; the others keep their order."""
+    """Move a move to the front of those from ``first`` to ``stop``, if it is among them."""
     mains, riders = stack.mains, stack.kickers
     for index in range(first, stop):
         if mains[index] == main and riders[index] == kickers:
-            for place in range(index, first, -1):
-                mains[place], riders[place] = mains[place - 1], riders[place - 1]
+            for position in range(index, first, -1):
+                mains[position], riders[position] = mains[position - 1], riders[position - 1]
             mains[first], riders[first] = main, kickers
             return

@@ -18,13 +18,13 @@ from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_tab
 from ddz_agents.open_cards.textbook.candidates import Space, push_moves, to_front
 from ddz_agents.rules.position import evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import is_bomb
-from ddz_agents.tree_search.search import landlord_won
-from ddz_env.core.engine.compiling import part_kernel, pure_kernel
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.core.engine.legal import bombs_in, finishing_action, holds_rocket, legal_mask
+from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
+from ddz_env.support.compiling import part_kernel, pure_kernel
 
 MAX_PLIES = 128
 """Positions on one line of play; deeper ones are evaluated."""
@@ -42,7 +42,7 @@ SINGULAR_DEPTH = 3
 SURE = 1000
 """Evaluations, in hundredths, lie between this and its negative; a finished game has one of the two."""
 FRESH, LOWER, UPPER, EXACT = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
-"""Which bound a value in the table is; ``FRESH``: none."""
+"""The kind of bound that a value in the table is; ``FRESH`` for none."""
 _LEAST, _MOST = -1e9, 1e9
 _HUNDRED = 100.0
 _BOMBS_ONLY = np.uint64(BOMBS_ONLY)
@@ -91,8 +91,8 @@ def new_space(rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], t
 def value_of_position(space: Space, ply: int) -> float:
     """The value of a position without search."""
     odds = evaluate(space.stack.rows[ply], space.stack.rules, space.appraiser, space.weights)
-    place = np.int64(np.floor(odds * _HUNDRED + 0.5))
-    return space.scale[SURE + min(SURE - 1, max(1 - SURE, place))]
+    hundredths = np.int64(np.floor(odds * _HUNDRED + 0.5))
+    return space.scale[SURE + min(SURE - 1, max(1 - SURE, hundredths))]
 
 
 @part_kernel
@@ -118,15 +118,15 @@ def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
 def _keep_bombs(stack: SearchStack, ply: int) -> None:
     """Keep what quiescence looks at: pass, bombs and the most promising other replies."""
     frame, mains, kickers = stack.frames[ply], stack.mains, stack.kickers
-    kept, others = frame.first, 0
+    stop, others = frame.first, 0
     for index in range(frame.first, frame.stop):
         bomb = mains[index] == U0 or is_bomb(mains[index], stack.rules)
         if not bomb:
             others += 1
         if bomb or others <= QUIET_REPLIES:
-            mains[kept], kickers[kept] = mains[index], kickers[index]
-            kept += 1
-    frame.stop = kept
+            mains[stop], kickers[stop] = mains[index], kickers[index]
+            stop += 1
+    frame.stop = stop
 
 
 @part_kernel
@@ -154,7 +154,7 @@ def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tu
 
 @part_kernel
 def _look_up(space: Space, ply: int, depth: int) -> tuple[int, float]:
-    """What the table says of a position that is searched to a depth: which bound (0: none), and its value.
+    """Look up a position that is searched to a depth; returns the kind of bound (0 for none) and the value.
 
     An entry of another depth gives its best move alone, so that the table changes no value.
     """
@@ -169,9 +169,9 @@ def _look_up(space: Space, ply: int, depth: int) -> tuple[int, float]:
 
 @part_kernel
 def _open(space: Space, ply: int, depth: int, alpha: float, beta: float, settings: Settings) -> tuple[bool, float]:
-    """Begin with the position at a ply: whether its value is known already, and the value."""
-    known, value = _known_at_once(space, ply, depth, settings)
-    if known:
+    """Open the position at a ply; returns whether its value is known already, and the value."""
+    decided, value = _known_at_once(space, ply, depth, settings)
+    if decided:
         return True, value
     frame = space.stack.frames[ply]
     frame.depth, frame.alpha, frame.beta, frame.low, frame.high = depth, alpha, beta, alpha, beta
@@ -201,11 +201,11 @@ def _credit(stack: SearchStack, ply: int, value: float, settings: Settings) -> N
     """Count the value of the move that was played last from the position at a ply."""
     frame = stack.frames[ply]
     maximizing = stack.rows[ply, SEAT] == stack.rows[ply, LANDLORD]
-    own = value if maximizing else -value
-    if own > frame.best:
-        frame.second, frame.best, frame.place = frame.best, own, frame.cursor - 1
+    mover_value = value if maximizing else -value
+    if mover_value > frame.best:
+        frame.second, frame.best, frame.place = frame.best, mover_value, frame.cursor - 1
     else:
-        frame.second = max(frame.second, own)
+        frame.second = max(frame.second, mover_value)
     if settings.pruning and frame.shallow == 0:
         if maximizing:
             frame.low = max(frame.low, frame.best)
@@ -215,7 +215,7 @@ def _credit(stack: SearchStack, ply: int, value: float, settings: Settings) -> N
 
 @part_kernel
 def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
-    """Play the next move from the position at a ply; false if none is left, or none matters."""
+    """Play the next move from the position at a ply; returns false if none is left, or none matters."""
     frame = stack.frames[ply]
     if frame.shallow == 1 and frame.cursor == frame.stop:
         # All moves have been searched two plies shallower: is one better than all others by far?
@@ -272,19 +272,19 @@ def search(space: Space, root: int, depth: int, alpha: float, beta: float, setti
     Returns:
         The value, or a bound on it where it lies outside the window.
     """
-    ply, left, low, high = root, depth, alpha, beta
+    ply, remaining, low, high = root, depth, alpha, beta
     while True:
-        known, value = _open(space, ply, left, low, high, settings)
+        decided, value = _open(space, ply, remaining, low, high, settings)
         while True:
-            if known:
+            if decided:
                 if ply == root:
                     return value
                 ply -= 1
                 _credit(space.stack, ply, value, settings)
             if _next_child(space.stack, ply, settings):
                 break
-            known, value = True, _close(space.stack, ply, settings)
-        left, low, high = _window(space.stack, ply)
+            decided, value = True, _close(space.stack, ply, settings)
+        remaining, low, high = _window(space.stack, ply)
         ply += 1
 
 

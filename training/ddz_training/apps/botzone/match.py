@@ -13,7 +13,6 @@ from typing import Any
 
 from ddz_agents.external.botzone.agent import BotzoneAgent
 from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, command_of
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.peers.botzone.games import SEATS, BotzoneGame
 from ddz_env.peers.botzone.judges import judge
 from ddz_env.peers.botzone.log import BotzoneLog
@@ -21,6 +20,7 @@ from ddz_env.peers.botzone.player import BotzonePlayer
 from ddz_env.playing.agent import Agent, close
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.errors import DouDizhuError
 
 
 class _OwnBot:

@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from ddz_env import __version__
+from ddz_env.support.processes import leave
 from ddz_training.apps.cli import botzone, data, demo, endgames, info, measure, study, table, train, warmup, web
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain
-from ddz_training.apps.cli.faults import EXIT_AGENT_FAILED, FAILED, fault_of, noticing_agents
+from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted
+from ddz_training.apps.cli.faults import EXIT_AGENT_FAILED, EXIT_FAULT, FAILED, RESUMED, fault_of, noticing_agents
 
 HEADINGS: dict[str, tuple[click.Command, ...]] = {
     "Play": (
@@ -49,6 +50,8 @@ class Headings(click.Group):
             message, code = fault_of(error)
             if ctx.params["debug"] and code != EXIT_INTERRUPTED:
                 raise
+            if code == EXIT_INTERRUPTED and ctx.meta.get(RESUMED):
+                message += f"; {quoted(ctx.meta[RESUMED])} is valid, and the same command resumes it"
             complain(message)
             raise click.exceptions.Exit(code) from error
         if FAILED in ctx.meta:
@@ -94,5 +97,8 @@ def named_commands() -> Iterator[tuple[str, str, click.Command]]:
 
 
 def main() -> None:
-    """Run ``ddz``."""
-    app(prog_name="ddz")
+    """Run ``ddz``, and end even where an agent has left a thread or a child behind."""
+    try:
+        app(prog_name="ddz")
+    except SystemExit as ended:
+        leave(ended.code if isinstance(ended.code, int) else EXIT_FAULT)

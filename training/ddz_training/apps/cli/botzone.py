@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click import argument, option
 
-from ddz_env.core.errors import plural
+from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import quoted
 from ddz_training.apps.cli.options import FOLDER, NEW, Output
 
@@ -31,7 +31,7 @@ def botzone() -> None:
 @_seed_option
 @option("--stay", is_flag=True, help="Stay running between answers.")
 def bot(agent: str, seed: int, stay: bool) -> None:
-    """Be a bot of Botzone on standard input and output; which game it is, the first message says.
+    """Be a bot of Botzone on standard input and output; the first message says which game it is.
 
     \b
     Examples:
@@ -81,8 +81,8 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
       ddz botzone match rules botzone:./bot botzone:./bot
       ddz botzone match rules policy rules --game FightTheLandlord2 --out match.json
     """
-    from ddz_env.core.whole_file import replace_file
     from ddz_env.peers.botzone.games import botzone_game
+    from ddz_env.support.whole_file import replace_file
     from ddz_training.apps.botzone.match import play_match
 
     played = play_match(botzone_game(game), list(agents), seed)

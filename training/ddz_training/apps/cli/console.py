@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ddz_env.core.errors import command_line
+from ddz_env.support.errors import command_line
 
 if TYPE_CHECKING:
     from rich.console import Console

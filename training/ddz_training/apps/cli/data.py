@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click import argument, option
 
-from ddz_env.core.errors import plural
+from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bar, follow, quoted, show
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import COUNT, FOLDER, WEIGHTS, Output, playing_options, working
+from ddz_training.apps.cli.options import COUNT, FOLDER, WEIGHTS, Output, deal_file_option, playing_options, working
 
 if TYPE_CHECKING:
     from ddz_env.table.session import Record
@@ -27,11 +28,19 @@ ONNX = ".onnx"
 )
 @option("--deals", type=COUNT, default=100, help="Deals to play.")
 @option("--first-deal", default=0, help="Number of the first deal under the seed.")
+@deal_file_option
 @option("--visits", is_flag=True, help="Record what searches think of every action; all agents must be searches.")
 @option("--format", "form", type=click.Choice(("parquet", "minari")), default="parquet", help="Tables, or episodes.")
 @playing_options()
 def record(
-    agents: tuple[str, ...], out: Path, deals: int, first_deal: int, visits: bool, form: str, **given: Any
+    agents: tuple[str, ...],
+    out: Path,
+    deals: int,
+    first_deal: int,
+    deal_file: Path | None,
+    visits: bool,
+    form: str,
+    **given: Any,
 ) -> None:
     """Record games as a data set: tables of states and actions, and games that replay exactly.
 
@@ -45,13 +54,18 @@ def record(
     from ddz_env import Rules
     from ddz_training.data import dataset, episodes, recording, table
     from ddz_training.data.games import GAMES
+    from ddz_training.measure.deal_file import read_deals
 
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
-    wanted = recording.Recording(agents, Rules.preset(given.pop("rules")), given.pop("seed"), visits)
+    wanted = recording.Recording(agents, Rules.preset(given["rules"]), given["seed"], visits)
+    numbers: int | list[int] = deals
+    if deal_file is not None:
+        listed = read_deals(deal_file, wanted.rules, wanted.seed)
+        wanted, numbers = replace(wanted, hands=listed.hands), listed.chosen(deals, first_deal)
     store = wanted.store(out / GAMES)
     with working("deals", **given) as work:
-        recording.record_games(wanted, deals, first_deal=first_deal, store=store, **work)
+        recording.record_games(wanted, numbers, first_deal=first_deal, store=store, **work)
     with bar("tables" if tables else "games") as on_progress:
         made = (dataset.write_data_set if tables else episodes.write_episodes)(out, on_progress)
     click.echo(f"{quoted(out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row' if tables else 'step')}")

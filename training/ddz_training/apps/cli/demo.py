@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import option
 
-from ddz_env.core.errors import command_line, plural
+from ddz_env.support.errors import command_line, plural
 from ddz_training.apps.cli.console import follow, quoted, remark, show
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import COUNT, FOLDER, processes_option, working
@@ -85,7 +85,7 @@ def _report(records: Sequence[GameRecord], compared: str, out: Path) -> None:
     """Show the tables, and write them with a picture of the ratings."""
     from rich.console import Console
 
-    from ddz_env.core.whole_file import replace_file
+    from ddz_env.support.whole_file import replace_file
     from ddz_training.apps.tables import note, results_table
     from ddz_training.measure import league, plotting, ratings, statistics
 

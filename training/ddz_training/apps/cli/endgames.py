@@ -5,18 +5,20 @@ from __future__ import annotations
 import functools
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click import argument, option
 
-from ddz_env.core.errors import DouDizhuError, plural
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import DouDizhuError, plural
 from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.options import COUNT, RULES
 
 if TYPE_CHECKING:
+    from ddz_env import Rules
     from ddz_env.core.state import State
 
 EXIT_UNKNOWN = 4
@@ -34,8 +36,18 @@ EXIT_UNKNOWN = 4
 @option("--nodes", type=COUNT, help="Stop a search after this many positions.")
 @option("--seconds", type=float, help="Stop a position after this many seconds.")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object per position.")
+@option("--without", multiple=True, help="A category that may not be played, as trio+pair; may be repeated.")
 @option("--rules", default="standard", help=RULES)
-def solve(position: str | None, file: Path | None, every: bool, stake: bool, as_json: bool, **given: Any) -> None:
+def solve(
+    position: str | None,
+    file: Path | None,
+    every: bool,
+    stake: bool,
+    as_json: bool,
+    without: tuple[str, ...],
+    rules: str,
+    **given: Any,
+) -> None:
     """Say who wins with all hands known, and by which line.
 
     \b
@@ -43,6 +55,7 @@ def solve(position: str | None, file: Path | None, every: bool, stake: bool, as_
       ddz solve 'KK5543 / 225543'
       ddz solve 'KK5543 / 225543' --turn 2 --to-beat 4 --all
       ddz solve '44668 / 5578 / 3399: 3, 5' --rules rlcard --json
+      ddz solve '33344 / 66789' --without trio+pair
       ddz solve --file positions.txt --seconds 10 --stake
     """
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
@@ -51,6 +64,7 @@ def solve(position: str | None, file: Path | None, every: bool, stake: bool, as_
     if (position is None) == (file is None):
         raise InvalidPositionError("give one position, or --file FILE with one per line")
     nodes, seconds = given.pop("nodes"), given.pop("seconds")
+    given["rules"] = _rules_without(rules, without)
     states = [(position, open_position(position, **given))] if position is not None else list(_states(file, given))
     solver_of, unknown = functools.cache(functools.partial(OpenSolver, nodes=nodes)), False
     for text, state in states:
@@ -71,11 +85,23 @@ def solve(position: str | None, file: Path | None, every: bool, stake: bool, as_
         raise click.exceptions.Exit(EXIT_UNKNOWN)
 
 
+def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
+    """A preset in which some categories may not be played (禁手)."""
+    from ddz_env import Rules
+    from ddz_env.support.errors import InvalidRulesError
+
+    rules = Rules.preset(name)
+    for category in forbidden:
+        check_choice("category", category, rules.categories, InvalidRulesError)
+    return rules.replace(categories=tuple(known for known in rules.categories if known not in forbidden))
+
+
 def _states(file: Any, where: dict[str, Any]) -> Iterator[tuple[str, State]]:
     """The positions of a file as text and as states; one that cannot be read is named by its line."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
 
-    lines = [line.partition("#")[0].strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()]
+    content = file.read_text(encoding="utf-8-sig", errors="replace")
+    lines = [line.partition("#")[0].strip() for line in content.splitlines()]
     if not any(lines):
         raise InvalidPositionError(f"there is no position in {file}: write one per line, as 'KK5543 / 225543'")
     for number, text in enumerate(lines, 1):

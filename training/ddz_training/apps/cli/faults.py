@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import click
 
-from ddz_env.core.errors import DouDizhuError, install_hint
+from ddz_env.support.errors import DouDizhuError, install_hint
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain
 from ddz_training.measure.errors import AgentFaultWarning, OtherVersionWarning
 
@@ -19,6 +19,9 @@ EXIT_AGENT_FAILED = 3
 
 FAILED = "ddz.agent_failed"
 """What a command notes in the ``meta`` of Click's context: the failures of agents."""
+
+RESUMED = "ddz.resumed"
+"""Likewise: the file that the same command would go on with."""
 
 _EXTRAS = {
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib"), "train"),

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 import click
 from click import argument, option
 
-from ddz_env.core.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, shown
 from ddz_training.apps.cli.console import remark, show
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import RULES
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
-    from ddz_env.core.options import Option
-    from ddz_training.apps.strengths import Strength
+    from ddz_env.support.options import Option
+    from ddz_training.apps.tables import Strength
 
 ABLATIONS = ("rules-without", "rules-tuned", "policy-without")
 """Agents of experiments, with something taken away or changed; the list has them last."""
 _NOTE = (
     "wins %: games won against rules on duplicate deals, standard rules, 95 % interval; – is not measured. ms: "
-    "milliseconds a move; neural-ismcts takes three times as long with a policy that is seldom sure, eight times with "
-    "an SB3 zip. payoff and payoff-search are for rules with an auction; determinized-minimax, expectimax and "
+    "milliseconds per move; neural-ismcts takes three times as long with a policy that is seldom sure, eight times "
+    "with an SB3 zip. payoff and payoff-search are for rules with an auction; determinized-minimax, expectimax and "
     "cheating-minimax for --rules mini; rlcard-rule needs the extra rlcard, douzero its files, botzone a program. ddz "
     "agents NAME explains one and its options, which follow a colon: isuct:iterations=2000,trees=4. Every agent takes "
     "bidder=AGENT, who bids and doubles in its place. Your own: mymodule:MyAgent, from the current directory."
@@ -52,7 +52,7 @@ def agents(name: str | None) -> None:
 def _list_agents() -> None:
     """The levels, then one line per agent: the strongest first, those without a measurement and ablations last."""
     from ddz_env.playing.registry import LEVELS, agent_names
-    from ddz_training.apps.strengths import strengths
+    from ddz_training.apps.tables import strengths
 
     measured = strengths()
     lines = [
@@ -98,7 +98,7 @@ def unmarked(text: str) -> str:
 def _explain_agent(name: str) -> None:
     """What an agent is and reached, and one row per option: what it is by default, may be, and means."""
     from ddz_env.playing.registry import LEVELS, agent_options
-    from ddz_training.apps.strengths import strengths
+    from ddz_training.apps.tables import strengths
 
     level = next((level for level in LEVELS if level.name == name), None)
     if level is not None:
@@ -146,7 +146,7 @@ def rules(preset: str | None) -> None:
       ddz show rules bidding,doubling=true
     """
     from ddz_env import Rules
-    from ddz_env.core.options import as_written
+    from ddz_env.support.options import as_written
     from ddz_training.apps.tables import preset_differences
 
     if preset is None:

@@ -6,20 +6,22 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click import argument, option
 
-from ddz_env.core.checks import check_choice
-from ddz_env.core.errors import plural
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, follow, quoted, remark, show
+from ddz_env.support.checks import check_choice
+from ddz_env.support.errors import plural
+from ddz_training.apps.cli.console import complain, follow, quoted, remark, show
 from ddz_training.apps.cli.faults import agent_failed
 from ddz_training.apps.cli.options import (
     COUNT,
     LEAGUE,
     TABLE,
+    deal_file_option,
     parallel_options,
     playing_options,
     plot_option,
@@ -71,15 +73,13 @@ def _contest(
 
 
 @contextmanager
-def _reporting(out: Path | None, report: Callable[[], None]) -> Iterator[None]:
-    """Report after a block of games; after one that Ctrl-C ends, also say that it can be continued."""
+def _reporting(report: Callable[[], None]) -> Iterator[None]:
+    """Report after a block of games, also after one that Ctrl-C ends."""
     try:
         yield
-    except KeyboardInterrupt as error:
+    except KeyboardInterrupt:
         report()
-        kept = f"; {quoted(out)} is valid, and the same command resumes it" if out else ""
-        complain(f"interrupted{kept}")
-        raise click.exceptions.Exit(EXIT_INTERRUPTED) from error
+        raise
     report()
 
 
@@ -108,8 +108,8 @@ def report_faults(records: Sequence[duplicate.GameRecord]) -> None:
 @results_option
 @option("--deals", type=COUNT, default=1000, help="Deals per pair; each is two games, six with bidding.")
 @option("--first-deal", default=0, help="Number of the first deal under the seed.")
-@option("--deal-file", type=Path, help="Play deals of this file of ddz study tendency only, the first --deals of them.")
-@option("--tendency", type=click.Choice(TENDENCIES), help="Of the deal file only those that lean so.")
+@deal_file_option
+@option("--tendency", type=click.Choice(TENDENCIES), help="Of a file of ddz study tendency only those that lean so.")
 @option(
     "--scoring", type=click.Choice(("win", "stake", "botzone")), help="What scores are of; by default as the rules."
 )
@@ -129,8 +129,8 @@ def arena(agents: tuple[str, ...], out: Path | None, table: Path | None, scoring
     from ddz_training.apps.tables import write_table
     from ddz_training.measure.contest import run_arena
 
-    contest = _contest(agents, **given)
-    scoring, deals = scoring or contest.rules.scoring, _deals(contest, **given)
+    contest, deals = _with_deals(_contest(agents, **given), **given)
+    scoring = scoring or contest.rules.scoring
     store = contest.store(out, True)
     records: list[duplicate.GameRecord] = []
 
@@ -139,32 +139,29 @@ def arena(agents: tuple[str, ...], out: Path | None, table: Path | None, scoring
         if played and (results := _report_arena(contest, played, scoring)) and table is not None:
             write_table(table, {**store.settings, "scoring": scoring}, results)
 
-    with _reporting(out, report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
+    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
         records += run_arena(contest, deals, first_deal=given["first_deal"], store=store, **how)
 
 
-def _deals(
+def _with_deals(
     contest: contest.Arena, *, deals: int, first_deal: int, deal_file: Path | None, tendency: str | None, **others: Any
-) -> int | list[int]:
-    """How many deals are played, or the numbers of those of the file."""
-    from ddz_training.measure.tendency import deals_of_file
+) -> tuple[contest.Arena, int | list[int]]:
+    """The contest on its deals: how many, or the numbers of those of the file."""
+    from ddz_training.measure.deal_file import read_deals
 
     if deal_file is None and tendency is not None:
         raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
     if deal_file is None:
-        return deals
-    listed = deals_of_file(deal_file, tendency, contest.rules, contest.seed)
-    numbers = [number for number in listed if number >= first_deal][:deals]
-    if not numbers:
-        raise InvalidArenaError(f"{deal_file} has no such deal from number {first_deal} on")
-    return numbers
+        return contest, deals
+    listed = read_deals(deal_file, contest.rules, contest.seed, tendency)
+    return replace(contest, hands=listed.hands), listed.chosen(deals, first_deal)
 
 
 def _report_arena(
     contest: contest.Arena, records: Sequence[duplicate.GameRecord], scoring: str
 ) -> list[statistics.AgentResult]:
     """Print the tables; what is in them."""
-    from ddz_training.apps.tables import note, results_table
+    from ddz_training.apps.tables import deals_for_one_percent, note, results_table
     from ddz_training.measure import statistics
 
     results = statistics.summarize(records, scoring)
@@ -175,6 +172,8 @@ def _report_arena(
     if totals:
         show(results_table(totals, "Against all others", scoring, "against"))
     remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
+    if (most := max(map(deals_for_one_percent, results))) > len({record.deal for record in records}):
+        remark(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)
     report_faults(records)
     return [*results, *totals]
 
@@ -192,7 +191,7 @@ def _report_arena(
 @plot_option
 @_match_options
 def rate(agents: tuple[str, ...], out: Path, deals: int, until_decided: bool, anchor: str | None, **given: Any) -> None:
-    """Rate agents in a league on duplicate deals; those play next whose games say most.
+    """Rate agents in a league on duplicate deals; pairs that narrow the ratings most play more.
 
     \b
     Examples:
@@ -213,7 +212,7 @@ def rate(agents: tuple[str, ...], out: Path, deals: int, until_decided: bool, an
     store = league.LeagueStore(out, contest, True)
     click.secho(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     report = functools.partial(_report_league, out, anchor, **given)
-    with _reporting(out, report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
+    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
 
 
@@ -250,12 +249,20 @@ def _report_league(out: Path, anchor: str | None, *, table: Path | None, plot: P
 @option("--check", type=Path, help="Check a file of results by playing some of its deals again.")
 @option("--sample", type=COUNT, default=10, help="Deals per pair that --check plays at most, drawn afresh each time.")
 @option("--deals", type=COUNT, help="Deals per pair; 400 by default, 1000 with --full and --field.")
+@deal_file_option
 @results_option
 @parallel_options
 def benchmark(
-    agent: str | None, full: bool, field: bool, check: Path | None, deals: int | None, out: Path | None, **given: Any
+    agent: str | None,
+    full: bool,
+    field: bool,
+    check: Path | None,
+    deals: int | None,
+    deal_file: Path | None,
+    out: Path | None,
+    **given: Any,
 ) -> None:
-    """Place an agent in a frozen field, in about five minutes; or play, write and check results that can be cited.
+    """Rate an agent against fixed opponents, in about five minutes; or play, write and check results that can be cited.
 
     \b
     Examples:
@@ -265,23 +272,30 @@ def benchmark(
       ddz benchmark --field --full --out runs/field.csv
     """
     from ddz_training.measure.benchmark import play
-    from ddz_training.measure.benchmark.field import deal_list
+    from ddz_training.measure.benchmark.field import RULES, deal_list, given_deals
+    from ddz_training.measure.deal_file import read_deals
 
     if sum((agent is not None, field, check is not None)) != 1:
         raise InvalidBenchmarkRequestError("name an agent, or --field, or --check FILE: one of the three")
     if check is not None:
         _check_results(check, **given)
         return
-    drawn = deal_list(_CITED if full else "choosing")
+    drawn, listed = deal_list(_CITED if full else "choosing"), None
+    if deal_file is not None:
+        if full:
+            raise InvalidBenchmarkRequestError("--full plays the deals that can be cited: leave out --deal-file")
+        listed = read_deals(deal_file, RULES, drawn.seed)
+        drawn = given_deals(deal_file.name, listed.hands) if listed.hands else drawn
     if agent is None:
         contest = play.field_contest(drawn, quick=not full)
     else:
         contest = play.against_field(agent, drawn, name=given["name"], quick=not full)
     deals = deals or (_FULL_DEALS if full or agent is None else _QUICK_DEALS)
-    contest.deals.check_count(deals)
+    numbers = range(deals) if listed is None else listed.chosen(deals)
+    contest.deals.check_count(numbers[-1] + 1)
     store = contest.store(out)
     with working("deals × pairs", **given) as work:
-        results = play.results_of(contest, play.play_contest(contest, deals, store=store, **work), store)
+        results = play.results_of(contest, play.play_contest(contest, numbers, store=store, **work), store)
     _report_benchmark(results)
     if full and out is not None:
         follow("to let anybody check it", "benchmark", "--check", out)
@@ -324,7 +338,4 @@ def _report_benchmark(results: play.Results) -> None:
         ratings = leaderboard.field_ratings()
         show(leaderboard.placement_table(name, leaderboard.place(results.records, name, ratings.fixed), ratings))
     if deals.name != _CITED:
-        remark(
-            "Not for citing: agents are chosen on these deals. What --full plays, the list "
-            f"{_CITED!r}, can be cited and checked."
-        )
+        remark(f"Not for citing: what --full plays, the list {_CITED!r}, can be cited and checked.")

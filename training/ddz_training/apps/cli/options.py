@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import click
 from click import option
 
-from ddz_env.core.errors import install_hint
+from ddz_env.support.errors import install_hint
 from ddz_training.apps.cli.console import bar
-from ddz_training.apps.cli.faults import CommandLineError
+from ddz_training.apps.cli.faults import RESUMED, CommandLineError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 COUNT, NATURAL = click.IntRange(1), click.IntRange(0)
@@ -81,6 +81,10 @@ plot_option = option(
     "--plot", type=Output(".png", ".pdf", ".svg", plot=True), help="Write a plot here (.png, .pdf or .svg)."
 )
 
+deal_file_option = option(
+    "--deal-file", type=Path, help="Play the first --deals deals of this file: hands or numbers, one deal per line."
+)
+
 
 # --- how games are played ----------------------------------------------------
 
@@ -117,6 +121,8 @@ def working(what: str, *, processes: int, ray: bool = False, **others: Any) -> I
     Yields:
         The arguments of what does the work: ``processes`` and ``on_progress``.
     """
+    context = click.get_current_context()
+    context.meta[RESUMED] = context.params.get("out")
     with ExitStack() as leave:
         if ray:
             from ddz_training.measure import ray_cluster

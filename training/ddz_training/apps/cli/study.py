@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.checks import check_choice
+from ddz_env.support.checks import check_choice
 from ddz_training.apps.cli.console import follow, remark, rules_words, show
 from ddz_training.apps.cli.info import opening, show_options
-from ddz_training.apps.cli.options import COUNT, parallel_options, playing_options, plot_option, results_option, working
+from ddz_training.apps.cli.options import (
+    COUNT,
+    deal_file_option,
+    parallel_options,
+    playing_options,
+    plot_option,
+    results_option,
+    working,
+)
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
@@ -128,11 +136,18 @@ def tendency(out: Path | None, deals: int, top: tuple[str, ...], bottom: tuple[s
 @argument("name", required=False, help="The experiment; without it they are listed.")
 @argument("settings", nargs=-1, metavar="[OPTION=VALUE]...", help="Its options; entries of a list behind commas.")
 @option("--options", "explained", is_flag=True, help="Say what the experiment does and which options it has.")
+@deal_file_option
 @results_option
 @plot_option
 @parallel_options
 def reproduce(
-    name: str | None, settings: tuple[str, ...], explained: bool, out: Path | None, plot: Path | None, **given: Any
+    name: str | None,
+    settings: tuple[str, ...],
+    explained: bool,
+    deal_file: Path | None,
+    out: Path | None,
+    plot: Path | None,
+    **given: Any,
 ) -> None:
     """Repeat experiments of the literature; a run that was cut off resumes where it stopped.
 
@@ -154,9 +169,13 @@ def reproduce(
         return
     if plot is not None and experiment.plot is None:
         raise InvalidExperimentError(f"{name} has no plot")
-    values = experiment.options.read(settings)
-    if any(known.name == "processes" for known in experiment.options.options()):
+    values, known = experiment.options.read(settings), {option.name for option in experiment.options.options()}
+    if "processes" in known:
         values.setdefault("processes", given["processes"])
+    if deal_file is not None:
+        if "deal_file" not in known:
+            raise InvalidExperimentError(f"{name} takes no --deal-file: its deals are part of it")
+        values["deal_file"] = str(deal_file)
     with working(experiment.unit, **given) as how:
         saved = experiment.run(experiment.options(**values), out, how["on_progress"])
     for table in experiment.tables.values():
@@ -178,4 +197,6 @@ def _explain_experiment(experiment: Experiment[Any, Any]) -> None:
     """What an experiment does, and one row per option."""
     remark(opening(experiment.about))
     remark(f"Source: {experiment.source}. Its file in docs/results is {experiment.file_name}.", dim=True)
-    show_options(experiment.name, [one for one in experiment.options.options() if one.name != "processes"])
+    show_options(
+        experiment.name, [one for one in experiment.options.options() if one.name not in ("processes", "deal_file")]
+    )

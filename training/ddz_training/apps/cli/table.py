@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from click import argument, option
 
 from ddz_env.core.cards import RANK_NAMES
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 from ddz_training.apps.cli.console import console, quoted
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import NEW, RULES, together
@@ -98,15 +99,15 @@ def mcp(agents: str, adviser: str) -> None:
       ddz mcp --agents 'rules;policy' --adviser policy
     """
     from ddz_env.playing.registry import make_agent
+    from ddz_env.support.processes import leave
     from ddz_training.apps import protocol
 
     for name in (*agents.split(";"), adviser):
         make_agent(name.strip())  # a wrong name is reported now, not to the client
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is kept, and the server would wait for its client
     game = protocol.GameTable(agents, adviser)
-    try:
-        protocol.make_server(game).run("stdio")
-    finally:
-        game.close()
+    protocol.make_server(game).run("stdio")
+    leave(0, game.close)
 
 
 # --- one game ----------------------------------------------------------------
@@ -133,10 +134,10 @@ def _play_game(
     try:
         deal = _deal(Rules.preset(rules), **given)
         session = Session(Record(deal, tuple(players(deal.rules.players))))
-        click.echo(say("seed", seed=deal.seed))
         try:
             _play_to_the_end(session, say, pause)
         finally:
+            click.echo(say("seed", seed=deal.seed))  # not before: it deals the hands of the others
             if out is not None:
                 session.record().save(out)
                 click.echo(say("kept", file=quoted(out)))
@@ -149,7 +150,7 @@ def _deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
     """A new deal, or the one that follows a kept game."""
     from ddz_env.table.session import Deal, Record, Replay
 
-    seed = secrets.randbelow(2**32) if seed is None else seed
+    seed = secrets.randbits(64) if seed is None else seed
     if after is None:
         return Deal(rules, seed)
     last = Record.load(after)

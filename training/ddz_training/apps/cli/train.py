@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import argument, option
 
-from ddz_env.core.errors import plural
+from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bars, follow, quoted, remark, rules_words, show, stopping
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import COUNT, FOLDER, NEW_WEIGHTS, RULES, plot_option, together
@@ -81,8 +81,10 @@ def _learn(begin: Callable[[], Training], budget: Budget, file: Path, tensorboar
 
 
 def _follow_policy(path: Path, rules: str, options: str = "") -> None:
-    """Say which command lets the learned policy play."""
-    follow("to see how strong it is", "arena", f"policy:path={path}{options}", "rules", *rules_words(rules))
+    """Say which commands let the learned policy play, alone and in the search."""
+    policy, search = f"policy:path={path}{options}", f"neural-ismcts:path={path}{options}"
+    follow("to see how strong it is", "arena", policy, "rules", *rules_words(rules))
+    follow("to search with it", "arena", search, policy, "--deals", 100, *rules_words(rules))
 
 
 # --- bars ------------------------------------------------------------------
@@ -289,6 +291,7 @@ def imitate(
         click.echo(f"{quoted(out)} after {plural(learned, 'decision')}")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
     follow("to train it further by self-play", *further, *rules_words(rules))
+    _follow_policy(out, rules)
 
 
 @train.command()

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ddz_env.core.errors import plural
+from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bar, complain, remark
 from ddz_training.apps.cli.web import ADVISER, OFFERED
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING
 import click
 from click import option
 
+from ddz_env.support.processes import leave
+
 if TYPE_CHECKING:
-    import uvicorn
+    from starlette.applications import Starlette
 
     from ddz_training.apps.web.server import Server
 
@@ -43,8 +44,8 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
 
     import uvicorn  # noqa: F401  # a missing extra is said first
 
-    from ddz_env.core.folders import user_folder
     from ddz_env.playing.registry import make_agent
+    from ddz_env.support.folders import user_folder
     from ddz_training.apps.web import routes
     from ddz_training.apps.web.games import WebOptionError
     from ddz_training.apps.web.server import Server
@@ -66,12 +67,16 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
     server.preparation.start()
     if opens:
         webbrowser.open(address)
-    asyncio.run(_serve(routes.new_server(app), bound, server))
+    asyncio.run(_serve(app, bound, server))
 
 
-async def _serve(page: uvicorn.Server, bound: socket.socket, server: Server) -> None:
+async def _serve(app: Starlette, bound: socket.socket, server: Server) -> None:
     """Answer until Ctrl-C; an agent that hangs then would keep the process, and every move is kept already."""
+    from ddz_training.apps.web import routes
+
+    page = routes.new_server(app)
+    closing = asyncio.create_task(routes.close_half_sent(page))
     with contextlib.suppress(KeyboardInterrupt):
         await page.serve(sockets=[bound])
-    server.games.close()
-    os._exit(0)
+    closing.cancel()
+    leave(0, server.games.close)

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import LEVELS, make_agent
+from ddz_env.support.errors import DouDizhuError
 from ddz_env.table.session import PERSON, Advisers, Record, RecordError, Session
 from ddz_training.apps.chances import auction_counts_points
 from ddz_training.measure.store import claim

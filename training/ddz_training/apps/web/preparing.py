@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Rules
-from ddz_env.core.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError
 from ddz_env.table.session import PERSON, Deal, Record, Session
 
 _log = logging.getLogger(__name__)

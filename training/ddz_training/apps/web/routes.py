@@ -61,14 +61,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from ddz_env.core.errors import DouDizhuError, Message
 from ddz_env.playing.game import AgentFaultError
+from ddz_env.support.errors import DouDizhuError, Message
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.server import LANGUAGE, FailedError, Server, language
 from ddz_training.apps.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
+ARRIVING = 10.0
+"""Seconds in which a request must have come whole; its headers get up to twice as long."""
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
 THINKING = 16
@@ -110,7 +112,9 @@ async def _read(request: Request) -> Json:
     if request.method == "POST":
         _check_origin(request)
         try:
-            body = await request.json()
+            body = await asyncio.wait_for(request.json(), ARRIVING)
+        except asyncio.TimeoutError:
+            raise HTTPException(408, "the body has not come whole") from None
         except (ValueError, RecursionError):
             raise RequestError("the body is not JSON") from None
         if not isinstance(body, dict):
@@ -218,3 +222,19 @@ def new_server(app: Starlette) -> uvicorn.Server:
     """The server of an application; in the end it does not wait long for an agent."""
     config = uvicorn.Config(app, log_level="warning", headers=list(HEADERS.items()), timeout_graceful_shutdown=1)
     return uvicorn.Server(config)
+
+
+async def close_half_sent(server: uvicorn.Server) -> None:
+    """Close connections on which a request begins and does not arrive: uvicorn ends those only that are idle."""
+    before = set[Any]()
+    connections: set[Any] = server.server_state.connections  # protocols of HTTP, each with the request at hand
+    while True:
+        await asyncio.sleep(ARRIVING)
+        waiting = {(connection, connection.cycle) for connection in connections if _awaits_request(connection)}
+        for connection, _ in waiting & before:
+            connection.transport.close()
+        before = waiting
+
+
+def _awaits_request(connection: Any) -> bool:
+    return connection.cycle is None or bool(connection.cycle.response_complete)

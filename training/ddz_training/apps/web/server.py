@@ -12,17 +12,18 @@ from pathlib import Path
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles, verdict
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
+from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
+from ddz_training.apps.seating import read_seed
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, steps
 from ddz_training.apps.web.puzzles import PuzzleBook
@@ -229,7 +230,7 @@ class Server:
         return self._thoughts(session, self._asked(body), seat, language(body))
 
     def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
-        """The person's; another seat's would say what its hand holds."""
+        """The moves of the person to act; those of another seat would reveal its hand."""
         _check_fresh(game, body)
         session = game.session
         if session.is_over or session.seat != game.viewer:
@@ -282,7 +283,7 @@ class Server:
             raise RequestError(f"agents is a list of {rules.players} names, one a seat")
         if body.get("seat") is not None:
             players[_number(body, "seat", rules.players - 1)] = PERSON
-        seed = secrets.randbelow(2**48) if body.get("seed") is None else _number(body, "seed")
+        seed = secrets.randbits(64) if body.get("seed") is None else read_seed(body["seed"])
         if body.get("after") is None:
             return Record(Deal(rules, seed), tuple(players))
         with self.games.seen(_text(body, "after")) as last:

@@ -70,6 +70,7 @@ def game_shape(game: StoredGame) -> Json:
     # A page needs no list of these moves, and the first list takes long to compile.
     sight = session.sight(viewer, reveal=True, legal=not plays)  # all hands once the game is over
     position = _position(game, sight, viewer)
+    shows_unseen = not (game.is_open or session.deal.endgame)
     return {
         "puzzle": session.deal.endgame,
         "bombs": session.rules.bombs,
@@ -80,8 +81,9 @@ def game_shape(game: StoredGame) -> Json:
         "may_pass": plays and viewer == session.seat and position["to_beat"] is not None,
         "must_pass": may_only_pass(game),
         "may_undo": bool(sight.decisions),
-        "unseen": None if game.is_open or session.deal.endgame else session.view(viewer).unseen.counts,
+        "unseen": session.view(viewer).unseen.counts if viewer is not None and shows_unseen else None,
         "words": list(sight.legal),
+        **({"seed": str(session.deal.seed)} if game.is_open else {}),  # as text: JavaScript rounds such numbers
     }
 
 

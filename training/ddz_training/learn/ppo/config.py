@@ -54,13 +54,13 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class SelfPlayConfig(TrainingSettings):
-    """Everything that the result of a run depends on, besides how long it runs and what every training has.
+    """The settings of a self-play run: all that its result depends on, besides how long it runs.
 
     Attributes:
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
         architecture: The sizes of the networks.
         num_games: Games that are played side by side.
-        groups: Groups of these games, each with generators of its own.  On a processor one thread plays a group; with a
+        groups: Groups of these games, each with its own generators.  On a processor one thread plays a group; with a
             GPU the groups take turns with it.
         steps: Steps of every game between two updates.
         epochs: How often an update goes through the decisions.
@@ -69,7 +69,7 @@ class SelfPlayConfig(TrainingSettings):
         device: Where the networks and the minibatches are; games are played on the processor.
         learning_rate: Adam's step size at the start.
         warm_up: Gradient steps at the start of a run over which the step size rises to that.
-        final_learning_rate: The share of it that is left at the end of the budget; it falls linearly, and so does the
+        final_learning_rate: The share of that step size at the end of the budget; it falls linearly, and so does the
             weight of the entropy bonus.
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
@@ -85,9 +85,9 @@ class SelfPlayConfig(TrainingSettings):
         critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
         rules_share: Share of the games in which one side is played by the rule agent.
-        frozen: Agents that do not learn, as for ``ddz arena``: they play one side in ``frozen_share`` of the games, one
-            as often as another.
-        frozen_share: That share.
+        frozen: Agents that do not learn, as for ``ddz arena``; they play one side in ``frozen_share`` of the games,
+            all equally often.
+        frozen_share: Share of the games in which one of ``frozen`` plays one side.
         learner_side: The side that the policy plays where another agent plays the other side.
         pool_size: Past selves that are kept.
         snapshot_every: Updates between two snapshots of the policy.
@@ -145,7 +145,7 @@ class SelfPlayConfig(TrainingSettings):
     opponents: tuple[str, ...] = ("random", "rules")
 
     def check(self) -> None:
-        """Refuse what does not fit together."""
+        """Refuse settings that contradict each other."""
         super().check()
         if self.num_games % self.groups:
             raise InvalidTrainingError(f"groups={self.groups} must divide num_games={self.num_games}")
@@ -173,12 +173,12 @@ class SelfPlayConfig(TrainingSettings):
 
     @property
     def agents(self) -> tuple[tuple[str, float], ...]:
-        """The agents by name that play one side of some games, each with its share of the games."""
+        """The named agents that play one side of some games, each with its share of the games."""
         rules = (("rules", self.rules_share),) if self.rules_share else ()
         return *rules, *((agent, self.frozen_share / len(self.frozen)) for agent in self.frozen)
 
     def annealed(self, spent: float) -> Annealed:
-        """The settings that change, at this share of the budget."""
+        """The values of the annealed settings when a share of the budget is spent."""
         return Annealed(
             self.learning_rate * (1.0 - spent * (1.0 - self.final_learning_rate)),
             self.entropy + spent * (self.final_entropy - self.entropy),

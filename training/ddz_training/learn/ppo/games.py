@@ -1,4 +1,4 @@
-"""The games of a rollout: who plays which side, and what is noted of each step.
+"""The games of a rollout: who plays which side, and what is recorded of each step.
 
 Every step of a group of games has the same parts: :meth:`Games.turn` says who is to decide, :meth:`Games.describe`
 writes the decisions as bytes, the networks choose, and :meth:`Games.play` plays the actions.  Describing and playing
@@ -22,17 +22,17 @@ from ddz_agents.neural.decisions import (
     new_hand_memory,
     new_pairs,
 )
-from ddz_agents.rules.scratch import RuleScratch
-from ddz_env.core.engine.compiling import kernel
+from ddz_agents.rules.scratch import RuleWorkspace
 from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.words import U0
-from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.view import NO_ROLE
 from ddz_env.envs import slots as at
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.stepping import ACT, play
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.compiling import kernel
+from ddz_env.support.errors import InvalidOptionError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.opponents import FrozenAgent, behind
 
@@ -51,11 +51,11 @@ _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 
 
 class Played(NamedTuple):
-    """Some steps of some games, each array of shape ``[steps, games, ...]``.
+    """What is recorded of some steps of some games, in arrays of shape ``[steps, games, ...]``.
 
     Attributes:
         seats: Who acted, int8.
-        roles: In which role, int8.
+        roles: The actor's role, int8.
         begins: Whether a move began, bool.
         done: Whether the game ended, bool.
         rewards: What each seat got, both peasants alike, ``[..., 3]``, float32.
@@ -71,11 +71,11 @@ class Played(NamedTuple):
 
     @classmethod
     def allocate(cls, steps: int, games: int) -> Played:
-        """Zeroed arrays."""
+        """Make arrays of zeros."""
         return cls._make(np.zeros((steps, games, *shape), kind) for kind, *shape in _PLAYED)
 
     def of(self, games: slice) -> Played:
-        """The same of some of the games; the arrays share their memory."""
+        """The part of some of the games; the arrays share their memory."""
         return Played._make(part[:, games] for part in self)
 
     @property
@@ -85,7 +85,7 @@ class Played(NamedTuple):
 
 
 _PLAYED: tuple[tuple[Any, ...], ...] = ((np.int8,), (np.int8,), (np.bool_,), (np.bool_,), (np.float32, 3), (np.int32,))
-"""The type of each array, and its sides behind steps and games."""
+"""The type of each array, and its dimensions after steps and games."""
 
 
 class Turn(NamedTuple):
@@ -93,7 +93,7 @@ class Turn(NamedTuple):
 
     Attributes:
         mine: The games in which the learner has a choice, shape ``[n]``, ascending.
-        past: Those in which a past self has one.
+        past: The games in which a past self has a choice.
         theirs: Whether an opponent is to act, forced steps included, shape ``[games]``, bool.
         sizes: How many legal actions the decisions have, those of the learner first, shape ``[decisions]``, int64.
     """
@@ -115,7 +115,7 @@ def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
 
 @kernel
 def _take_only_actions(slots: at.Slots) -> None:
-    """Have the first legal action of each game played: the only one where there is no choice."""
+    """Order the first legal action of each game, which is the only one where there is no choice."""
     for game in range(slots.cells.shape[0]):
         slots.cells[game, at.ORDER] = ACT
         slots.cells[game, at.ACTION] = np.int64(nth_legal(slots.bits[game], U0))
@@ -166,7 +166,7 @@ class Games:
         self._draw_sides(self.sides == NO_SIDE)
 
     def _room(self, arrays: Any) -> Any:
-        """The same arrays, in memory from which a GPU copies where that is wanted."""
+        """The arrays, moved to memory from which a GPU copies if that is wanted."""
         if not self._pinned:
             return arrays
         return type(arrays)(*(torch.from_numpy(array).pin_memory().numpy() for array in arrays))
@@ -191,7 +191,7 @@ class Games:
         return acts
 
     def turn(self, *, has_past: bool) -> Turn:
-        """Who decides now, and where each decision is to be written.
+        """Find out who decides now, and where each decision is to be written.
 
         Args:
             has_past: Whether there is a past self; where there is none the learner plays its side, too.
@@ -208,19 +208,19 @@ class Games:
             self.pairs = self._room(new_pairs(2 * int(ends[-1])))
         return Turn(mine, past, theirs, sizes)
 
-    def describe(self, first: int, stop: int, scratch: RuleScratch) -> None:
+    def describe(self, first: int, stop: int, scratch: RuleWorkspace) -> None:
         """Write the decisions of the games ``first..stop-1``, after :meth:`turn`; a kernel without the lock."""
-        places = self._rows, self._pair_starts, self.by_rules
-        slots, written = self.batch.slots, (self.decisions, self.pairs)
-        describe_decisions(first, stop, slots, *places, self._memory, scratch, *written)
+        indices = self._rows, self._pair_starts, self.by_rules
+        slots, outputs = self.batch.slots, (self.decisions, self.pairs)
+        describe_decisions(first, stop, slots, *indices, self._memory, scratch, *outputs)
 
     def described(self, turn: Turn) -> tuple[Decisions, Pairs]:
-        """What :meth:`describe` has written."""
+        """The decisions and pairs that :meth:`describe` has written."""
         count, pairs = len(turn.sizes), int(turn.sizes.sum())
         return Decisions(*(part[:count] for part in self.decisions)), Pairs(*(part[:pairs] for part in self.pairs))
 
     def choose(self, turn: Turn, actions: npt.NDArray[np.int64]) -> None:
-        """Have actions played: those of the decisions, the opponents' by name, and elsewhere the only legal one.
+        """Order actions: those of the decisions, those of the named opponents, and elsewhere the only legal one.
 
         Args:
             turn: Who decides.
@@ -239,7 +239,7 @@ class Games:
         play(first, stop, self.batch.slots)
 
     def note(self, played: Played, step: int, turn: Turn, first_row: int) -> None:
-        """Write down who decides, before the actions are played; ``first_row``: the number of the first decision."""
+        """Record who decides, before the actions are played; ``first_row`` is the number of the first decision."""
         batch = self.batch
         played.seats[step], played.roles[step] = batch.seat, batch.role
         played.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
@@ -247,7 +247,7 @@ class Games:
         played.rows[step, turn.mine] = first_row + np.arange(len(turn.mine))
 
     def settle(self, played: Played, step: int) -> None:
-        """Write down what the actions brought, and decide who plays the games that begin."""
+        """Record what the actions brought, and draw who plays the games that begin."""
         batch, done = self.batch, self.batch.done
         seats, roles = (part[step].astype(np.int64) for part in (played.seats, played.roles))
         landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % batch.rules.players)
@@ -264,17 +264,17 @@ class Games:
             sides[:] = _LEARNER_SIDES[self.config.learner_side]
         sided = draws < self._edges[-1] + self.config.opponent_share
         self.sides[begun] = np.where(sided, sides, NO_SIDE)
-        places = np.searchsorted(self._edges, draws, side="right")
-        self.named[begun] = np.where(draws < self._edges[-1], places + 1, 0)
+        agents = np.searchsorted(self._edges, draws, side="right")
+        self.named[begun] = np.where(draws < self._edges[-1], agents + 1, 0)
 
     def state_dict(self) -> dict[str, Any]:
         """The state for :meth:`load_state_dict`: the batch, who plays which side, and the generators."""
-        own: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
+        state: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
         generators = {"generator": self.rng, "agents_generator": self._agents_rng}
-        own |= {name: generator.bit_generator.state for name, generator in generators.items()}
+        state |= {name: generator.bit_generator.state for name, generator in generators.items()}
         for number, agent in enumerate(self.agents):
-            own |= {f"agent.{number}.{name}": array for name, array in agent.state_dict().items()}
-        return {**self.batch.state_dict(), **own}
+            state |= {f"agent.{number}.{name}": array for name, array in agent.state_dict().items()}
+        return {**self.batch.state_dict(), **state}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.
@@ -302,8 +302,7 @@ def shared_rewards(
         rewards: Returns by seat, shape ``[envs, 3]``.
         landlords: The landlord's seat, shape ``[envs]``, integers; negative where there is none.
         players: How many seats.
-        objective: ``win``, or ``stake``: the landlord's return is then the sum over its opponents, of which one
-            opponent's share is taken.
+        objective: ``win``, or ``stake``: the landlord's return is then divided by the number of its opponents.
 
     Returns:
         Shape ``[envs, 3]``, float32.
@@ -314,12 +313,12 @@ def shared_rewards(
         >>> shared_rewards(np.array([[-4.0, 8.0, -4.0]]), np.array([1]), 3, "stake").tolist()
         [[-4.0, 4.0, -4.0]]
     """
-    there = np.flatnonzero(landlords >= 0)
-    own = np.zeros(len(rewards))
-    own[there] = rewards[there, landlords[there]]
+    with_landlord = np.flatnonzero(landlords >= 0)
+    landlord_rewards = np.zeros(len(rewards))
+    landlord_rewards[with_landlord] = rewards[with_landlord, landlords[with_landlord]]
     if objective == "stake":
-        own /= players - 1
-    shared = np.stack([-own] * 3, axis=1)
-    shared[there, landlords[there]] = own[there]
+        landlord_rewards /= players - 1
+    shared = np.stack([-landlord_rewards] * 3, axis=1)
+    shared[with_landlord, landlords[with_landlord]] = landlord_rewards[with_landlord]
     shared[:, players:] = 0.0
     return shared.astype(np.float32)

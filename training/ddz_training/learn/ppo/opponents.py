@@ -22,7 +22,6 @@ from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES, STAGE, STAGE_KICKER
 from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.errors import InvalidOptionError
 from ddz_env.core.state import State
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.games import check_actions, refuse_illegal, restore_state
@@ -31,6 +30,7 @@ from ddz_env.envs.slots import LOG_MOVES
 from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
+from ddz_env.support.errors import InvalidOptionError
 
 _MOST = 2**64 - 1
 
@@ -43,7 +43,7 @@ class PastSelves:
 
     Attributes:
         members: The snapshots, each weight's name to its array.
-        offered: How many there have been.
+        offered: How many snapshots there have been.
     """
 
     def __init__(self, size: int) -> None:
@@ -52,18 +52,18 @@ class PastSelves:
         self.offered = 0
 
     def offer(self, policy: nn.Module, rng: np.random.Generator) -> None:
-        """Take a snapshot; once there is no room it replaces another, or is dropped."""
+        """Take a snapshot; once the sample is full it replaces another, or is dropped."""
         self.offered += 1
         room = len(self.members) < self._size
-        place = len(self.members) if room else int(rng.integers(self.offered))
+        index = len(self.members) if room else int(rng.integers(self.offered))
         snapshot: Arrays = {name: weight.detach().cpu().numpy().copy() for name, weight in policy.state_dict().items()}
         if room:
             self.members.append(snapshot)
-        elif place < self._size:
-            self.members[place] = snapshot
+        elif index < self._size:
+            self.members[index] = snapshot
 
     def draw(self, network: nn.Module, rng: np.random.Generator) -> bool:
-        """Turn a network into a random member; False if there is none."""
+        """Load a random member into a network; False if there is none."""
         if not self.members:
             return False
         member = self.members[int(rng.integers(len(self.members)))]
@@ -73,7 +73,7 @@ class PastSelves:
     def arrays(self) -> Arrays:
         """All snapshots, for a checkpoint."""
         return {
-            f"pool.{place}.{name}": array for place, member in enumerate(self.members) for name, array in member.items()
+            f"pool.{index}.{name}": array for index, member in enumerate(self.members) for name, array in member.items()
         }
 
     def restore(self, arrays: Arrays, about: dict[str, Any], network: nn.Module, where: str) -> None:
@@ -90,13 +90,13 @@ class PastSelves:
         """
         self.offered = int(about["offered"])
         self.members = []
-        for place in range(int(about["members"])):
-            load_module(network, arrays, f"pool.{place}.", where)
+        for index in range(int(about["members"])):
+            load_module(network, arrays, f"pool.{index}.", where)
             self.members.append({name: weight.cpu().numpy().copy() for name, weight in network.state_dict().items()})
 
 
 class FrozenAgent:
-    """An agent in the games of a batch, stage by stage.
+    """An agent that does not learn, in the games of a batch, stage by stage.
 
     Args:
         agent: As for :func:`ddz_env.playing.registry.make_agent`.
@@ -135,8 +135,8 @@ class FrozenAgent:
 
     def _checked(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
         batch = self._batch
-        seen = batch.rows[games], batch.observation[games], batch.mask[games]
-        actions = check_actions(self._player.actions(games, *seen, lambda _: self._rng), len(games))
+        inputs = batch.rows[games], batch.observation[games], batch.mask[games]
+        actions = check_actions(self._player.actions(games, *inputs, lambda _: self._rng), len(games))
         refuse_illegal(actions, batch.mask_words[games], lambda wrong: f"game {games[wrong]}")
         return actions
 
@@ -217,7 +217,7 @@ class _MoveByMove:
         return KICKER_BASE + ranks[len(ranks) - int(row[LEFT])]
 
     def _state(self, game: int) -> State:
-        """A game with all its moves."""
+        """The state of a game, with all its moves."""
         state, log = self._batch.state(game), self.logs[game]
         moves = int(state.row[MOVES])
         for number in range(max(0, moves - HISTORY_MOVES), moves):
@@ -226,5 +226,5 @@ class _MoveByMove:
 
 
 def behind(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays whose names begin with a prefix, by what is behind it."""
+    """The arrays whose names begin with a prefix, by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -28,7 +28,7 @@ from torch import Tensor
 from ddz_agents.neural.decisions import Decisions, Pairs
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.support.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import Flags, Games, Played, Turn
@@ -49,8 +49,8 @@ class Choice(NamedTuple):
     """What was chosen in some decisions.
 
     Attributes:
-        places: Of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
-        log_probabilities: Of the chosen actions, shape ``[n]``, float32.
+        places: Index of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
+        log_probabilities: Log-probabilities of the chosen actions, shape ``[n]``, float32.
         counts: How much each decision counts for the policy, shape ``[n]``, float32.
     """
 
@@ -65,18 +65,18 @@ Chooser = Callable[[Tensor, Tensor, int, torch.Generator], Choice]
 
 @dataclass
 class Rollout:
-    """The learner's decisions of some steps of some games, where the networks are; group by group, step by step.
+    """The learner's decisions in some steps of some games, on the device, group by group and step by step.
 
     Attributes:
         seen: What the networks read (:class:`~ddz_agents.neural.decisions.Decisions`), shape ``[n, 584]``, int8.
-        hand_values: The same, shape ``[n, 4, 2]``, int16.
+        hand_values: Hand values that the networks read, shape ``[n, 4, 2]``, int16.
         legal_actions: The legal actions of all decisions one after another, shape ``[pairs]``, int16.
-        legal_values: Hand values of what each leaves, shape ``[pairs, 2]``, int16.
+        legal_values: Hand values of what each action leaves, shape ``[pairs, 2]``, int16.
         sizes: How many legal actions each decision has, shape ``[n]``, int64.
-        starts: The first of them, shape ``[n]``, int64.
-        choice: What was done.
-        advantages: Of the decisions of which enough is known, normalized; float32.
-        targets: What the critic should have said of them, float32.
+        starts: The first legal action of each decision, shape ``[n]``, int64.
+        choice: What was chosen.
+        advantages: Normalized advantages of the decisions of which enough is known, float32.
+        targets: The critic's targets for them, float32.
         played: Who acted and what it brought, on the processor.
     """
 
@@ -96,15 +96,15 @@ class Rollout:
 
         Args:
             rows: The decisions.
-            pairs: How many legal actions they have together, for a device would have to be waited for.
+            pairs: How many legal actions they have together; to ask a device for it would mean to wait for it.
         """
         legal_rows, starts = spread(self.sizes[rows], pairs)
-        places = (self.starts[rows] - starts)[legal_rows] + torch.arange(pairs, device=rows.device)
-        return Legal(legal_rows, self.legal_actions[places].long(), self.legal_values[places]), starts
+        indices = (self.starts[rows] - starts)[legal_rows] + torch.arange(pairs, device=rows.device)
+        return Legal(legal_rows, self.legal_actions[indices].long(), self.legal_values[indices]), starts
 
 
 def spread(sizes: Tensor, pairs: int) -> tuple[Tensor, Tensor]:
-    """The row of each of ``pairs`` legal actions, and the first action of each row, of rows of some sizes."""
+    """The row of each of ``pairs`` legal actions, and the first action of each row, from the sizes of the rows."""
     rows = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=pairs)
     return rows, sizes.cumsum(0) - sizes
 
@@ -116,7 +116,7 @@ class Players:
     Attributes:
         reading: How the networks read decisions.
         policy: The policy.
-        choose: How it chooses.
+        choose: How the policy chooses.
         past: The past self that plays one side of some games, if there is one yet.
     """
 
@@ -140,8 +140,8 @@ def collect(
 
     Args:
         groups: The games.
-        generators: Of each group, on the device: draws its actions.
-        steps: How many.
+        generators: The generator of each group, on the device; it draws the actions.
+        steps: How many steps.
         players: The networks.
         threads: The threads.
     """
@@ -150,15 +150,15 @@ def collect(
     parts = [played.of(slice(end - size, end)) for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True)]
     networks = (players.policy,) if players.past is None else (players.policy, players.past)
     with hold_sums(*networks):
-        kept = threads.side_by_side(
+        steps_by_group = threads.side_by_side(
             lambda number: _collect_group(groups[number], generators[number], parts[number], players, threads),
             len(groups),
         )
     first = 0
-    for part, steps_kept in zip(parts, kept, strict=True):
+    for part, group_steps in zip(parts, steps_by_group, strict=True):
         part.rows[part.decides] += first
-        first += sum(len(step.seen) for step in steps_kept)
-    return _joined([step for steps_kept in kept for step in steps_kept], played)
+        first += sum(len(step.seen) for step in group_steps)
+    return _joined([step for group_steps in steps_by_group for step in group_steps], played)
 
 
 class _Step(NamedTuple):
@@ -176,8 +176,8 @@ class _Step(NamedTuple):
 def _collect_group(
     games: Games, generator: torch.Generator, played: Played, players: Players, threads: Threads
 ) -> list[_Step]:
-    """The steps of one group, one after another."""
-    kept: list[_Step] = []
+    """Play one group, and return its steps in order."""
+    collected: list[_Step] = []
     rows, has_past = 0, players.past is not None
     count = games.batch.num_games
     for step in range(len(played.rows)):
@@ -185,45 +185,45 @@ def _collect_group(
         games.note(played, step, turn, rows)
         threads.share(games.describe, count, searches=True)
         decided, actions = _decide(*games.described(turn), turn, generator, players)
-        kept.append(decided)
+        collected.append(decided)
         rows += len(turn.mine)
         games.choose(turn, actions)
         threads.share(games.play, count)
         games.settle(played, step)
-    return kept
+    return collected
 
 
 def _decide(
     decisions: Decisions, pairs: Pairs, turn: Turn, generator: torch.Generator, players: Players
 ) -> tuple[_Step, npt.NDArray[np.int64]]:
-    """Take decisions where the networks are: those of the learner, to be kept, and the actions of all."""
+    """Choose on the device; returns the learner's decisions, and the actions of all."""
     device, mine = generator.device, len(turn.mine)
     sizes, seen, hand_values, actions, values = (to_device(array, device) for array in (turn.sizes, *decisions, *pairs))
     split = int(turn.sizes[:mine].sum())
 
     def decide(network: PolicyNetwork, rows: slice, legal: slice) -> tuple[Choice, Tensor]:
         legal_rows, starts = spread(sizes[rows], len(actions[legal]))
-        among = Legal(legal_rows, actions[legal].long(), values[legal])
-        logits, _ = read_policy(players.reading, network, seen[rows], hand_values[rows], among)
+        legal_pairs = Legal(legal_rows, actions[legal].long(), values[legal])
+        logits, _ = read_policy(players.reading, network, seen[rows], hand_values[rows], legal_pairs)
         choice = players.choose(logits, legal_rows, len(starts), generator)
-        return choice, among.actions[starts + choice.places]
+        return choice, legal_pairs.actions[starts + choice.places]
 
     choice, chosen = decide(players.policy, slice(mine), slice(split))
     if players.past is not None:
-        _, theirs = decide(players.past, slice(mine, None), slice(split, None))
-        chosen = torch.cat([chosen, theirs])
-    kept = _Step(seen[:mine], hand_values[:mine], actions[:split], values[:split], sizes[:mine], choice)
-    return kept, chosen.cpu().numpy()
+        _, past_actions = decide(players.past, slice(mine, None), slice(split, None))
+        chosen = torch.cat([chosen, past_actions])
+    step = _Step(seen[:mine], hand_values[:mine], actions[:split], values[:split], sizes[:mine], choice)
+    return step, chosen.cpu().numpy()
 
 
 def to_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
-    """A copy of an array where the networks are."""
+    """Copy an array to the device."""
     tensor = torch.from_numpy(array)
     return tensor.clone() if device.type == "cpu" else tensor.to(device, non_blocking=True)
 
 
 def _joined(steps: Sequence[_Step], played: Played) -> Rollout:
-    """The decisions of all steps, one after another."""
+    """Join the decisions of all steps in a rollout."""
     *parts, choices = zip(*steps, strict=True)
     seen, hand_values, actions, values, sizes = map(torch.cat, parts)
     choice = Choice(*map(torch.cat, zip(*choices, strict=True)))
@@ -236,13 +236,13 @@ def draw_actions(
 ) -> Choice:
     """Draw an action for each decision, with the policy's probabilities.
 
-    The largest of the logarithms, each with noise of its own, is distributed as the probabilities say (E. J. Gumbel,
-    1954).  Where all but one action have hardly any probability, there is little to learn, at the cost of any decision.
-    Such settled decisions are sampled, and those drawn count for the others, too: each counts once on average.
+    The index of the largest logarithm, each with Gumbel noise, has the policy's distribution (E. J. Gumbel, 1954).
+    Settled decisions, in which all but one action have hardly any probability, teach little and cost as much as others.
+    So they are sampled, and those drawn also count for the others: each counts once on average.
 
     Args:
-        logits: Of the legal actions, shape ``[pairs]``, float32.
-        rows: The decision of each, shape ``[pairs]``, int64, ascending.
+        logits: Logits of the legal actions, shape ``[pairs]``, float32.
+        rows: The decision that each belongs to, shape ``[pairs]``, int64, ascending.
         count: How many decisions there are.
         generator: Draws.
         settled_share: Share of the settled decisions (those where no second action has a probability of 1 %) that
@@ -258,14 +258,14 @@ def draw_actions(
 
 
 def last_best(scores: Tensor, rows: Tensor, count: int) -> Tensor:
-    """The place of the highest score of each row, shape ``[count]``, int64; the last of equals."""
+    """The index of the highest score of each row, shape ``[count]``, int64; of equals the last."""
     best = scores.new_full((count,), -torch.inf).scatter_reduce(0, rows, scores, "amax")
-    places = torch.where(scores >= best[rows], torch.arange(len(rows), device=rows.device), -1)
-    return rows.new_full((count,), -1).scatter_reduce(0, rows, places, "amax")
+    candidates = torch.where(scores >= best[rows], torch.arange(len(rows), device=rows.device), -1)
+    return rows.new_full((count,), -1).scatter_reduce(0, rows, candidates, "amax")
 
 
 def first_of(rows: Tensor, count: int) -> Tensor:
-    """The place of the first entry of each row."""
+    """The index of the first entry of each row."""
     sizes = torch.zeros(count, dtype=torch.int64, device=rows.device).index_add(0, rows, torch.ones_like(rows))
     return sizes.cumsum(0) - sizes
 
@@ -278,7 +278,7 @@ class Advantages(NamedTuple):
 
     Attributes:
         advantages: float32.
-        targets: Advantages plus values, what the critic should have said, float32.
+        targets: Advantages plus values, the targets of the critic, float32.
         known: The decisions whose seat decided again, or whose game ended, before the rollout did, bool.
     """
 
@@ -298,7 +298,7 @@ def seat_advantages(
     lam: float = 0.95,
     target_lam: float | None = None,
 ) -> Advantages:
-    """Generalized advantage estimation for games of several seats, once a move.
+    """Generalized advantage estimation for games of several seats, with the move as the unit of time.
 
     J. Schulman et al., "High-dimensional continuous control using generalized advantage estimation", ICLR 2016,
     equation 16, with two changes.  What follows a decision of a seat is that seat's *own* next decision; what others do
@@ -395,16 +395,16 @@ def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArra
 
 
 class Learner:
-    """The networks that learn.
+    """The networks that learn, their optimizer, and PPO's update.
 
     Args:
         policy: The policy.
         critic: The critic.
         config: The settings.
         threads: The threads.
-        reading: How they read decisions.
+        reading: How the networks read decisions.
         trusted_critic: The critic whose values are used, a running average; the critic itself if None.
-        processes: Those that learn together.
+        processes: The processes that learn together.
     """
 
     def __init__(
@@ -429,7 +429,7 @@ class Learner:
         return draw_actions(logits, rows, count, generator, self._config.settled_share)
 
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """The critic's value of each decision, shape ``[n]``, and the advantages that follow, ``[steps, games]``."""
+        """Estimate the value of each decision by the critic, shape ``[n]``, and the advantages, ``[steps, games]``."""
         config, played, decides = self._config, rollout.played, rollout.played.decides
 
         @torch.no_grad()  # of the thread that computes
@@ -447,7 +447,7 @@ class Learner:
     def note_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
     ) -> tuple[npt.NDArray[np.intp], float]:
-        """Note the targets and the normalized advantages of the decisions of which enough is known.
+        """Write targets and normalized advantages into the rollout, for the decisions of which enough is known.
 
         Returns:
             These decisions, by their numbers in the rollout, and the share of the targets' variance that the critic
@@ -457,40 +457,40 @@ class Learner:
         advantages, targets = estimates.advantages[estimates.known], estimates.targets[estimates.known]
         (mean, deviation), (_, spread_of_targets) = self._moments(advantages), self._moments(targets)
         unexplained = self._moments(targets - values[rows])[1]
-        known = torch.from_numpy(rows).to(rollout.targets.device)
+        indices = torch.from_numpy(rows).to(rollout.targets.device)
         normalized = ((advantages - mean) / (deviation + 1e-8)).astype(np.float32)
-        rollout.advantages[known] = torch.from_numpy(normalized).to(known.device)
-        rollout.targets[known] = torch.from_numpy(targets).to(known.device)
+        rollout.advantages[indices] = torch.from_numpy(normalized).to(indices.device)
+        rollout.targets[indices] = torch.from_numpy(targets).to(indices.device)
         return np.sort(rows), 1.0 - (unexplained / spread_of_targets) ** 2 if spread_of_targets > 0 else 0.0
 
     def _moments(self, numbers: Floats) -> tuple[float, float]:
-        """Mean and standard deviation of the numbers of all processes; 0 of none."""
+        """Mean and standard deviation of the numbers of all processes; 0 if there are none."""
         count, total = self.processes.total([len(numbers), numbers.sum(dtype=np.float64)])
         mean = total / max(count, 1.0)
         (squares,) = self.processes.total(np.square(numbers - mean, dtype=np.float64).sum())
         return float(mean), math.sqrt(squares / max(count, 1.0))
 
     def update(
-        self, rollout: Rollout, known: npt.NDArray[np.intp], rng: np.random.Generator, update: int, spent: float
+        self, rollout: Rollout, usable: npt.NDArray[np.intp], rng: np.random.Generator, update: int, spent: float
     ) -> dict[str, Any]:
-        """Go through decisions, shuffled, in minibatches that are nearly equal, where a share of the budget is spent.
+        """Go through the decisions, shuffled, in minibatches of nearly equal size.
 
         Args:
             rollout: The rollout, its estimates noted.
-            known: The decisions.
+            usable: The decisions of which enough is known.
             rng: Shuffles them.
             update: How many updates there have been.
-            spent: The share.
+            spent: The share of the budget that is spent.
 
         Returns:
             The :data:`STATISTICS` of this update.
         """
         config, annealed = self._config, self._config.annealed(spent)
         counts, sizes = (part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes))
-        total, (decisions,) = torch.zeros(len(STATISTICS), dtype=torch.float64), self.processes.total(len(known))
+        total, (decisions,) = torch.zeros(len(STATISTICS), dtype=torch.float64), self.processes.total(len(usable))
         steps = math.ceil(decisions / (self.processes.size * config.minibatch))
         for epoch in range(config.epochs if decisions else 0):
-            for step, rows in enumerate(np.array_split(known[rng.permutation(len(known))], steps)):
+            for step, rows in enumerate(np.array_split(usable[rng.permutation(len(usable))], steps)):
                 warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warm_up))
                 for group in self.optimizer.param_groups:
                     group["lr"] = annealed.learning_rate * warmth
@@ -500,7 +500,7 @@ class Learner:
         return dict(zip(STATISTICS, means.tolist(), strict=True))
 
     def _step(self, minibatch: Minibatch, entropy_weight: float, learns_policy: bool) -> Tensor:
-        """One gradient step on a minibatch, its shards shared among threads; the sums of its statistics."""
+        """Take a gradient step on a minibatch, its shards shared among threads; returns the sums of its statistics."""
         (decisions,) = self.processes.total(len(minibatch)).tolist()
 
         def loss(shard: slice) -> tuple[Tensor, Tensor]:
@@ -519,7 +519,7 @@ class Learner:
         return torch.stack(statistics).sum(0)
 
     def _loss(self, minibatch: Minibatch, shard: slice, entropy_weight: float) -> tuple[Tensor, Tensor]:
-        """The losses of some decisions, added up, and the sums of their statistics."""
+        """The sum of the losses of some decisions, and the sums of their statistics."""
         rollout, rows = minibatch.rollout, minibatch.rows(shard)
         policy, statistics = self._policy_loss(rollout, *minibatch.counted(shard), entropy_weight)
         values = read_critic(self.reading, self.critic, rollout.seen[rows], rollout.hand_values[rows])
@@ -531,7 +531,7 @@ class Learner:
     def _policy_loss(
         self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float
     ) -> tuple[Tensor, list[Tensor]]:
-        """The clipped loss, with the policy's own value and the entropy; and the sums of its parts."""
+        """The policy's loss (clipped surrogates, own value, entropy), and the sums of its parts."""
         config = self._config
         legal, starts = rollout.legal_of(rows, pairs)
         logits, values = read_policy(self.reading, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal)
@@ -550,7 +550,7 @@ class Learner:
 
 
 class Minibatch:
-    """Decisions of one gradient step.
+    """The decisions of one gradient step.
 
     Args:
         rollout: The rollout.
@@ -568,11 +568,11 @@ class Minibatch:
         return len(self._rows)
 
     def rows(self, shard: slice) -> Tensor:
-        """Some of the decisions, where the networks are."""
+        """Some of the decisions, on the device."""
         return torch.from_numpy(self._rows[shard]).to(self.rollout.seen.device)
 
     def counted(self, shard: slice) -> tuple[Tensor, int]:
-        """Those that count for the policy, and how many legal actions they have together."""
+        """Those of a shard that count for the policy, and how many legal actions they have together."""
         rows = self._rows[shard]
         rows = rows[self._counts[rows]]
         return torch.from_numpy(rows).to(self.rollout.seen.device), int(self._sizes[rows].sum())

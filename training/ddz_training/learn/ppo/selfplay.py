@@ -23,8 +23,8 @@ from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.network import Critic, PolicyNetwork, load_module
 from ddz_agents.neural.tensor_file import Arrays, read_tensor_file, write_tensor_file
 from ddz_agents.neural.weights import Weights, check_architecture, module_arrays, save_weights
-from ddz_env.core.errors import DouDizhuError
 from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.support.errors import DouDizhuError
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, Counters, Training
 from ddz_training.learn.ppo.config import SelfPlayConfig
@@ -44,7 +44,7 @@ _GROUP_STREAM, _AGENTS_STREAM, _SHUFFLE_STREAM = 4, 5, 6  # of the seed; 1 is th
 
 @dataclass
 class CurveLine:
-    """The result of one update, a line of ``curves.csv``.
+    """The result of one update: one line of ``curves.csv``.
 
     Attributes:
         update: Updates so far.
@@ -52,12 +52,12 @@ class CurveLine:
         decisions: Decisions that were learned from so far, each counted once.
         games: Games finished so far.
         landlord_wins: Share of this update's games that the landlord won.
-        game_length: Decisions a game in this update.
-        policy_loss: The clipped surrogates, negated, in their shares: a mean over the update's decisions, as the next
-            five; of the policy, an estimate from those that it learned from.
+        game_length: Decisions per game in this update.
+        policy_loss: The negated clipped surrogate; this and the next five are means over the update's decisions, those
+            of the policy estimated from the decisions that it learned from.
         value_loss: Half the squared error of the policy's own value.
-        critic_loss: The same of the critic.
-        entropy: Of the policy, in nats; 0 of deep Monte Carlo, which has no policy.
+        critic_loss: Half the squared error of the critic.
+        entropy: The policy's entropy in nats; 0 for deep Monte Carlo, which has no policy.
         divergence: Estimate of the Kullback–Leibler divergence from the policy that chose (J. Schulman's third
             estimator, ratio − 1 − log ratio).
         clipped: Share of the ratios beyond the clip.
@@ -96,24 +96,24 @@ class CurveLine:
 
 
 class SelfPlay(Training):
-    """A training run.
+    """A run of self-play: the learner, its games, past selves, averages and checkpoints.
 
     A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
     own (:mod:`ddz_training.learn.dmc`).
 
     Args:
         config: The settings.
-        threads: Threads; None for one a core.  Results do not depend on it.
+        threads: Threads; None for one per core.  Results do not depend on it.
         start: Weights to start from instead of random ones.
-        processes: Those that train together (:mod:`ddz_training.learn.processes`); each plays as many games as the
-            settings say.
+        processes: The processes that train together (:mod:`ddz_training.learn.processes`); each plays as many games as
+            the settings say.
 
     Attributes:
         config: The settings.
         counters: How far the run is.
         rng: The run's own generator.
         learner: The networks that learn, and their optimizer.
-        averages: The running averages of the two.
+        averages: The running averages of policy and critic.
         past_selves: A sample of the policies so far.
         groups: The games of this process, group by group.
         provenance: The code of the run, and the files of the agents that it plays and is measured against.
@@ -154,25 +154,25 @@ class SelfPlay(Training):
         self.learner = self.learner_type(policy, critic, config, self._threads, reading, trusted, self.processes)
         self._past = copy.deepcopy(policy)
         self.past_selves = PastSelves(config.pool_size)
-        own = range(self.processes.rank * config.groups, (self.processes.rank + 1) * config.groups)
-        self.groups = [new_games(config, group) for group in own]
-        self.generators = [new_generator(config, group) for group in own]
+        own_groups = range(self.processes.rank * config.groups, (self.processes.rank + 1) * config.groups)
+        self.groups = [new_games(config, group) for group in own_groups]
+        self.generators = [new_generator(config, group) for group in own_groups]
 
     def learn(self) -> dict[str, float]:
-        """One update: play, estimate, learn."""
+        """Do one update: play, estimate, learn."""
         counters, began, busy = self.counters, time.perf_counter(), self._threads.busy
         rollout = self._collect()
         rolled = time.perf_counter()
-        known, explained = self.learner.note_estimates(rollout, *self.learner.estimate(rollout))
+        usable, explained = self.learner.note_estimates(rollout, *self.learner.estimate(rollout))
         shuffler = np.random.default_rng([self.config.seed, _SHUFFLE_STREAM, counters.update, self.processes.rank])
-        statistics = self.learner.update(rollout, known, shuffler, counters.update, self.spent)
+        statistics = self.learner.update(rollout, usable, shuffler, counters.update, self.spent)
         self._follow()
         if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
         seconds = time.perf_counter() - began
         played, busy = rollout.played, (self._threads.busy - busy) / (self._threads.threads * (rolled - began))
         won = np.count_nonzero(played.done & (played.roles == 0))  # the last to act went out
-        counts = [float(count) for count in (played.done.size, len(known), np.count_nonzero(played.done), won, busy)]
+        counts = [float(count) for count in (played.done.size, len(usable), np.count_nonzero(played.done), won, busy)]
         steps, decisions, ended, won, busy = self.processes.total(counts).tolist()
         counters.steps += int(steps)
         counters.decisions += int(decisions)
@@ -200,8 +200,8 @@ class SelfPlay(Training):
             # At first the average is over few steps, or it would remember the random weights for long.
             weight = max(1.0 - past, 1.0 / (self.counters.update + 1))
             with torch.no_grad():
-                for mean, now in zip(average.parameters(), network.parameters(), strict=True):
-                    mean.lerp_(now, weight)
+                for mean, current in zip(average.parameters(), network.parameters(), strict=True):
+                    mean.lerp_(current, weight)
 
     @property
     def policy(self) -> PolicyNetwork:
@@ -218,7 +218,7 @@ class SelfPlay(Training):
         return CompiledPolicy(self.weights())
 
     def weights(self) -> Weights:
-        """The networks as they are, with what a reader of the file should know."""
+        """The weights of the networks as they are, with notes for readers of the file."""
         config, counters = self.config, self.counters
         notes = {
             "seed": config.seed,
@@ -244,7 +244,7 @@ class SelfPlay(Training):
         return self.processes.leads
 
     def told(self, number: float) -> float:
-        """A number as the leading process has it."""
+        """The leading process's value of a number."""
         return self.processes.told(number)
 
     def keep(self, folder: Path) -> None:
@@ -260,12 +260,12 @@ class SelfPlay(Training):
             group.close()
 
     def _networks(self) -> dict[str, PolicyNetwork | Critic]:
-        """The networks that a checkpoint holds, each behind a prefix."""
+        """The networks that a checkpoint holds, each by the prefix of its arrays."""
         names = ("policy.", "critic.", "average.", "average_critic.")
         return dict(zip(names, (self.learner.policy, self.learner.critic, *self.averages), strict=True))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Everything that :meth:`resume` needs to continue to the bit: arrays, and plain values."""
+        """Everything that :meth:`resume` needs to continue exactly: arrays, and plain values."""
         arrays, games = self.past_selves.arrays() | optimizer_arrays(self.learner.optimizer), []
         for prefix, network in self._networks().items():
             arrays |= module_arrays(network, prefix)
@@ -330,13 +330,13 @@ class SelfPlay(Training):
         wanted: Mapping[str, Any] | None = None,
         processes: Processes | None = None,
     ) -> Self:
-        """Read a run and continue it.
+        """Read a run from its checkpoint, to continue it.
 
         Args:
             path: The file.
-            threads: Threads; None for one a core.  Results do not depend on it.
+            threads: Threads; None for one per core.  Results do not depend on it.
             wanted: Settings that it must have (:meth:`~ddz_training.learn.settings.TrainingSettings.read`).
-            processes: As many as the run had.
+            processes: The processes that train together, as many as the run had.
 
         Raises:
             CheckpointError: If the file is missing, truncated, corrupt or of another format.
@@ -362,7 +362,7 @@ class SelfPlay(Training):
 
 
 def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
-    """Networks to begin a run with: random ones by the seed, or those to start from.
+    """Make the networks that a run begins with: random ones by the seed, or those to start from.
 
     Raises:
         InvalidTrainingError: If the weights to start from have another architecture.
@@ -380,7 +380,7 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
 
 
 def new_games(config: SelfPlayConfig, group: int) -> Games:
-    """One group of a run's games, with deals and a generator of its own."""
+    """Make one group of a run's games, with its own deals and generator."""
     sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
     size, named = config.num_games // config.groups, bool(config.agents)
@@ -390,7 +390,7 @@ def new_games(config: SelfPlayConfig, group: int) -> Games:
 
 
 def new_generator(config: SelfPlayConfig, group: int) -> torch.Generator:
-    """What draws a group's actions, where the networks are."""
+    """Make the generator on the device that draws a group's actions."""
     seed = _group_seed(config, group).generate_state(2, np.uint64)[1]
     return torch.Generator(config.device).manual_seed(int(seed >> np.uint64(1)))
 
@@ -400,7 +400,7 @@ def _group_seed(config: SelfPlayConfig, group: int) -> np.random.SeedSequence:
 
 
 def memory_in_use(device: str) -> float:
-    """GiB in use at most so far: of the GPU, or of the process; 0 on Windows, where Python does not say."""
+    """The most memory in use so far, in GiB: the GPU's or the process's; 0 on Windows, where Python does not say."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**30
     if sys.platform == "win32":
@@ -414,7 +414,7 @@ def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
     """Adam's moments, for :func:`restore_optimizer`."""
     moments = optimizer.state_dict()["state"]
     return {
-        f"adam.{place}.{name}": value.cpu().numpy() for place, part in moments.items() for name, value in part.items()
+        f"adam.{index}.{name}": value.cpu().numpy() for index, part in moments.items() for name, value in part.items()
     }
 
 
@@ -422,9 +422,9 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
     """Continue with the moments of :func:`optimizer_arrays`."""
     moments: dict[int, dict[str, torch.Tensor]] = {}
     for key, array in behind("adam.", arrays).items():
-        place, name = key.split(".")
-        moments.setdefault(int(place), {})[name] = torch.from_numpy(np.array(array))
+        index, name = key.split(".")
+        moments.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array))
     optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
-    for weight, kept in optimizer.state.items():
+    for weight, state in optimizer.state.items():
         for name in ("exp_avg", "exp_avg_sq"):  # in the order of the weight in memory, by which Adam walks
-            kept[name] = torch.empty_like(weight).copy_(kept[name])
+            state[name] = torch.empty_like(weight).copy_(state[name])

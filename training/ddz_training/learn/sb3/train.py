@@ -14,8 +14,8 @@ from stable_baselines3.common.logger import Logger, make_output_format
 
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_maskable_ppo
 from ddz_agents.neural.tensor_file import replace_file
-from ddz_env.core.options import Range
 from ddz_env.core.rules import Rules
+from ddz_env.support.options import Range
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
 from ddz_training.learn.loop import Training
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
@@ -26,19 +26,20 @@ MODEL, SETTINGS = "model.zip", "run.json"
 
 @dataclass(frozen=True)
 class Sb3Config(TrainingSettings):
-    """Everything that a run depends on, besides how long it runs.
+    """The settings of a run of MaskablePPO.
 
     Attributes:
         role: The learner's: ``landlord``, ``peasant_down``, ``peasant_up``, or ``random``: drawn for every game.
         objective: ``win``: every seat gets ±1; ``stake``: the scoring of that name.
         opponents: ``random``, ``rules``, or any agent's specification.
+        partner: A peasant learner's partner, if it is not to be one of the opponents.
         seed: Seed of deals, actions and weights, at most 2**32 - 1 (SB3 seeds NumPy's old generator with it).
         num_envs: Games that are played side by side.
         n_steps: The learner's decisions in each game between two updates.
         batch_size: Decisions per gradient step.
         n_epochs: How often an update goes through the decisions.
         learning_rate: Adam's step size.
-        gamma: Discount per *decision*: below 1 a move with kickers would be worth less than one without.
+        gamma: Discount per *decision*; below 1, a move with kickers is worth less than one without.
         gae_lambda: λ per decision.
         ent_coef: Weight of the entropy bonus.
         width: Units of each of the two hidden layers of the policy, and of the value.
@@ -56,6 +57,7 @@ class Sb3Config(TrainingSettings):
     role: str = "random"
     objective: Objective = "win"
     opponents: str = "random"
+    partner: str | None = None
     seed: Annotated[int, Range(0, 2**32 - 1)] = 0
     num_envs: Count = 64
     n_steps: Count = 128
@@ -78,20 +80,21 @@ class Sb3Config(TrainingSettings):
 
 
 def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
-    """The games of a run; a peasant's win counts as much as the landlord's, the usual learning signal.
+    """Make the games of a run; a peasant's win counts as much as the landlord's, the usual learning signal.
 
     Args:
         config: The settings.
-        threads: Threads that step the games; None for one a core.
+        threads: Threads that step the games; None for one per core.
     """
     about = {"rules": Rules.preset(config.rules, peasant_reward=1.0), "role": config.role, "threads": threads}
-    return MaskedVecEnv(make_games(config.num_envs, config.opponents, scoring=config.objective, **about))
+    about |= {"scoring": config.objective, "partner": config.partner}
+    return MaskedVecEnv(make_games(config.num_envs, config.opponents, **about))
 
 
 def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
-    """A model with random weights."""
-    same = ("learning_rate", "n_steps", "n_epochs", "gamma", "gae_lambda", "ent_coef", "seed", "device")
-    settings: dict[str, Any] = {name: getattr(config, name) for name in same}
+    """Make a model with random weights."""
+    names = ("learning_rate", "n_steps", "n_epochs", "gamma", "gae_lambda", "ent_coef", "seed", "device")
+    settings: dict[str, Any] = {name: getattr(config, name) for name in names}
     settings["batch_size"] = min(config.batch_size, config.num_envs * config.n_steps)
     return MaskablePPO("MlpPolicy", env, policy_kwargs={"net_arch": [config.width] * 2}, **settings)
 
@@ -111,13 +114,13 @@ class Sb3Line:
 
 
 class Sb3Run(Training):
-    """A run of MaskablePPO; its curves are a table of Stable-Baselines3's own, a file for every resumption.
+    """A run of MaskablePPO; Stable-Baselines3 itself writes the curves, one file for every resumption.
 
     Args:
         config: The settings.
         folder: Where its files are.
-        resume: Whether to continue with the folder's model, which has been trusted, in new games.
-        threads: Threads that step the games, and PyTorch's; None for one a core and PyTorch's own choice.
+        resume: Whether to continue with the folder's model in new games; the caller has decided to trust the file.
+        threads: Threads that step the games, and PyTorch's; None for one per core and PyTorch's own choice.
         tensorboard: A folder for Stable-Baselines3's curves in TensorBoard.
 
     Attributes:
@@ -153,15 +156,15 @@ class Sb3Run(Training):
         self.model.set_logger(Logger(None, formats))
 
     def learn(self) -> dict[str, float]:
-        """One update."""
+        """Do one update."""
         self.model.learn(self._size, reset_num_timesteps=False)
         self.counters.decisions = self.model.num_timesteps
         return {}
 
     def evaluates(self) -> bool:
         """Whether the last step went past a multiple of ``evaluate_every``, which counts decisions."""
-        done, every = self.counters.decisions, self.config.evaluate_every
-        return bool(every) and done // every > (done - self._size) // every
+        decisions, every = self.counters.decisions, self.config.evaluate_every
+        return bool(every) and decisions // every > (decisions - self._size) // every
 
     def player(self) -> SB3Policy:
         """The policy as it is."""
@@ -186,7 +189,7 @@ def save_model(path: Path, model: MaskablePPO, purpose: Purpose) -> None:
 
 
 def load_config(folder: Path) -> Sb3Config:
-    """The settings of a run.
+    """Read the settings of a run from its folder.
 
     Raises:
         CheckpointError: If there is no run, or one of another version.

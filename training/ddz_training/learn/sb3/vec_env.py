@@ -21,7 +21,7 @@ from ddz_env.envs.gym import DouDizhuVectorEnv
 
 
 def make_games(num_envs: int, opponents: Any = "random", **options: Any) -> DouDizhuVectorEnv:
-    """Games as SB3 wants them: the step that ends one deals the next, and illegal actions raise.
+    """Make games as SB3 wants them: the step that ends one deals the next, and illegal actions raise.
 
     Args:
         num_envs: How many games.
@@ -49,14 +49,14 @@ class MaskedVecEnv(VecEnv):
         super().__init__(games.num_envs, games.single_observation_space, games.single_action_space)
 
     def reset(self) -> Any:
-        """Deal all games, by the seeds of :meth:`seed` if it was called, else the next ones; their observations."""
+        """Deal all games, by the seeds of :meth:`seed` if it was called; returns their observations."""
         observations, _ = self.games.reset(seed=None if self._seeds[0] is None else list(self._seeds))
         self._reset_seeds()
         self._returns[:], self._lengths[:] = 0.0, 0
         return observations
 
     def step_async(self, actions: Any) -> None:
-        """Take note of the actions, shape ``[num_envs]``, integers."""
+        """Remember the actions, shape ``[num_envs]``, integers."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
@@ -75,8 +75,8 @@ class MaskedVecEnv(VecEnv):
 
     def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> Any:
         """A method's result for each game: ``env_method("action_masks")`` is one array, ``[num_envs, 400]``, bool."""
-        found = getattr(self.games, method_name)(*arguments, **named)
-        return found if indices is None else found[list(self._get_indices(indices))]
+        result = getattr(self.games, method_name)(*arguments, **named)
+        return result if indices is None else result[list(self._get_indices(indices))]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of the vector environment, once for each of the games."""

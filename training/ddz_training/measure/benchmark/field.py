@@ -2,8 +2,8 @@
 
 There are two lists of deals: one to choose by, one to report on.  A list is a seed; deal ``n`` of it is
 ``State.new(seed, "standard", n)``.  A committed SHA-256 of all its deals as text lets other programs check that they
-deal the same: a line a deal, the landlord's twenty cards first, then both other hands in playing order, with blanks
-between.
+deal the same: one line per deal, the landlord's twenty cards first, then both other hands in playing order, separated
+by blanks.
 
 Every option of the field's players is written out.  A committed sample of positions comes with the move that each
 player of the field chose in it.  Before a player plays, it chooses again: if a move differs, it is another player,
@@ -16,15 +16,16 @@ import functools
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.checks import check_choice
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import ask, read_answer, tell
 from ddz_env.playing.generators import agent_generator
+from ddz_env.support.checks import check_choice
+from ddz_training.measure.duplicate import new_deal
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
 from ddz_training.measure.keeper import answer_of
 
@@ -42,6 +43,7 @@ class DealList:
         count: How many there are.
         sha256: The hash of all of them.
         purpose: What it is for.
+        hands: The hands of its deals, if they are given and not dealt from the seed.
     """
 
     name: str
@@ -49,6 +51,7 @@ class DealList:
     count: int
     sha256: str
     purpose: str
+    hands: tuple[str, ...] = ()
 
     @property
     def settings(self) -> dict[str, str | int]:
@@ -58,11 +61,11 @@ class DealList:
     @functools.cached_property
     def _dealt(self) -> str:
         """The hash of the deals as they are today."""
-        lines = (deal_line(State.new(self.seed, RULES, number)) for number in range(self.count))
+        lines = (deal_line(new_deal(RULES, self.seed, number, self.hands)) for number in range(self.count))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def check(self) -> None:
-        """Deal them and compare.
+        """Deal the list again and compare it with the committed hash.
 
         Raises:
             FrozenChangedError: If they differ from those that were committed.
@@ -119,6 +122,12 @@ def deal_list(name: str) -> DealList:
         InvalidBenchmarkRequestError: If there is none.
     """
     return DEALS[check_choice("deal list", name, DEALS, InvalidBenchmarkRequestError)]
+
+
+def given_deals(name: str, hands: tuple[str, ...]) -> DealList:
+    """Given hands as a list, whose agents get the random numbers of the list for choosing."""
+    deals = DealList(name, DEALS["choosing"].seed, len(hands), "", "given hands", hands)
+    return replace(deals, sha256=deals._dealt)
 
 
 SAMPLE_SEED = 71_400_003
@@ -182,7 +191,7 @@ class SamplePosition:
 
 
 def read_positions() -> list[SamplePosition]:
-    """The committed sample: games as text, and after how many of their moves a player chooses."""
+    """Read the committed sample of positions."""
     games = json.loads(POSITIONS_FILE.read_text(encoding="utf-8"))
     return [SamplePosition(game["deal"], tuple(game["moves"].split()[:ply])) for game in games for ply in game["asked"]]
 
@@ -217,8 +226,8 @@ def digest(moves: Iterable[str]) -> str:
 @functools.cache
 def frozen_moves() -> Mapping[str, tuple[str, ...]]:
     """The committed moves of each player of the field in the sample."""
-    found = json.loads(MOVES_FILE.read_text(encoding="utf-8"))
-    return {name: tuple(moves.split()) for name, moves in found.items()}
+    document = json.loads(MOVES_FILE.read_text(encoding="utf-8"))
+    return {name: tuple(moves.split()) for name, moves in document.items()}
 
 
 @functools.cache

@@ -24,7 +24,7 @@ class FieldRatings:
 
     Attributes:
         elo: By name.
-        played: Which deals, in words.
+        played: The deals that they come from, in words.
     """
 
     elo: Mapping[str, Interval]
@@ -38,7 +38,7 @@ class FieldRatings:
 
 @functools.cache
 def field_ratings() -> FieldRatings:
-    """The committed ratings, with which agents are placed."""
+    """Read the committed ratings of the field."""
     document = json.loads(RATINGS_FILE.read_text(encoding="utf-8"))
     elo = {name: Interval(mean, low, high, document["deals"]) for name, (mean, low, high) in document["elo"].items()}
     return FieldRatings(elo, document["played"])
@@ -57,8 +57,8 @@ def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]
 
 
 def placement_table(name: str, rating: Interval, ratings: FieldRatings) -> Table:
-    """An agent among the field, the strongest first."""
-    everybody = sorted({**ratings.elo, name: rating}.items(), key=lambda item: -item[1].mean)
-    rows = [(f"→ {one}" if one == name else one, elo.elo()) for one, elo in everybody]
+    """The ratings of the field and of one more agent, the strongest first."""
+    ranking = sorted({**ratings.elo, name: rating}.items(), key=lambda item: -item[1].mean)
+    rows = [(f"→ {player}" if player == name else player, elo.elo()) for player, elo in ranking]
     note = f"Elo, {ANCHOR} = 0; the field's from {ratings.played}, taken as exact."
     return Table("Placed in the field", ("agent", "Elo"), rows, note)

@@ -1,8 +1,8 @@
 """Playing the benchmark, and the file of its games that is submitted, which anybody can recompute and play again.
 
-It is a file of results like any other (:mod:`ddz_training.measure.store`): a line a game.  The settings have the deals
-(list, seed, SHA-256), the agents by name, the digests of the files that they read and, for the field, of their moves in
-the sample.
+It is a file of results like any other (:mod:`ddz_training.measure.store`), one line per game.  The settings have the
+deals (list, seed, SHA-256), the agents by name, the digests of the files that they read and, for the field, of their
+moves in the sample.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Contest(NamedTuple):
 
     @property
     def arena(self) -> Arena:
-        """Who plays under which rules."""
-        return Arena(tuple(self.agents.values()), RULES, self.deals.seed, names=tuple(self.agents))
+        """The arena that plays the contest."""
+        agents, names = tuple(self.agents.values()), tuple(self.agents)
+        return Arena(agents, RULES, self.deals.seed, names=names, hands=self.deals.hands)
 
     def check_members(self) -> None:
         """Make sure that the players of the field are the committed ones.
@@ -93,7 +94,7 @@ class Contest(NamedTuple):
 
 
 def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> Contest:
-    """An agent against the field.
+    """The contest of an agent against the field.
 
     Args:
         agent: Its specification.
@@ -112,7 +113,7 @@ def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = 
 
 
 def field_contest(deals: DealList, *, quick: bool = False) -> Contest:
-    """Every player of the field against every other.
+    """The contest of every player of the field against every other.
 
     Args:
         deals: The list.
@@ -129,7 +130,7 @@ def _members(quick: bool) -> dict[str, str]:
 
 def play_contest(
     contest: Contest,
-    deals: int,
+    deals: int | Sequence[int],
     *,
     processes: int = 1,
     store: ResultStore[GameRecord] | None = None,
@@ -139,7 +140,7 @@ def play_contest(
 
     Args:
         contest: Agents, pairs and deals of a benchmark run.
-        deals: How many deals a pair, the first of the list.
+        deals: How many deals per pair, the first of the list, or their numbers in it.
         processes: Worker processes; the results, except times, do not depend on them.
         store: Where each deal is kept as soon as it is played; deals that it holds are not played again.
         on_progress: Called with the deals, times pairs, that are done and all of them.
@@ -151,15 +152,16 @@ def play_contest(
         AgentFailedError: If an agent cannot be made.
         WorkerDiedError: If a worker process died.
     """
-    contest.deals.check_count(deals)
+    numbers = range(deals) if isinstance(deals, int) else deals
+    contest.deals.check_count(max(numbers, default=-1) + 1)
     contest.deals.check()
     for name, spec in contest.agents.items():
         if name not in FIELD and keeper.answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
     store = store or contest.store(None)
-    if any((deal, *pair) not in store.found for deal in range(deals) for pair in contest.pairs):
+    if any((deal, *pair) not in store.found for deal in numbers for pair in contest.pairs):
         contest.check_members()
-    return contest.play(deals, processes=processes, store=store, on_progress=on_progress)
+    return contest.play(numbers, processes=processes, store=store, on_progress=on_progress)
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ class Results:
         return len({record.deal for record in self.records})
 
     def summary(self) -> list[AgentResult]:
-        """Two results a pair, with stakes for scores."""
+        """Two results per pair, with stakes for scores."""
         return summarize(self.records, SCORING)
 
 
@@ -198,8 +200,8 @@ def results_of(contest: Contest, records: Sequence[GameRecord], store: ResultSto
         records: The games.
         store: Where they were kept: it knows the code and the agents' files.
     """
-    said = store.settings
-    return Results(contest, records, tuple(said["code"]), said.get("files", {}), store.path)
+    settings = store.settings
+    return Results(contest, records, tuple(settings["code"]), settings.get("files", {}), store.path)
 
 
 def read_file(path: Path) -> Results:
@@ -214,22 +216,22 @@ def read_file(path: Path) -> Results:
         agents = {name: FIELD[name].agent if name in FIELD else spec for name, spec in settings["agents"].items()}
         pairs = tuple(dict.fromkeys((record.a, record.b) for record in records))
         contest = Contest(agents, pairs, deal_list(settings["deals"]["list"]))
-        found = Results(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
-        contest.deals.check_count(found.deals)
+        results = Results(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
+        contest.deals.check_count(results.deals)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BenchmarkFileError(f"{path} is not a file of the benchmark: {error!r}") from error
     for name, value in contest.settings().items():
         if settings.get(name) != value:
             raise BenchmarkFileError(f"{path}: its {name} are not the committed ones: {settings.get(name)!r}")
-    wanted = [(deal, game) for deal in range(found.deals) for game in range(len(seatings(RULES)))]
+    expected = [(deal, game) for deal in range(results.deals) for game in range(len(seatings(RULES)))]
     for pair, games in by_pair(records).items():
-        if sorted((record.deal, record.game) for record in games) != wanted:
+        if sorted((record.deal, record.game) for record in games) != expected:
             raise BenchmarkFileError(f"{path}: {' v '.join(pair)} does not have every game of its deals once")
-    return found
+    return results
 
 
 _ended = operator.attrgetter("deal", "a", "b", "game", "seats", "winner", "win", "stake", "moves", "fault_by")
-"""What two runs agree on: not the times, nor the wording of a fault."""
+"""The fields in which two runs must agree: all but the times and the wording of a fault."""
 
 
 def replay(

@@ -233,7 +233,7 @@ class GameView {
     const choose = (text) => (/^[a-z]/.test(text) ? this.move(text) : this.pickFrom(thoughts.moves.findIndex((move) => move.text === text)));
     const names = game.names.map((_, seat) => whoAs(game, seat));
     const save = make("button", { type: "button", id: "save", click: () => this.save() }, word("save"));
-    const panels = [goal, thoughts && thoughtsElement(thoughts, yours ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && numbersElement(thoughts, names), logElement(game, null, [], save), keysElement("keys game")];
+    const panels = [goal, thoughts && thoughtsElement(thoughts, yours ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && numbersElement(thoughts, names), logElement(game, null, [], save), game.over && !game.puzzle && make("p", { class: "source" }, word("dealt by seed", { seed: game.seed })), keysElement("keys game")];
     return make("aside", { class: "side" }, panels.filter(Boolean));
   }
 

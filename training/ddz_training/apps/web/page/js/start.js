@@ -27,7 +27,7 @@ export async function startPage(root) {
   const rules = choice("rules", ordinary, last.rules ?? ORDINARY[0], { change: seats }, { label: word("for researchers"), values: named.filter(([name]) => !ORDINARY.includes(name)) });
   const seat = choice("seat", []);
   const others = make("div", { class: "others" });
-  const seed = make("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]{1,15}", autocomplete: "off" });
+  const seed = make("input", { id: "seed", inputmode: "numeric", pattern: "[0-9]{1,20}", autocomplete: "off" });
   seat.addEventListener("change", agents);
 
   const played = () => choices.rules.find(({ name }) => name === rules.value);
@@ -52,7 +52,7 @@ export async function startPage(root) {
     const own = seat.value === "" ? null : Number(seat.value);
     const players = Array.from({ length: played().players }, (_, place) => others.querySelector(`#agent-${place}`)?.value ?? choices.agent);
     set("choices", { rules: rules.value, seat: seat.value, agents: players });
-    const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value === "" ? null : Number(seed.value) }, "dealing");
+    const { id } = await post("games", { rules: rules.value, seat: own, agents: players, seed: seed.value || null }, "dealing");
     location.hash = own === null ? `#/replay/${id}` : `#/game/${id}`;
   });
 

@@ -4,7 +4,7 @@ const WORDS = {
   en: {
     title: "Dou Dizhu", "new game": "New game", puzzle: "Puzzles", open: "Open a game", ask: "Ask",
     language: "中文", "language code": "zh", table: "Table", rules: "Rules", seat: "Your seat", opponents: "Opponents",
-    seed: "Seed (empty: new cards)", deal: "Deal", play: "Play", pass: "Pass", hint: "Hint", undo: "Undo", save: "Save",
+    seed: "Seed (empty: new cards)", "dealt by seed": "Seed of this deal: {seed}", deal: "Deal", play: "Play", pass: "Pass", hint: "Hint", undo: "Undo", save: "Save",
     "step through": "Step through", look: "Look into it", again: "Another game", step: "Next", back: "Back", first: "First",
     last: "Last", run: "Run", halt: "Stop", "peasant down": "peasant after landlord",
     "peasant up": "peasant before landlord",
@@ -67,7 +67,7 @@ const WORDS = {
   zh: {
     title: "斗地主", "new game": "新牌局", puzzle: "残局", open: "打开牌谱", ask: "支招",
     language: "English", "language code": "en", table: "牌桌", rules: "玩法", seat: "您的座位", opponents: "对手",
-    seed: "牌局编号（留空则随机发牌）", deal: "发牌", play: "出牌", pass: "不出", hint: "提示", undo: "悔牌", save: "保存",
+    seed: "牌局编号（留空则随机发牌）", "dealt by seed": "本局编号：{seed}", deal: "发牌", play: "出牌", pass: "不出", hint: "提示", undo: "悔牌", save: "保存",
     "step through": "复盘", look: "分析这一手", again: "再来一局", step: "下一手", back: "上一手", first: "开头",
     last: "结尾", run: "自动播放", halt: "停止", landlord: "地主", "peasant down": "地主下家",
     "peasant up": "地主上家", peasant: "农民",

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from ddz_env.core.engine import cache, compiling
-from ddz_env.core.engine.cache import CompileCacheWarning, why_not_private
+from ddz_env.support import compile_cache, compiling
+from ddz_env.support.compile_cache import CompileCacheWarning, why_not_private
 from tests.rooms import ROOT, SOURCES
 
 TOY = """
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.support.compiling import kernel
 
 @kernel
 def double(number):
@@ -31,14 +31,14 @@ Load = Callable[[], Any]
 
 def forget() -> None:
     """As a new process: nothing said, no folder looked at."""
-    cache._told.clear()
-    for function in (cache.cache_root, cache._why_unusable):
+    compile_cache._told.clear()
+    for function in (compile_cache.cache_root, compile_cache._why_unusable):
         function.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(cache, "_told", set())
+    monkeypatch.setattr(compile_cache, "_told", set())
     forget()
     yield
     forget()
@@ -91,13 +91,13 @@ def test_a_kernel_is_stale_when_a_package_that_it_may_import_changes(
         (tmp_path / name).mkdir()
         for file in ("__init__", "kernels", "tables"):
             (tmp_path / name / f"{file}.py").write_text("")
-    monkeypatch.setattr(cache, "PACKAGES", names)
+    monkeypatch.setattr(compile_cache, "PACKAGES", names)
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def stamp(package: str) -> str:
-        cache.package_folder.cache_clear()
-        cache._package_hash.cache_clear()
-        return cache.source_stamp(f"{package}.kernels", str(tmp_path / package / "kernels.py"))
+        compile_cache.package_folder.cache_clear()
+        compile_cache._package_hash.cache_clear()
+        return compile_cache.source_stamp(f"{package}.kernels", str(tmp_path / package / "kernels.py"))
 
     packages = (*names, "elsewhere")
     for edited, stale in {
@@ -194,10 +194,10 @@ def test_without_a_home_the_temporary_folder_is_private(
     for variable in ("DDZ_CACHE_DIR", "HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
-    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(compile_cache.tempfile, "gettempdir", lambda: str(tmp_path))
     if home == "no directory":
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    root = cache.cache_root()
+    root = compile_cache.cache_root()
     assert root is not None
     assert root.parent == tmp_path
     assert root.stat().st_mode & 0o777 == 0o700
@@ -209,7 +209,7 @@ def test_no_folder_at_all_is_said_once_with_both_reasons(
     (tmp_path / "file").write_text("")
     monkeypatch.delenv("DDZ_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    monkeypatch.setattr(compile_cache.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
     with pytest.warns(CompileCacheWarning, match=r"Not a directory.*Not a directory.*DDZ_CACHE_DIR") as said:
         compute(load(), load())
     assert len(said) == 1
@@ -221,7 +221,7 @@ def test_compiling_is_announced_once_unless_all_is_quiet(
     kernel = load()
     kernel(3)
     assert capsys.readouterr().err == "", "the tests are quiet"
-    cache._told.clear()
+    compile_cache._told.clear()
     monkeypatch.delenv("DDZ_QUIET")
     kernel(3.0)
     kernel(3 + 0j)

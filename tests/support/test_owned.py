@@ -12,11 +12,11 @@ import pytest
 
 from ddz_agents.random import RandomAgent
 from ddz_env import Rules, State, dou_dizhu_v0
-from ddz_env.core.owned import own
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.owned import own
 
 
 def sent(thing: Any) -> Any:

@@ -14,7 +14,7 @@ PACKAGES = ("ddz_env", "ddz_agents", "ddz_training")
 
 @functools.cache
 def package_folder(name: str) -> Path:
-    """Where a package of ours lies, which is not imported.
+    """The folder of a package of ours, found without importing it.
 
     Args:
         name: Its dotted name, as ``ddz_training.learn``.
@@ -23,10 +23,10 @@ def package_folder(name: str) -> Path:
         ModuleNotFoundError: If the package at the top is not installed.
     """
     top, *below = name.split(".")
-    found = find_spec(top)
-    if found is None or found.origin is None:
+    spec = find_spec(top)
+    if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"{top!r} is not installed", name=top)
-    return Path(found.origin).resolve().parent.joinpath(*below)
+    return Path(spec.origin).resolve().parent.joinpath(*below)
 
 
 def user_folder(variable: str, *below: str) -> Path:

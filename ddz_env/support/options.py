@@ -7,7 +7,7 @@ An option is a field.  Its annotation says what it may be, the docstring's ``Att
     ...     '''How to search.
     ...
     ...     Attributes:
-    ...         iterations: Iterations a decision.
+    ...         iterations: Iterations per decision.
     ...         final: The move with most visits, or with the best mean.
     ...     '''
     ...
@@ -18,12 +18,21 @@ An option is a field.  Its annotation says what it may be, the docstring's ``Att
     >>> SearchOptions(iterations=0)
     Traceback (most recent call last):
     ...
-    ddz_env.core.errors.InvalidAgentOptionError: iterations=0 must be a whole number from 1 to 1,000,000
+    ddz_env.support.errors.InvalidAgentOptionError: iterations=0 must be a whole number from 1 to 1,000,000
     >>> SearchOptions.of(iteration=5)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     ...
-    ddz_env.core.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there are
-    iterations, final
+    ddz_env.support.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there
+    are iterations, final
+
+An agent takes the fields of its options, for a type checker and an editor, too:
+
+    >>> class SearchAgent:
+    ...     @takes(SearchOptions)
+    ...     def __init__(self, options: SearchOptions) -> None:
+    ...         self.options = options
+    >>> SearchAgent(iterations=5).options
+    SearchOptions(iterations=5, final='visits')
 """
 
 from __future__ import annotations
@@ -34,14 +43,16 @@ import inspect
 import math
 import re
 import types
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
-from ddz_env.core.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
+from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
 
 _Options = TypeVar("_Options", bound="Options")
-_Class = TypeVar("_Class", bound=type[Any])
+_Self = TypeVar("_Self")
+_Fields = ParamSpec("_Fields")
 
 
 class Range(NamedTuple):
@@ -102,14 +113,12 @@ class Option(NamedTuple):
 
     @property
     def textual(self) -> bool:
-        """Whether text can say some value of it, besides none."""
-        return (
-            not self.kinds or bool(self.choices) or any(kind in (int, float, bool, str, tuple) for kind in self.kinds)
-        )
+        """Whether a text can denote a value other than none."""
+        return bool(self.choices or {int, float, bool, str, tuple}.intersection(self.kinds))
 
     @property
     def values(self) -> str:
-        """What it may be, in words."""
+        """The values allowed, in words."""
         words = [", ".join(map(str, self.choices))] if self.choices else []
         if bool in self.kinds:
             words.append("true or false")
@@ -130,7 +139,7 @@ class Option(NamedTuple):
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
         """
-        value = _plain(value)
+        value = value.item() if getattr(value, "ndim", None) == 0 else value  # a scalar of NumPy
         if value is None and self.optional:
             return None
         for choice in self.choices:
@@ -146,21 +155,21 @@ class Option(NamedTuple):
             if Path in self.kinds:  # a file's name may look like a number
                 return str(value)
         elif isinstance(value, (list, tuple)) and tuple in self.kinds:
-            return tuple(self._entry(place).checked(entry, error) for place, entry in enumerate(value))
+            return tuple(self._entry(index).checked(entry, error) for index, entry in enumerate(value))
         elif isinstance(value, str) and Path in self.kinds:
             return value if str in self.kinds else Path(value)
         elif any(isinstance(value, kind) for kind in self.kinds if kind not in (int, float, bool)):
             return value
-        wanted = f"{'one of ' if len(self.choices) > 1 else ''}{self.values}"
-        raise error(f"{self.name}={shown(value)} must be {wanted}{did_you_mean(value, map(str, self.choices))}")
+        allowed = f"{'one of ' if len(self.choices) > 1 else ''}{self.values}"
+        raise error(f"{self.name}={shown(value)} must be {allowed}{did_you_mean(value, map(str, self.choices))}")
 
-    def _entry(self, place: int) -> Option:
-        """The entry at a place of a list."""
+    def _entry(self, index: int) -> Option:
+        """The option that the entry at an index of a list is."""
         whole = self.element or Option("", dataclasses.MISSING, (object,), (), Range(), True, "")
-        return whole._replace(name=f"{self.name}[{place}]")
+        return whole._replace(name=f"{self.name}[{index}]")
 
     def _number(self, value: Any) -> int | float | None:
-        """The number as a type that it may have; None if it has none, or is out of range."""
+        """The number as one of the option's types; None if none fits, or it is out of range."""
         # Integers are compared as they are: as floats those of hundreds of digits would overflow.
         if not (isinstance(value, int) or math.isfinite(value)) or value not in self.range:
             return None
@@ -185,7 +194,7 @@ class Option(NamedTuple):
         """
         if tuple in self.kinds:
             parts = filter(None, (part.strip() for part in text.split(",")))
-            return tuple(self._entry(place).read(part, error) for place, part in enumerate(parts))
+            return tuple(self._entry(index).read(part, error) for index, part in enumerate(parts))
         if text in self.choices:
             return text
         value = plain_value(text)
@@ -211,36 +220,27 @@ class Options:
         self.check()
 
     def check(self) -> None:
-        """Refuse what contradicts itself; a subclass with options that depend on each other says how."""
+        """Refuse options that contradict each other; a subclass that has such options overrides this."""
 
     @classmethod
+    @functools.cache
     def options(cls) -> tuple[Option, ...]:
         """All options in order, those of base classes first."""
-        return _options(cls)  # type: ignore[arg-type]  # to the checker a class is not hashable
+        hints, meaning = typing.get_type_hints(cls, include_extras=True), meanings(cls)
+        fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]  # a subclass's
+        return tuple(_option(field, hints[field.name], meaning.get(field.name, "")) for field in fields)
 
     @classmethod
     def of(cls: type[_Options], *values: Any, **named: Any) -> _Options:
-        """Make the options from what a constructor was given.
-
-        Args:
-            *values: One object of this class, or values in the order of the options.
-            **named: Values by name.
+        """Make the options of values in their order and by name, with named errors where Python has a ``TypeError``.
 
         Raises:
-            InvalidAgentOptionError: If there is no such option, or its value is not allowed.
+            InvalidAgentOptionError: If there is no such option, its value is not allowed, or one without a default is
+                missing.
         """
         cls.check_names(named)
-        if len(values) == 1 and isinstance(values[0], cls):
-            return dataclasses.replace(values[0], **named)  # type: ignore[type-var]  # a subclass is a dataclass
-        options = cls.options()
-        if len(values) > len(options):
-            there = ", ".join(option.name for option in options) or "none"
-            raise cls.error(f"{len(values)} values are too many: the options are {there}")
-        given = {option.name for option in options[: len(values)]}
-        if twice := sorted(given & named.keys()):
-            raise cls.error(f"option {twice[0]!r} is given twice")
-        for option in options:
-            if option.default is dataclasses.MISSING and option.name not in given | named.keys():
+        for option in cls.options()[len(values) :]:
+            if option.default is dataclasses.MISSING and option.name not in named:
                 raise cls.error(f"option {option.name!r} has no default: it must be {option.values}")
         return cls(*values, **named)
 
@@ -267,10 +267,10 @@ class Options:
             InvalidAgentOptionError: If a text is not ``name=value``, there is no such option, or its value is not
                 allowed.
         """
-        known = {option.name: option for option in cls.options() if not option.parts}
+        options = {option.name: option for option in cls.options() if not option.parts}
         for option in cls.options():
-            known |= {f"{option.name}.{part.name}": part for part in option.parts}
-        return read_options(texts, known, cls.error)
+            options |= {f"{option.name}.{part.name}": part for part in option.parts}
+        return read_options(texts, options, cls.error)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for files."""
@@ -279,14 +279,8 @@ class Options:
 
     def files(self) -> tuple[Path, ...]:
         """The files that the options name; what an agent makes of its options depends on what is in them."""
-        found: list[Path] = []
-        for option in self.options():
-            value = getattr(self, option.name)
-            if isinstance(value, Options):
-                found += value.files()
-            elif value is not None and Path in option.kinds:
-                found.append(Path(value))
-        return tuple(found)
+        paths = (getattr(self, option.name) for option in self.options() if Path in option.kinds)
+        return tuple(Path(path) for path in paths if path is not None)
 
     @classmethod
     def from_dict(cls: type[_Options], values: Any) -> _Options:
@@ -303,15 +297,15 @@ class Options:
         return cls(**{name: kinds[name].from_dict(value) if kinds[name] else value for name, value in values.items()})
 
 
-def read_options(texts: Iterable[str], known: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:
-    """Read texts of the form ``name=value`` by the types of the options that there are.
+def read_options(texts: Iterable[str], options: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:
+    """Read texts of the form ``name=value`` by the types of the options.
 
     Raises:
         DouDizhuError: ``error``, if a text is of another form, an option unknown, or its value not allowed.
     """
     written = split_options(texts, error)
-    refuse_unknown(written, list(known), error)
-    return {name: known[name]._replace(name=name).read(value, error) for name, value in written.items()}
+    refuse_unknown(written, list(options), error)
+    return {name: options[name]._replace(name=name).read(value, error) for name, value in written.items()}
 
 
 def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str, str]:
@@ -320,15 +314,15 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
     Raises:
         DouDizhuError: ``error``, if one is of another form or an option is given twice.
     """
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for text in texts:
         name, equals, value = (piece.strip() for piece in text.partition("="))
         if not equals or not name or not value:
             raise error(f"{shown(text)} is not name=value")
-        if name in found:
+        if name in options:
             raise error(f"option {name!r} is given twice")
-        found[name] = value
-    return found
+        options[name] = value
+    return options
 
 
 def as_written(value: object) -> str:
@@ -341,11 +335,6 @@ def as_written(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
-
-
-def _plain(value: Any) -> Any:
-    """A scalar of NumPy as Python's own."""
-    return value.item() if getattr(value, "ndim", None) == 0 else value
 
 
 def plain_value(text: str) -> Any:
@@ -361,41 +350,44 @@ def plain_value(text: str) -> Any:
     return text
 
 
-def refuse_unknown(names: Iterable[str], known: Sequence[str], error: type[DouDizhuError]) -> None:
+def refuse_unknown(names: Iterable[str], options: Sequence[str], error: type[DouDizhuError]) -> None:
     """Refuse names of options that there are not, with the nearest one.
 
     Raises:
         DouDizhuError: ``error``, if there is one.
     """
     for name in names:
-        if name not in known:
-            there = f"there are {', '.join(known)}" if known else "there are none"
-            raise error(f"there is no option {name!r}{did_you_mean(name, known)}; {there}")
+        if name not in options:
+            choices = f"there are {', '.join(options)}" if options else "there are none"
+            raise error(f"there is no option {name!r}{did_you_mean(name, options)}; {choices}")
 
 
-def takes(options: type[Options]) -> Callable[[_Class], _Class]:
-    """Class decorator: the constructor takes the fields of these options, and its signature says so.
+def takes(
+    options: Callable[_Fields, _Options],
+) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _Fields], None]]:
+    """Decorate a constructor that takes one set of options: its callers pass the fields of the options instead.
 
-    The constructor itself is ``def __init__(self, *values: Any, **named: Any)`` and calls ``options.of(*values,
-    **named)``.  What lists the options of an agent (``ddz agents NAME``, the docs) finds them in ``options_type``.
+    Type checkers, editors and ``help`` see the fields as the constructor's parameters.
 
     Args:
-        options: The options.
+        options: The class of the options.
     """
+    kind: Any = options  # a class; type checkers read its fields only where it is declared as a function
 
-    def decorate(cls: _Class) -> _Class:
-        cls.options_type = options
-        cls.__signature__ = inspect.signature(options)
-        return cls
+    def decorate(init: Callable[[_Self, _Options], None]) -> Callable[Concatenate[_Self, _Fields], None]:
+        @functools.wraps(kind.__init__)
+        def made(self: _Self, /, *values: _Fields.args, **named: _Fields.kwargs) -> None:
+            init(self, kind.of(*values, **named))
+
+        made.options_type = kind  # type: ignore[attr-defined]  # a function has no such attribute to the checker
+        return made
 
     return decorate
 
 
-@functools.cache
-def _options(cls: Any) -> tuple[Option, ...]:
-    """The fields of a dataclass as options, in order."""
-    hints, said = get_type_hints(cls, include_extras=True), meanings(cls)
-    return tuple(_option(field, hints[field.name], said.get(field.name, "")) for field in dataclasses.fields(cls))
+def options_type(factory: Callable[..., Any]) -> type[Options] | None:
+    """The options that a class takes (:func:`takes`); None if it does not say."""
+    return getattr(factory.__init__, "options_type", None)
 
 
 def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
@@ -412,30 +404,30 @@ def _of_hint(name: str, default: Any, hint: Any, meaning: str = "") -> Option:
     waiting = [hint]
     while waiting:
         hint = waiting.pop(0)
-        origin = get_origin(hint)
+        origin = typing.get_origin(hint)
         if origin is Annotated:
-            bounds = next((extra for extra in get_args(hint)[1:] if isinstance(extra, Range)), bounds)
-            waiting.append(get_args(hint)[0])
-        elif origin in (Union, types.UnionType):
-            waiting += get_args(hint)
+            bounds = next((extra for extra in typing.get_args(hint)[1:] if isinstance(extra, Range)), bounds)
+            waiting.append(typing.get_args(hint)[0])
+        elif origin in (typing.Union, types.UnionType):
+            waiting += typing.get_args(hint)
         elif origin is Literal:
-            choices += get_args(hint)
+            choices += typing.get_args(hint)
         elif hint is type(None):
             optional = True
         elif hint is Any:
             kinds.append(object)
         else:
             kinds.append(origin or hint)
-            if origin is tuple and get_args(hint)[1:] == (...,):
-                element = _of_hint("", dataclasses.MISSING, get_args(hint)[0])
+            if origin is tuple and typing.get_args(hint)[1:] == (...,):
+                element = _of_hint("", dataclasses.MISSING, typing.get_args(hint)[0])
     return Option(name, default, tuple(kinds), tuple(choices), bounds, optional, meaning, element)
 
 
 def meanings(cls: type) -> dict[str, str]:
     """What the docstrings of a class and its bases say of each attribute, by name."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         _, _, text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")
         for name, meaning in re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^\S|\Z)", text, re.DOTALL | re.MULTILINE):
-            found[name] = " ".join(meaning.split())
-    return found
+            texts[name] = " ".join(meaning.split())
+    return texts

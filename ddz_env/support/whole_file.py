@@ -107,10 +107,10 @@ def append(path: Path, data: bytes) -> None:
         OSError: If it cannot be written.
     """
     with naming(path), path.open("ab", buffering=0) as file:
-        before, left = file.tell(), memoryview(data)
+        before, remaining = file.tell(), memoryview(data)
         try:
-            while left:
-                left = left[file.write(left) or 0 :]
+            while remaining:
+                remaining = remaining[file.write(remaining) or 0 :]
         except OSError:
             file.truncate(before)
             raise

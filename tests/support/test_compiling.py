@@ -14,13 +14,13 @@ import pytest
 
 from ddz_env import State
 from ddz_env.core.engine import deal, kickers, legal, random, score, words
-from ddz_env.core.engine.compiling import kernel
 from ddz_env.core.engine.layout import HANDS
+from ddz_env.support.compiling import kernel
 from tests.rooms import ROOT
 
 KERNEL = """
 import numpy as np
-from ddz_env.core.engine.compiling import kernel
+from ddz_env.support.compiling import kernel
 
 TABLE = np.array([10, 11])
 

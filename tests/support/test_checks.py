@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from ddz_env import PRESETS, Hand, Move, Rules, State, dou_dizhu_v0
-from ddz_env.core.checks import check_flag, check_number
-from ddz_env.core.errors import (
+from ddz_env.core.rules import STANDARD_CATEGORIES
+from ddz_env.envs.batch import SelfPlayBatch
+from ddz_env.envs.gym import DouDizhuEnv
+from ddz_env.support.checks import check_flag, check_number
+from ddz_env.support.errors import (
     DouDizhuError,
     InvalidDealError,
     InvalidOptionError,
     InvalidRulesError,
     shown,
 )
-from ddz_env.core.rules import STANDARD_CATEGORIES
-from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.envs.gym import DouDizhuEnv
 from tests.core.entries import entries
 
 VALUES: list[Any] = [

@@ -1,8 +1,8 @@
-"""Values are checked where they enter: whole numbers, seeds, names, flags and arrays, each in one place.
+"""Checks of values where they enter: whole numbers, seeds, names, flags and arrays.
 
 For any value that a caller passes (None, a float, an array, a dict ...), these functions return a plain value or raise
 the named error that they were given; the message says what would be right.  Sets of options are checked by their
-annotations (:mod:`ddz_env.core.options`).
+annotations (:mod:`ddz_env.support.options`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.errors import DouDizhuError, InvalidDealError, InvalidOptionError, shown, unknown
+from ddz_env.support.errors import DouDizhuError, InvalidDealError, InvalidOptionError, shown, unknown
 
 LARGEST_WORD = 2**64 - 1
 """Seeds and numbers of games are 64-bit words."""
@@ -115,9 +115,9 @@ def check_choice(
     Raises:
         DouDizhuError: ``error``, if it is none of them; the message has the nearest.
     """
-    known = list(choices)
-    if not isinstance(value, str) or value not in known:
-        raise error(unknown(what, value, known))
+    names = list(choices)
+    if not isinstance(value, str) or value not in names:
+        raise error(unknown(what, value, names))
     return str(value)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Message(str):
-    """A text that knows what it was made of, so that another language can say the same.
+    """A text with the values that were put into it, so that it can be translated.
 
     Args:
         text: English, with the names of values in braces: what a translation is found by.
@@ -33,9 +33,9 @@ class Message(str):
     def __new__(cls, text: str, /, **values: Any) -> Message:
         """Put the values into the text."""
         words = {name: ", ".join(map(str, part)) if isinstance(part, list) else part for name, part in values.items()}
-        said = super().__new__(cls, text.format(**words) if values else text)
-        said.text, said.values = text, values
-        return said
+        message = super().__new__(cls, text.format(**words) if values else text)
+        message.text, message.values = text, values
+        return message
 
 
 class DouDizhuError(ValueError):
@@ -52,8 +52,8 @@ class DouDizhuError(ValueError):
     @property
     def said(self) -> Message:
         """What was wrong, with the values that the text was made of."""
-        said: Message = self.args[0]
-        return said
+        message: Message = self.args[0]
+        return message
 
 
 class InvalidMoveError(DouDizhuError):
@@ -118,7 +118,7 @@ class MissingDependencyError(DouDizhuError, ImportError):
 
 
 _MOST_SHOWN = 120
-"""Characters of a value that a message shows."""
+"""Most characters of a value that a message shows."""
 
 
 def shown(value: object) -> str:
@@ -136,7 +136,7 @@ def shown(value: object) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs an extra: every message that misses one says it in these words.
+    """The command that installs an extra, as every message about a missing one names it.
 
     The package is installed from a clone.  It is in no index; a name there would be another package.
 
@@ -151,7 +151,7 @@ def install_hint(extra: str) -> str:
 
 
 def command_line(*words: object) -> str:
-    """A command as one types it into a shell of this system.
+    """A command as it is typed into a shell of this system.
 
     Args:
         *words: The program, its options and their values, each one word.
@@ -174,26 +174,26 @@ def plural(number: int, noun: str) -> Message:
     return Message(f"1 {noun}") if number == 1 else Message(f"{{number}} {noun}s", number=f"{number:,}")
 
 
-def did_you_mean(name: object, known: Iterable[str]) -> str:
+def did_you_mean(name: object, choices: Iterable[str]) -> str:
     """`` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
     if not isinstance(name, str) or len(name) > _MOST_SHOWN:
         return ""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = difflib.get_close_matches(name, list(choices), n=1)
     return Message(" (did you mean {near}?)", near=repr(near[0])) if near else ""
 
 
-def unknown(what: str, name: object, known: Iterable[str]) -> Message:
+def unknown(what: str, name: object, choices: Iterable[str]) -> Message:
     """The message for a name that does not exist.
 
     Args:
         what: What kind of name it is.
         name: The name.
-        known: Those that exist.
+        choices: Those that exist.
 
     Example:
         >>> unknown("scoring", "wins", ["win", "stake"])
         "unknown scoring 'wins' (did you mean 'win'?); choose from win, stake"
     """
-    names = list(known)
+    names = list(choices)
     values = {"name": shown(name), "near": did_you_mean(name, names), "names": names}
     return Message(f"unknown {what} {{name}}{{near}}; choose from {{names}}", **values)

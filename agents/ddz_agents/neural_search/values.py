@@ -19,19 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.descent import (
-    Descents,
-    RecognizedSeats,
-    describe_leaf,
-    skip_known,
-)
+from ddz_agents.neural_search.descent import Descents, describe_leaf
+from ddz_agents.neural_search.players import RecognizedSeats, skip_known
 from ddz_agents.worlds.determinize import Words
-from ddz_env.core.engine.compiling import kernel
+from ddz_env import View
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.observation import mask_bytes
-from ddz_env.core.owned import OwnsArrays
+from ddz_env.core.observation import action_mask, mask_bytes, observe
+from ddz_env.support.compiling import kernel
+from ddz_env.support.owned import OwnsArrays
 
 AHEAD = 4
 """Decisions that the policy plays from a leaf before it is valued."""
@@ -70,15 +67,20 @@ class Evaluator:
     Args:
         model: The model.
         kind: Whose value a leaf gets, as from :func:`leaf_kind`.
+        uniform_prior: Whether the prior is uniform instead of the policy's.
 
     Attributes:
-        model: The model.
         values_leaves: Whether a leaf's value is the networks'.
     """
 
-    def __init__(self, model: PolicyModel, kind: str) -> None:
-        self.model, self._kind = model, kind
+    def __init__(self, model: PolicyModel, kind: str, *, uniform_prior: bool = False) -> None:
+        self._model, self._kind, self._uniform_prior = model, kind, uniform_prior
         self.values_leaves = kind != "simulation"
+
+    def root(self, view: View) -> Floats:
+        """Logarithms of the prior of the searcher's own decision, shape ``[400]``, float32."""
+        mask = action_mask(view)[None]
+        return (uniform_prior(mask) if self._uniform_prior else self._model.evaluate(observe(view)[None], mask)[0])[0]
 
     def leaves(self, descents: Descents, rules: Words, opponents: RecognizedSeats) -> tuple[Floats, Floats]:
         """Logarithms of the priors of leaves, ``[n, 400]``, and values for the seats to act, -1 to 1, ``[n]``.
@@ -88,16 +90,32 @@ class Evaluator:
             rules: The rules array.
             opponents: What is known of the other seats.
         """
-        log_probabilities, values = ask(self.model, descents)
+        prior = uniform_prior(mask_bytes(descents.masks)) if self._uniform_prior else None
+        if prior is not None and not self.values_leaves:  # no network has a say
+            return prior, np.zeros(len(prior), np.float32)
+        log_probabilities, values = ask(self._model, descents)
         if self.values_leaves:
             seats = descents.rows[:, SEAT].copy()
-            play_on(self.model, descents, log_probabilities, AHEAD, rules, opponents)
+            play_on(self._model, descents, log_probabilities, AHEAD, rules, opponents)
             values = values_for(descents, seats, self._values)
-        return log_probabilities, values
+        return (log_probabilities if prior is None else prior), values
 
     def _values(self, descents: Descents) -> Floats:
         """What positions are worth to the seats to act, shape ``[n]``."""
-        return ask_critic(self.model, descents) if self._kind == "critic" else ask(self.model, descents)[1]
+        return ask_critic(self._model, descents) if self._kind == "critic" else ask(self._model, descents)[1]
+
+
+def uniform_prior(masks: Bytes) -> Floats:
+    """Logarithms of a uniform choice among the legal actions, minus infinity for the others.
+
+    Args:
+        masks: 1 for a legal action, shape ``[n, 400]``.
+
+    Returns:
+        Shape ``[n, 400]``, float32.
+    """
+    with np.errstate(divide="ignore"):
+        return np.log(masks / masks.sum(axis=1, keepdims=True, dtype=np.float32)).astype(np.float32)
 
 
 def ask(model: PolicyModel, descents: Descents, chosen: slice | npt.NDArray[np.intp] = _ALL) -> tuple[Floats, Floats]:

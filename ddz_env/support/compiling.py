@@ -1,4 +1,4 @@
-"""The ``kernel`` decorators: how Numba compiles the engine, with its cache in the folders of :mod:`.cache`.
+"""The ``kernel`` decorators: how Numba compiles the engine, with its cache in the folders of :mod:`.compile_cache`.
 
 What is used of Numba's inner parts is here, and nowhere else: the option ``_nrt``, the base classes of the on-disk
 cache (no public option gives one program's kernels a folder of their own, or sees an edit of another file), what begins
@@ -19,7 +19,7 @@ import numba
 from numba.core import caching, event
 from numba.core.runtime import rtsys
 
-from ddz_env.core.engine.cache import Turn, announce, kernel_folder, warn
+from ddz_env.support.compile_cache import Turn, announce, kernel_folder, warn
 
 _FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 
@@ -64,12 +64,12 @@ class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no t
     """
 
     def listen(self) -> None:
-        """Be called from now on."""
+        """Register this listener with Numba from now on."""
         event.register("numba:compiler_lock", self)
 
 
 class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no types
-    """Says where a kernel's files lie."""
+    """Tells Numba where a kernel's files lie."""
 
     def __init__(self, line: int, folder: Path) -> None:
         self._line, self._folder = line, folder
@@ -93,24 +93,24 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no t
 
 
 class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
-    """What is kept of a kernel.  With one bit changed, code has crashed or returned other numbers: hence a digest."""
+    """A kernel's files with a digest: code with one changed bit has crashed or returned other numbers."""
 
     _locator_classes: ClassVar[list[type]] = [_Locator]
 
     def reduce(self, compiled: Any) -> tuple[bytes, tuple[Any, ...]]:
-        kept = super().reduce(compiled)
-        return _digest(kept), kept
+        result = super().reduce(compiled)
+        return _digest(result), result
 
     def rebuild(self, context: Any, content: tuple[bytes, tuple[Any, ...]]) -> Any:
-        digest, kept = content
-        if digest != _digest(kept):
+        digest, result = content
+        if digest != _digest(result):
             raise ValueError("the code of a kernel is damaged")
-        return super().rebuild(context, kept)
+        return super().rebuild(context, result)
 
 
-def _digest(kept: tuple[Any, ...]) -> bytes:
-    """Of a kernel's code, which is the first of what is kept."""
-    return hashlib.sha256(pickle.dumps(kept[0])).digest()
+def _digest(result: tuple[Any, ...]) -> bytes:
+    """The digest of a kernel's code, which is the first entry of what Numba keeps."""
+    return hashlib.sha256(pickle.dumps(result[0])).digest()
 
 
 class _Files(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
@@ -150,7 +150,8 @@ class _KernelCache:
     @property
     def cache_path(self) -> str | None:
         """The folder, for the statistics of a dispatcher."""
-        return self._files and self._files.cache_path
+        folder: str | None = self._files and self._files.cache_path
+        return folder
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """A compiled kernel from the files, or ``None``: then it is this process's turn until one is saved."""
@@ -165,7 +166,7 @@ class _KernelCache:
         return loaded
 
     def _kept(self, signature: Any, context: Any) -> Any:
-        """What the files hold, if anything."""
+        """The compiled kernel in the files, or ``None``."""
         try:
             return self._files and self._files.load_overload(signature, context)
         except Exception:  # unpickling a damaged file can raise anything: it is replaced by what is compiled now

@@ -42,7 +42,7 @@ def own(value: _T, copies: dict[int, Any] | None = None) -> _T:
 
 
 class OwnsArrays:
-    """A base of classes that hold arrays for kernels: what is restored may be written."""
+    """A base of classes that hold arrays for kernels: arrays out of a pickle are made writable."""
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(own(saved))

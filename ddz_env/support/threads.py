@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
-from ddz_env.core.checks import check_integer
-from ddz_env.core.errors import SharedGamesError
+from ddz_env.support.checks import check_integer
+from ddz_env.support.errors import SharedGamesError
 
 MOST_THREADS = 256
 _CHUNKS_PER_THREAD = 4  # a thread that loses its core for a while leaves its share to the others
@@ -26,7 +26,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class GamesLock:
-    """Who may use games whose arrays are written in place: one thread at a time; a copy begins unlocked.
+    """A lock for games whose arrays are written in place: one thread at a time; a copy begins unlocked.
 
     Kernels release the interpreter's lock, and a step checks its actions in one call and plays them in the next: a
     second thread in between would play actions that are not checked, and compiled code does not survive that.
@@ -42,7 +42,7 @@ class GamesLock:
         return GamesLock, ()
 
     def refuse(self) -> SharedGamesError:
-        """What a second thread gets."""
+        """The error that a second thread gets."""
         return SharedGamesError(
             "another thread is using these games at this moment: give each thread its own games, or let one thread "
             "have them until it is done"
@@ -118,5 +118,5 @@ def _work(
 
 @functools.lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
-    """A process's pool: threads do not survive a fork."""
+    """The thread pool of this process: threads do not survive a fork."""
     return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="ddz-batch")

@@ -28,7 +28,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from ddz_env.core.folders import PACKAGES, package_folder, temporary_folder, user_folder
+from ddz_env.support.folders import PACKAGES, package_folder, temporary_folder, user_folder
 
 if sys.platform != "win32":
     import fcntl
@@ -164,11 +164,11 @@ def kernel_folder(module: str, file: str) -> Path | None:
 
 
 _told: set[str] = set()
-"""What this process has said: the words ``fault`` and ``compiling``."""
+"""The notices that this process has given: ``fault`` and ``compiling``."""
 
 
 def _is_news(subject: str) -> bool:
-    """Whether something is to be said: once a process, and by the first of several workers only."""
+    """Whether a notice is still to be given: once per process, and by the first of several workers only."""
     number = re.findall(r"\d+", multiprocessing.current_process().name)  # of SpawnProcess-3: 3
     news = subject not in _told and set(number) <= {"1"}
     _told.add(subject)
@@ -193,8 +193,8 @@ def announce(package: str) -> None:
         package: What is compiled.
     """
     if _is_news("compiling") and not os.environ.get("DDZ_QUIET"):
-        what = f"Compiling {package}, and what else this program needs, for this machine"
-        print(f"{what}: up to a minute, the first time only (ddz warmup prepares all programs) ...", file=sys.stderr)
+        work = f"Compiling {package}, and what else this program needs, for this machine"
+        print(f"{work}: up to a minute, the first time only (ddz warmup prepares all programs) ...", file=sys.stderr)
 
 
 # --- processes that begin alike ---------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ class Turn:
         self._path, self._file = path, -1
 
     def take(self) -> None:
-        """Wait until no other process has it, but not for ever."""
+        """Take the lock: wait until no other process has it, but not for ever."""
         self.pass_on()
         if sys.platform == "win32":
             return
@@ -229,7 +229,7 @@ class Turn:
                 time.sleep(0.02)
 
     def pass_on(self) -> None:
-        """Let others have it, if it was taken."""
+        """Release the lock if it was taken."""
         if self._file >= 0:
             os.close(self._file)
         self._file = -1

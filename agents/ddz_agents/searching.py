@@ -1,0 +1,141 @@
+"""What all searching agents share: what they refuse, what they play without a search, and how worlds are inferred."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from ddz_agents.worlds.determinize import Words, WorldPool, belief_of, check_decision
+from ddz_agents.worlds.inference import inferred_pool
+from ddz_env import Move, State, View
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
+from ddz_env.core.engine.layout import HANDS, STAGE, STAGE_PLAY
+from ddz_env.core.engine.legal import finishing_action, legal_mask, nth_legal
+from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.tables import MASK_WORDS
+from ddz_env.core.engine.words import remove_hand
+from ddz_env.playing.agent import Decision
+from ddz_env.playing.thoughts import Belief
+from ddz_env.support.errors import IllegalMoveError
+from ddz_env.support.options import Options, Range
+from ddz_env.support.owned import OwnsArrays
+
+Milliseconds = Annotated[float, Range(0.1)] | None
+
+Sight = TypeVar("Sight", bound=View | State)
+"""What an agent gets to see: a view, or for one that cheats the state."""
+
+
+class Position(NamedTuple):
+    """What is searched.
+
+    Attributes:
+        row: The searcher's view row, or a whole game; shape ``[32]``, uint64.
+        seat: The searcher's seat.
+        rules: The rules array.
+    """
+
+    row: Words
+    seat: int
+    rules: Words
+
+    @staticmethod
+    def of(view: View | State) -> Position:
+        """Where a seat has a decision to make."""
+        return Position(view.row, int(view.seat), view.rule_words)
+
+
+def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> Move | None:
+    """The only legal move, or one that empties the hand, than which no search can find a better one.
+
+    Args:
+        root: The row, at the start of a decision.
+        seat: The seat to act.
+        rules: The rules array.
+        finish: Whether a move that empties the hand is taken.
+
+    Returns:
+        None where there is something to search.
+
+    Raises:
+        IllegalMoveError: If there is no legal move.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_mask(root, rules, mask)
+    total = sum(int(word).bit_count() for word in mask)
+    if total == 0:
+        raise IllegalMoveError("there is no legal move: the game is over")
+    first = int(nth_legal(mask, np.uint64(0)))
+    if total == 1 and not kickers_of(first):
+        return Move(first)
+    if not finish or int(root[STAGE]) != STAGE_PLAY:
+        return None
+    hand = root[HANDS + seat]
+    main = np.uint64(finishing_action(hand, mask))
+    return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
+
+
+def kickers_of(action: int) -> int:
+    """How many kickers a first stage takes; none with a bid or an answer to doubling."""
+    return MAIN_GROUPS[action].kicker_count if action < KICKER_BASE else 0
+
+
+class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
+    """What all searches share: they refuse what they cannot search, and play at once what needs no search.
+
+    Args:
+        options: The agent's options.
+    """
+
+    cheats = False
+    finish = True
+    """Whether a finishing move is taken at once."""
+    budget = "{0.iterations}"
+    """Its budget other than time, as its name shows it: a format of the options."""
+    options: Any
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    @property
+    def name(self) -> str:
+        """The agent's class and budget."""
+        milliseconds = getattr(self.options, "milliseconds", None)
+        budget = f"{milliseconds:g}ms" if milliseconds else self.budget.format(self.options)
+        return f"{type(self).__name__}({budget})"
+
+    def act(self, view: Sight, rng: np.random.Generator) -> Move:
+        """Search and return the chosen move."""
+        return self.decide(view, rng).move
+
+    def decide(self, view: Sight, rng: np.random.Generator) -> Decision:
+        """Search and return the move with the statistics of the search.
+
+        Raises:
+            IllegalMoveError: If it is another seat's turn, a move is half built, or the game is over.
+            InconsistentViewError: If no deal agrees with the view, or a search that cheats is shown one.
+        """
+        position = Position.of(view)
+        check_decision(*position, self.cheats)
+        move = move_without_search(*position, self.finish)
+        if move is not None:
+            return Decision(move, line=move.actions)
+        return self._search(view, position, rng)
+
+    @abstractmethod
+    def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
+        """Search a decision of several moves."""
+
+
+class InferringAgent(SearchAgent[View]):
+    """A search whose worlds are weighted by how plausible they make the hidden seats' past moves."""
+
+    def believe(self, view: View, rng: np.random.Generator) -> Belief:
+        """Where the worlds that it searches have the hidden cards."""
+        return belief_of(view, self._worlds(view, rng))
+
+    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
+        """The determinizations to draw from."""
+        return inferred_pool(view, rng, self.options.particles)

@@ -1,0 +1,1 @@
+"""What every room stands on, and what knows nothing of the game: options, checks, errors, files, threads, compiling."""

@@ -428,29 +428,28 @@ SEARCH_DEPTH = ex.Experiment(
 # --- The search with the policy, taken apart --------------------------------------------------------------------------
 
 _FIRST_OF_PARTS = 11_000_000
-BUDGETS = ("iterations=300", "milliseconds=20")
-PARTS: Mapping[str, tuple[str, str, str]] = {
-    f"{NEURAL}:{budget},prior={prior},leaf={leaf}": (budget, prior, leaf)
-    for budget in BUDGETS
+BUDGETS = {"300 iterations": "iterations=300", "20 ms": "milliseconds=20"}
+PARTS: Mapping[str, str] = {
+    f"{name}: {prior} + {leaf}": f"{NEURAL}:{budget},prior={prior},leaf={leaf}"
+    for name, budget in BUDGETS.items()
     for prior in ("policy", "uniform")
     for leaf in ("critic", "playout")
 }
-"""Budget, prior and leaves of each search."""
+"""Specifications by budget, prior and leaves.  A clock measures something else where other programs run as well."""
 
 
 def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     """Who plays how many deals."""
-    return {(spec, POLICY): options.deals for spec in ex.chosen("search", options.only, PARTS)}
+    return {(name, POLICY): options.deals for name in ex.chosen("search", options.only, PARTS)}
 
 
 def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     """Prior by leaves: what each search wins against the policy alone."""
-    lines = []
-    for spec, own in ex.grouped(saved.results, "agent", order=PARTS).items():
-        budget, prior, leaf = PARTS[spec]
-        rate = matches.win_interval(own).both(to="–")
-        lines.append((budget, prior, leaf, f"{len(own):,}", rate, *matches.side_rates(own)))
-    header = ("budget", "prior", "leaf", "deals", "win %", "landlord %", "peasants %")
+    lines = [
+        (name, f"{len(results):,}", matches.win_interval(results).both(to="–"), *matches.side_rates(results))
+        for name, results in ex.grouped(saved.results, "agent", order=PARTS).items()
+    ]
+    header = ("budget: prior + leaves", "deals", "win %", "landlord %", "peasants %")
     note = f"Against `{POLICY}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
     return ex.Table("`neural-ismcts` taken apart", header, lines, note)
 
@@ -463,11 +462,11 @@ SEARCH_PARTS = ex.Experiment(
     result=matches.MatchResult,
     key=matches.KEY,
     tasks=lambda options: sorted(
-        matches.match_tasks(part_pairs(options), _FIRST_OF_PARTS), key=lambda task: int(task[2])
+        matches.match_tasks(part_pairs(options), _FIRST_OF_PARTS, PARTS), key=lambda task: int(task[2])
     ),
     worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
     more=lambda options: {"weights": shipped_fingerprint()},
-    agents=lambda options: matches.agents_of(part_pairs(options)),
+    agents=lambda options: [POLICY, *(PARTS[name] for name, _ in part_pairs(options))],
     unit="duplicate deals",
     tables={"search-parts": parts_table},
 )

@@ -70,7 +70,7 @@ def _lead_outside(app: Any, page: str, source: list[str]) -> None:
 
 
 def _fill(app: Any, page: str, source: list[str]) -> None:
-    """Long tables, and the docstrings of the modules that the pages in ``reference/api`` list."""
+    """Programs, and the docstrings of the modules that the pages in ``reference/api`` list."""
     source[0] = on_site(source[0])
     if page.startswith("reference/api/"):
         source[0] = _MODULE.sub(_documented, source[0])

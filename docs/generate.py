@@ -1,7 +1,7 @@
 """Write the generated parts of pages: ``python docs/generate.py``; with ``--check``, name those that are out of date.
 
 A table is written between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function that makes it.
-``<!-- site: NAME -->`` puts one on the built site only: programs that lie in the checkout, and long tables.
+``<!-- site: NAME -->`` puts one on the built site only: a program that lies in the checkout.
 The pages are those of ``docs/``, the README, CONTRIBUTING and the model card, which lies beside the shipped weights.
 The notebooks' badges and install lines get the repository's address, which only ``pyproject.toml`` has, and the package
 the strengths of the agents that ``ddz agents`` shows.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
+from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, DepthLimitedAgent, ExpectiminimaxAgent
 from ddz_env import State
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
@@ -17,13 +18,13 @@ DEPTHS = 2, 3, 4
 
 def decisions() -> list[State]:
     """Every other decision with a choice of games between rule agents."""
-    rules, rng, found = make_agent("rules"), np.random.default_rng(0), list[State]()
+    rules, rng, states = make_agent("rules"), np.random.default_rng(0), list[State]()
     for seed in range(GAMES):
         state = State.new(seed)
         while not state.is_over:
-            found += [state.copy()] if len(state.legal_moves()) > 1 else []
+            states += [state.copy()] if len(state.legal_moves()) > 1 else []
             state.step(rules.act(state.view(), rng))
-    return found[::2]
+    return states[::2]
 
 
 def main() -> None:
@@ -37,15 +38,19 @@ def main() -> None:
                 agent.act(state, rng)
                 nodes[not pruning] += agent.nodes
         print(f"depth {depth}: {nodes[0]:,} of {nodes[1]:,} nodes", flush=True)
-    for kind, options in (
-        (CheatingAlphaBetaAgent, {"depth": 3, "quiescence": "off"}),
-        (ExpectiminimaxAgent, {"depth": 2}),
-    ):
-        plain, doubled = kind(**options), kind(**options)
-        doubled.weights = 2 * plain.weights
-        moves = [[one.act(sight(one, state), np.random.default_rng(1)) for state in states] for one in (plain, doubled)]
-        same = sum(first == second for first, second in zip(*moves, strict=True))
-        print(f"{kind.__name__}: {same} of {len(states)} moves are the same", flush=True)
+    same_moves(lambda: CheatingAlphaBetaAgent(depth=3, quiescence="off"), states)
+    same_moves(lambda: ExpectiminimaxAgent(depth=2), states)
+
+
+def same_moves(make: Callable[[], DepthLimitedAgent[Any]], states: list[State]) -> None:
+    """Print how many moves of an agent stay the same when all its log-odds are doubled."""
+    plain, doubled = make(), make()
+    doubled.weights = 2 * plain.weights
+    moves = [
+        [agent.act(sight(agent, state), np.random.default_rng(1)) for state in states] for agent in (plain, doubled)
+    ]
+    same = sum(first == second for first, second in zip(*moves, strict=True))
+    print(f"{type(plain).__name__}: {same} of {len(states)} moves are the same", flush=True)
 
 
 if __name__ == "__main__":

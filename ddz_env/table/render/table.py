@@ -266,10 +266,10 @@ def table_of(
             raise InvalidPictureError(
                 f"this is the view of seat {game.seat}: it cannot show the perspective of seat {perspective}"
             )
-        return _Reader(game, game.seat, suits=suits).table()
+        return _Reader(game, game.seat, suits).table()
     if perspective is None or reveal:
-        return _Reader(game, None, perspective, suits, later).table()
-    return _Reader(game.view(perspective), perspective, suits=suits).table()
+        return _Reader(game, None, suits, perspective, later).table()
+    return _Reader(game.view(perspective), perspective, suits).table()
 
 
 class _Reader:
@@ -278,18 +278,13 @@ class _Reader:
     Args:
         game: What to read.
         viewer: The observer, whose view it is; None means that the row is complete.
-        seen_by: Whose suits a complete row is drawn with, as this seat saw the cards come; None if all were open.
         suits: Which suit each copy of a rank has.
+        seen_by: Whose suits a complete row is drawn with, as this seat saw the cards come; None if all were open.
         later: The moves to come.
     """
 
     def __init__(
-        self,
-        game: State | View,
-        viewer: int | None,
-        seen_by: int | None = None,
-        suits: Suits = SUITS_IN_ORDER,
-        later: History = (),
+        self, game: State | View, viewer: int | None, suits: Suits, seen_by: int | None = None, later: History = ()
     ) -> None:
         self.suits, self.later = suits, later
         self.row, self.rules, self.history, self.stage = game.row, game.rules, game.history, game.stage

@@ -65,7 +65,7 @@ def test_a_hostile_answer_costs_at_most_its_move(answer: str, tmp_path: Path) ->
     assert [line.get("move") for line in lines] == [None, None, None, "5"]
     assert lines[0]["text"] == answer
     assert lines[1]["messages"][-1]["content"] == lines[0]["complaint"]
-    assert "legal are pass, 5, 6" in lines[0]["complaint"]
+    assert ("legal are pass, 5, 6" if answer else "the answer is empty") in lines[0]["complaint"]
     assert max(len(message["content"]) for message in lines[1]["messages"]) <= 2000
     assert lines[2]["fallback"] == "pass"
     assert agent_files(f"chat:{stub.address},model=stub,transcript={kept}") == {}  # so a match may be resumed
@@ -120,7 +120,7 @@ def refusing() -> Iterator[Any]:
         (401, b'{"error": "no such key"}', {}, "HTTP 401 .*no such key", 1),
         (307, b"", {"Location": "http://127.0.0.1:1/"}, "HTTP 307", 1),
         (500, b"x" * 10**5, {}, r"HTTP 500 .*x\.\.\. \(2 attempts\)", 2),
-        (200, b"<html>\x1b[31m", {}, r"not a chat completion: b'<html>\\\\x1b", 2),
+        (200, b"<html>\x1b[31m", {}, r"not a chat completion: '<html>\\x1b", 2),
         (200, b'{"choices": [{"message": {"content": 5}}]}', {}, "not a chat completion", 2),
     ],
 )
@@ -141,10 +141,10 @@ def test_an_endpoint_that_is_away_or_silent_is_an_error() -> None:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(EndpointError, match=r"no answer within 0\.05 seconds"):
             ChatAgent(address, model="stub", retries=0, seconds=0.05).act(VIEW, RNG)
-    with pytest.raises(EndpointError, match=r"refused.*\(3 attempts\)"):
+    with pytest.raises(EndpointError, match=r"connection.*\(3 attempts\)"):
         ChatAgent(address, model="stub").act(VIEW, RNG)
     arena = ddz("arena", f"chat:{address},model=stub,retries=0", "random", "--deals", 1, "--processes", 1)
-    assert (arena.exit_code, "refused" in arena.stderr) == (2, True)  # the match stops: none of its games counts
+    assert (arena.exit_code, "connection" in arena.stderr) == (2, True)  # the match stops: none of its games counts
 
 
 def test_the_key_comes_from_the_environment_and_is_in_no_message(

@@ -217,6 +217,10 @@ def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> 
 
     with pytest.raises(TensorFileError, match=r"dense6.bias holds numbers that are not finite"):
         DouZeroAgent(of(torch.full((1,), torch.nan)))
+    with pytest.raises(TensorFileError, match="values moves at numbers that are not finite"):
+        DouZeroAgent(
+            broken(folder, tmp_path, lambda state: {name: torch.full_like(w, 3e38) for name, w in state.items()})
+        )
     for bias in (torch.zeros(2), torch.zeros(1).to_sparse(), 3):
         with pytest.raises(TensorFileMismatchError, match=r"dense6.bias"):
             DouZeroAgent(of(bias))

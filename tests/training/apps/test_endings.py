@@ -19,7 +19,7 @@ from ddz_env import Move, View
 from tests.rooms import ROOT, pythonpath
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": pythonpath()}
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds until an agent moves: what it needs may have to be compiled first."""
 
 
@@ -66,7 +66,6 @@ def test_an_agents_threads_and_children_keep_no_program_alive(more: tuple[object
     ended = subprocess.run(line, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, ended.stderr
     assert len(out.read_text().splitlines()) == 2 + 2 * 2
-    assert list(tmp_path.iterdir()) == [out, out.with_suffix(".sqlite")] or len(list(tmp_path.iterdir())) == 2
 
 
 @pytest.mark.parametrize("ending", ["the client leaves", signal.SIGINT, signal.SIGTERM])
@@ -76,6 +75,7 @@ def test_the_protocols_server_ends_while_an_agent_thinks(ending: str | signal.Si
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     server = subprocess.Popen(line, cwd=ROOT, env=ENVIRONMENT, text=True, **pipes)
     assert server.stdin is not None
+    assert server.stdout is not None
     assert server.stderr is not None
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     for message in (
@@ -95,4 +95,5 @@ def test_the_protocols_server_ends_while_an_agent_thinks(ending: str | signal.Si
         assert server.wait(2.0) == (-ending if isinstance(ending, signal.Signals) else 0)
     finally:
         server.kill()
-        server.communicate()
+        for pipe in (server.stdin, server.stdout, server.stderr):
+            pipe.close()

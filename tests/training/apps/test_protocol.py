@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from mcp import Client
 
 from ddz_training.apps.protocol import GameTable, make_server
 from tests.programs import program
+from tests.rooms import ROOT
 
 CLIENT = program("protocol_client")
 
@@ -51,6 +55,7 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
             await call("new_game", rules="nowhere")
             await call("new_game", seat=3)
             await call("new_game", seat=1, seed="five")
+            await call("new_game", rules=None, seat=None)
             begun = await call("new_game", seat=1, seed="5", rules="bidding")
             for move in ("5" * 10**6, 199, "BR and the rest"):
                 await call("play", move=move)
@@ -59,7 +64,7 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
         return said
 
     said = asyncio.run(session())
-    assert [is_error for is_error, _ in said] == [True] * 4 + [False] + [True] * 4 + [False]
+    assert [is_error for is_error, _ in said] == [True] * 4 + [False] * 2 + [True] * 4 + [False]
     for (_, text), why in zip(
         said,
         [
@@ -67,8 +72,9 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
             "unknown rules preset 'nowhere'",
             "seat=3 must be",
             "seed='five' must be",
+            "You are seat 0.",
             "You are seat 1.",
-            "too long for a move; legal are",
+            "too long for an answer; legal are",
             "there is no number 199; legal are",
             "the stage is bid; legal are",
             "looks at hidden cards",
@@ -77,3 +83,22 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
     ):
         assert why in text
         assert len(text) < 3000
+
+
+def test_half_a_pair_of_surrogates_is_answered() -> None:
+    """No text may hold it, while JSON may escape it."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "\ud800", "version": "1"}}
+    messages = [
+        {"id": 1, "method": "initialize", "params": about},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "look\udc00", "arguments": {"\ud800": "\\ud800"}}},
+    ]
+    line = [sys.executable, "-m", "ddz_training", "mcp", "--agents", "random", "--adviser", "random"]
+    with subprocess.Popen(line, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        server.stdin.flush()
+        assert [json.loads(server.stdout.readline())["id"] for _ in range(2)] == [1, 2]
+        server.stdin.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import itertools
 import re
 import threading
 from functools import partial
@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Hand, Rules
 from ddz_env.table.session import PERSON, Deal, Record, Replay
 from ddz_training.apps.web.preparing import Preparation, Step, steps
+from ddz_training.apps.web.puzzles import PuzzleBook
 from ddz_training.apps.web.routes import PAGE
 from ddz_training.apps.web.server import RULES
 from tests.training.apps.terminal import refused
-from tests.training.apps.web_page import QUESTION, Page, error
+from tests.training.apps.web_page import QUESTION, Json, Page, error
 
 SEARCH = "neural-ismcts:milliseconds=500"
 
@@ -101,12 +103,12 @@ def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step() -> None:
 
     preparation = Preparation([Step("table", name, partial(work, name)) for name in "abcd"])
     preparation.wait("a")
-    assert preparation.status() == {"ready": True, "left": []}  # nothing was begun
+    assert preparation.status() == {"ready": True, "left": [], "steps": 4}  # nothing was begun
     preparation.start()
     preparation.wait("d")
     assert done == ["d"]
     assert (preparation.is_ready("d"), preparation.is_ready("a")) == (True, False)
-    assert preparation.status() == {"ready": False, "left": ["table"] * 3}
+    assert preparation.status() == {"ready": False, "left": ["table"] * 3, "steps": 4}
     gate.set()
     for name in "abc":
         preparation.wait(name)
@@ -129,6 +131,7 @@ def test_chosen_cards_that_are_several_moves_are_asked_back(page: Page) -> None:
 def test_a_puzzle_has_open_hands_and_a_solution_until_it_is_lost(page: Page) -> None:
     path = f"games/{page.post('games', {'puzzle': 1})['id']}"
     game, solved = page.get(path), page.post(f"{path}/solution")
+    assert page.get("puzzles")["tried"] == 1  # who asks gives up
     assert game["puzzle"]
     assert all(len(seat["hand"]) == seat["size"] for seat in game["table"]["seats"])
     assert Record.parse(page.get(f"{path}/record")["text"]).deal.rules.open_hands  # else the solver may give no hint
@@ -139,13 +142,29 @@ def test_a_puzzle_has_open_hands_and_a_solution_until_it_is_lost(page: Page) -> 
         else:
             game = page.post(f"{path}/move", {"text": move, "moves": number})
     assert game["result"] > 0
+    assert game["verdict"] == "won"
     for number in (0, 1):
         page.post(f"{path}/undo", {"moves": len(solved["line"]) - number})
     wrong = next(card for card in solved["line"][0] if card != solved["line"][0])
-    page.post(f"{path}/move", {"text": wrong, "moves": 0})
+    assert page.post(f"{path}/move", {"text": wrong, "moves": 0})["verdict"] == "lost"
     page.post(f"{path}/advance", {"moves": 1})
     assert page.post(f"{path}/solution") == {"wins": False, "line": []}
     page.refused(f"games/{page.begin()}/solution", {})
+
+
+def test_the_first_try_of_a_puzzle_counts_and_is_kept(tmp_path: Path) -> None:
+    puzzles = shipped_puzzles()[:4]
+    book = PuzzleBook(tmp_path / "kept.json", puzzles)
+    for number, won in ((0, False), (0, True), (1, True), (2, True), (2, False)):
+        book.note(puzzles[number].deal(), won)
+    known = book.shape()
+    assert (known["tried"], known["first"], known["solved"], known["streak"]) == (3, [2, 3], [1, 2, 3], 2)
+    assert known == PuzzleBook(tmp_path / "kept.json", puzzles).shape()
+    book.note(puzzles[3].deal(), won=True)
+    assert book.shape()["rating"] > known["rating"]
+    assert 1 <= known["daily"] <= len(puzzles)
+    (tmp_path / "kept.json").write_text("{")
+    assert PuzzleBook(tmp_path / "kept.json", puzzles).shape()["tried"] == 0
 
 
 @pytest.mark.parametrize(
@@ -206,17 +225,33 @@ def test_a_question_in_an_auction(page: Page, rules: str, role: str, bottom: str
     table = {"rules": rules, "role": role, "hand": "3457778AAAKK222BR", "landlord_cards": bottom, "moves": moves}
     found = page.post("ask", table)
     assert (found["move"], found["source"]) == (best, "payoff")
-    assert found["moves"][0]["points"] == max(one["points"] for one in found["moves"])
+    assert found["moves"][0]["points"] == max(one["points"] or 0 for one in found["moves"])
     if bottom:
         page.refused("ask", {**table, "landlord_cards": ""})
         page.refused("ask", {**table, "moves": [*moves, *["no double"] * 3]})
     page.refused("ask", {**table, "hand": table["hand"][:-1]})
 
 
+def test_a_replay_is_seen_from_the_persons_seat_with_the_suits_of_the_game(page: Page) -> None:
+    def hand(game: Json, seat: int) -> set[tuple[int, str]]:
+        return {(card["rank"], card["suit"]) for card in game["table"]["seats"][seat]["hand"]}
+
+    name = page.begin(1, seed=3)
+    first = page.get(f"games/{name}")
+    assert len({suit for _, suit in hand(first, 1)}) >= 4
+    end = page.finish(name)
+    replayed = [page.get(f"games/{name}/moves/{number}") for number in range(end["number"] + 1)]
+    assert replayed[0]["seat"] == 1
+    assert hand(replayed[0], 1) == hand(first, 1)
+    for before, after in itertools.pairwise(replayed):  # no card changes its suit, whoever holds it
+        assert all(hand(after, seat) <= hand(before, seat) for seat in range(3))
+    assert all(hand(replayed[-1], seat) == hand(end, seat) for seat in range(3))
+
+
 def test_the_pages_files_are_small_name_no_other_server_and_make_markup_of_no_text() -> None:
     files = [path for path in PAGE.rglob("*") if path.is_file()]
     assert len(files) > 10
-    assert sum(len(gzip.compress(path.read_bytes())) for path in files) <= 300_000
+    assert sum(path.stat().st_size for path in files) <= 130_000
     elsewhere = r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}"
     made = r"(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|Function\(|srcdoc|DOMParser|Fragment\("
     for path in files:

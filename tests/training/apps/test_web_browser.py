@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from tests.training.apps.browser import ADVISER, PHONE, Person
 from tests.training.apps.web_page import FAILING
 
@@ -16,7 +17,7 @@ pytest.importorskip("playwright.sync_api")
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
-PREPARING = {"ready": False, "left": ["opponents", "hints"]}
+PREPARING = {"ready": False, "left": ["opponents", "hints"], "steps": 4}
 
 
 def test_a_game_with_an_auction_and_doubling_that_is_advised_in_points(person: Person) -> None:
@@ -27,7 +28,7 @@ def test_a_game_with_an_auction_and_doubling_that_is_advised_in_points(person: P
     assert not person.has(".middle [role=img]")  # the landlord cards are face down
     assert "bid" in person.asked()
     assert re.search(r"[+−]?\d\.\d points|0 points", person.text(".thoughts .moves"))
-    assert "earns" in person.text(".thoughts p")
+    assert re.search("earns|would lose", person.text(".thoughts p"))
     person.play_to_the_end()
     assert re.search("Bid|No bid", person.text(".log"))
     assert re.search("You (win|lose).*(landlord|peasant).* point", person.text(".result"), re.DOTALL)
@@ -129,7 +130,8 @@ def test_levels_and_cards_are_called_by_their_names(person: Person) -> None:
     )
     assert said == ["8 9 10 J Q", "333 444 + 5 10", "10 10", "rocket", "red joker", "Bid 2", "Pass"]
     person.wait("#agent-1")
-    assert person.text("#agent-1").split("\n")[:2] == ["Hard", "rules"]
+    options = page.eval_on_selector_all("#agent-1 option", "all => all.map(one => one.textContent)")
+    assert options[:2] == ["Hard", "rules"]
     page.click("#language")
     person.wait("#agent-1:has-text('困难')")
     assert page.input_value("#rules") == "bidding"  # what people expect there
@@ -154,19 +156,22 @@ def test_keys_alone_play_a_game(person: Person) -> None:
         person.page.keyboard.type("rules")
     person.press("Tab", "5", "Enter")
     person.wait(".hand button")
-    for _ in range(60):
+    for _ in range(200):
         person.settle()
-        if person.has("#step-through"):
+        if person.has("#review"):
             break
-        person.press("h")
-        move = person.hinted()
-        person.press("Escape", *("p" if move == "pass" else (*move.replace("+", "").lower(), "Enter")))
-        person.wait(".page:not(:has(.thoughts))")
+        if person.has("#hint:not(:disabled)"):
+            person.press("h")  # raises the best move, or names the bid
+            person.wait(".advice")
+            person.press("Enter")
+            person.wait(".page[aria-busy=false]:not(:has(.advice))")
+        person.page.wait_for_timeout(100)
     before = person.page.url
     person.press("Enter")  # once too often
     assert person.page.url == before
     assert person.page.evaluate("document.activeElement.className").startswith("result")
-    assert not person.text(".middle").count("Stake")  # a win counts the same at any
+    assert "Stake" in person.text("#stake")
+    assert "point" in person.page.title()
     person.press("u")
     person.wait("#play")
 
@@ -278,7 +283,8 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     person.wait(".log li:nth-child(1)")
     person.press("l")
     person.wait(".thoughts .bar")
-    assert "tries" in person.text(".thoughts")
+    assert "between strong players" in person.text(".thoughts")
+    page.click("summary:has-text('researchers')")
     assert float(person.text("table.beliefs td .number >> nth=0")) > 0
     page.select_option("#adviser", ADVISER)
     page.click("#curve")
@@ -286,7 +292,7 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     total = int(person.text(".status").split()[2])
     assert "landlord" in person.text("#chance-now")
     assert len(page.query_selector_all(".log li")) == total
-    worst = page.query_selector_all(".worst button")
+    worst = page.query_selector_all(".worst button:not(.again)")
     lost = [int(re.findall(r"−(\d+) %", one.inner_text())[0]) for one in worst]
     assert 0 < len(lost) <= 3
     assert lost == sorted(lost, reverse=True)
@@ -354,40 +360,94 @@ def test_a_question_by_buttons_under_other_rules(person: Person) -> None:
     person.wait(".thoughts .entry")
 
 
-def _puzzle(person: Person) -> None:
+def _puzzle(person: Person) -> str:
+    """Begin the puzzle that the list names first; its number."""
     person.visit("#/puzzle")
-    person.page.click(".controls button >> nth=0")
+    person.page.click(".puzzles button >> nth=0")
     person.wait(".hand button")
     person.settle()
+    return str(person.page.url.split("/")[-1])
 
 
 def test_a_puzzle(person: Person) -> None:
     page = person.page
-    _puzzle(person)
+    first = _puzzle(person)
     page.click(".hand button >> nth=-1", position={"x": 6, "y": 14})
     page.click("#play")
-    person.wait(".status:has-text('That move loses')")
-    assert not person.has("#hint")  # there is nothing to show any more
-    page.click("#undo")
-    person.settle()
-    first = person.asked()
-    line = person.text(".thoughts .moves small").removeprefix("then ").split(" · ")
-    assert "Pass" in line[::2]
+    person.wait(".status:has-text('That move loses')")  # before the other side moves: it is decided
+    assert not person.has(":is(#hint, #play)")
+    person.press("u")
+    person.wait("#hint:not(:disabled)")
+    person.asked()
+    assert person.text(".thoughts .moves small").startswith("then ")
     person.play_to_the_end()
     assert "by the solution" in person.text(".result")
-    before = page.url
-    page.click("#next-puzzle")
-    page.wait_for_url(lambda url: url != before)
-    person.wait(".hand button")
-    assert page.url.split("/")[-1] == "2"
-    _puzzle(person)
-    assert not person.has("button.solved")
-    for move in (first, *line[1::2]):  # who has seen it and comes back knows it
-        person.play(move)
-        person.wait(":is(#hint, #step-through):not(:disabled)")
-    assert "Solved!" in person.text(".result")
     person.visit("#/puzzle")
-    person.wait("button.solved[aria-label*=solved]")
+    assert "0 of 1 at the first try · 1 of" in person.text("#record")
+    second = _puzzle(person)  # what is solved is behind the others
+    assert second != first
+    person.play(shipped_puzzles()[int(second) - 1].move)
+    person.wait(".result:has-text('Solved!')")
+    person.press("n")
+    page.wait_for_url(lambda url: url.split("/")[-1] not in ("", second))
+    person.visit("#/puzzle")
+    assert "streak 1 · 1 of 2 at the first try" in person.text("#record")
+    page.select_option("#theme", "rocket")
+    page.select_option("#stars", "3")
+    page.reload()
+    person.wait(".puzzles button")
+    assert (page.input_value("#theme"), page.input_value("#stars")) == ("rocket", "3")
+    page.click("#daily")
+    person.wait(".hand button")
+
+
+def test_a_table_that_moves_counts_cards_and_remembers(person: Person) -> None:
+    page = person.page
+    person.deal("0", "robbing", seed=5)
+    person.visit()
+    assert page.input_value("#rules") == "robbing"  # as chosen last
+    person.deal("0")
+    assert not person.has(".count")
+    person.press("c")
+    unseen = [int(one.inner_text()) for one in page.query_selector_all(".count b")]
+    assert (len(unseen), sum(unseen)) == (15, 34)
+    assert page.get_attribute("#sound", "aria-pressed") == "false"
+    suits = page.eval_on_selector_all(".hand button", "all => all.map(one => one.getAttribute('aria-label').slice(-1))")
+    assert {"♠", "♥", "♣", "♦"} <= set(suits)
+    began = page.evaluate("performance.now()")
+    person.play(person.asked())
+    person.wait(".flies")
+    person.wait(".log li:nth-child(3)")
+    assert page.evaluate("performance.now()") - began > 1000  # half a second before each of the others
+    assert re.search(r"rules: .*\.", person.text("#announced"))  # for who cannot see them
+    page.reload()
+    person.wait(".count")  # as it was
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate("getComputedStyle(document.querySelector('.hand .card')).transitionDuration") == "0s"
+
+
+def test_my_game_has_my_mistakes_to_try_again(person: Person) -> None:
+    page = person.page
+    person.deal("0", seed=2)
+    for _ in range(300):
+        person.settle()
+        page.mouse.click(2, 400)
+        if person.has("#review"):
+            break
+        if person.has("#pass:not(:disabled)"):
+            page.click("#pass")  # what nobody does who wants to win
+        elif person.has("#hint:not(:disabled)"):
+            person.play(person.asked())
+    page.click("#review")
+    person.wait(".worst .again")
+    person.wait("#curve:text-is('My game')")
+    assert person.text("#chance-now").startswith("you")
+    assert re.search(r"\d+ of your \d+ moves", person.text(".worst p"))
+    assert len(page.query_selector_all(".log .costly")) >= len(page.query_selector_all(".worst .again")) > 0
+    assert "You" in person.text(".seat.own .plate")
+    page.click(".worst .again >> nth=0")
+    person.wait("#hint:not(:disabled)")
+    assert "#/game/" in page.url
 
 
 def test_a_saved_game_is_opened(person: Person, tmp_path: Path) -> None:

@@ -5,9 +5,12 @@ It has one table with one game at a time, as a server on standard input and outp
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import json
 import logging
+import os
 import secrets
 import threading
 from collections.abc import Awaitable, Callable, Mapping
@@ -44,24 +47,24 @@ class GameTable:
         self._session: Session | None = None
         self._lock = threading.Lock()  # the tools run in threads
 
-    def new_game(self, rules: str = "standard", seat: int = 0, seed: int | str | None = None) -> str:
+    def new_game(self, rules: str | None = None, seat: int | None = None, seed: int | str | None = None) -> str:
         """Begin a new game and show the rules and your position.
 
-        rules is a preset, as standard, bidding or robbing; without an auction seat 0 is the landlord.  A seed, shown
-        after each game, repeats a deal.
+        rules is a preset, as standard (the default), bidding or robbing; seat is 0 by default, the landlord where there
+        is no auction.  A seed, shown after each game, repeats a deal.
         """
-        preset = Rules.preset(rules)
-        check_integer("seat", seat, 0, preset.players - 1)
+        preset = Rules.preset("standard" if rules is None else rules)
+        seat = check_integer("seat", 0 if seat is None else seat, 0, preset.players - 1)
         deal = Deal(preset, secrets.randbits(64) if seed is None else read_seed(seed))
         session = Session(Record(deal, seated(self._agents, seat, preset.players)))
         self.close()
         self._session = session
         return f"{rules_text(preset)}\n\n{self._shown(session)}"
 
-    def look(self, rules: bool = False) -> str:
+    def look(self, rules: bool | None = None) -> str:
         """Show your position and your legal moves; with rules=true the rules of the game come first."""
         session = self._running()
-        return f"{rules_text(session.rules)}\n\n" * rules + self._shown(session)
+        return f"{rules_text(session.rules)}\n\n" * bool(rules) + self._shown(session)
 
     def play(self, move: str | int) -> str:
         """Play a move, by its number or its cards; the other players answer, and your next position is shown."""
@@ -120,6 +123,31 @@ class GameTable:
 
 def _seat(session: Session) -> int:
     return session.players.index(PERSON)
+
+
+def clean_input() -> None:
+    """Pass on what a client sends through a pipe, without halves of surrogate pairs.
+
+    JSON may escape them and no text may hold them: the protocol's library drops such a request without an answer.
+    """
+    source, (reader, writer) = os.fdopen(os.dup(0), "rb"), os.pipe()
+    os.dup2(reader, 0)
+    os.close(reader)
+
+    def pass_on() -> None:
+        with contextlib.suppress(OSError), source, os.fdopen(writer, "wb", buffering=0) as server:
+            for line in source:
+                server.write(_without_halves(line))
+
+    threading.Thread(target=pass_on, daemon=True).start()
+
+
+def _without_halves(line: bytes) -> bytes:
+    if b"\\ud" not in line.lower():
+        return line
+    with contextlib.suppress(ValueError, RecursionError):
+        return json.dumps(json.loads(line), ensure_ascii=False).encode(errors="replace") + b"\n"
+    return line
 
 
 def make_server(table: GameTable) -> MCPServer:

@@ -446,8 +446,8 @@ def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
 def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     """Prior by leaves: what each search wins against the policy alone."""
     lines = [
-        (name, f"{len(own):,}", matches.win_interval(own).both(to="–"), *matches.side_rates(own))
-        for name, own in ex.grouped(saved.results, "agent", order=PARTS).items()
+        (name, f"{len(results):,}", matches.win_interval(results).both(to="–"), *matches.side_rates(results))
+        for name, results in ex.grouped(saved.results, "agent", order=PARTS).items()
     ]
     header = ("budget: prior + leaves", "deals", "win %", "landlord %", "peasants %")
     note = f"Against `{POLICY}`, d{matches.deals_note(saved)[1:]}; {saved.name}."

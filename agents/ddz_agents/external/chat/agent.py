@@ -33,13 +33,16 @@ class ChatOptions(Options):
     """Which model plays, and what it may take.
 
     Attributes:
-        address: The endpoint without `/chat/completions`, as `http://localhost:11434/v1`. Nothing else is connected to.
+        address: The endpoint without `/chat/completions`, as `http://localhost:11434/v1`. Nothing else but a `proxy` is
+            connected to.
         model: The model's name there.
         key: The environment variable that holds the key; none for an endpoint without one.
         temperature: Sent along; none leaves it to the endpoint.
         retries: Further answers that a decision may take after one that is not a legal move, and further attempts of a
             request that failed.
         seconds: Time for a request.
+        max_tokens: Tokens that an answer may take, reasoning included; none leaves it to the endpoint.
+        proxy: The address of a proxy, as `http://proxy:3128`; the environment's are not used.
         transcript: A file to which every answer is appended with its conversation, as a line of JSON.
     """
 
@@ -50,15 +53,18 @@ class ChatOptions(Options):
     temperature: Annotated[float, Range(0, 2)] | None = None
     retries: Annotated[int, Range(0, 100)] = 2
     seconds: Annotated[float, Range(0, above=True)] = 60.0
+    max_tokens: Annotated[int, Range(1)] | None = None
+    proxy: str | None = None
     transcript: str | Path | None = None
 
     def check(self) -> None:
         """Refuse addresses of other kinds, and keys that are not there."""
-        if not _is_address(self.address):
-            raise InvalidAgentOptionError(
-                f"address={shown(self.address)} must begin with http:// or https:// and a host, without a user's name, "
-                "as http://localhost:11434/v1"
-            )
+        for name, address in (("address", self.address), ("proxy", self.proxy)):
+            if address is not None and not _is_address(address):
+                raise InvalidAgentOptionError(
+                    f"{name}={shown(address)} must begin with http:// or https:// and a host, without a user's name, "
+                    "as http://localhost:11434/v1"
+                )
         key = os.environ.get(self.key, "") if self.key is not None else "none"
         if not (key and key.isascii() and key.isprintable()):
             # What was given may be the key itself, which belongs in no message.
@@ -119,7 +125,7 @@ class ChatAgent:
     def __init__(self, options: ChatOptions) -> None:
         self.options = options
         key = options.key and os.environ[options.key]
-        self._endpoint = Endpoint(options.address, key, options.seconds, options.retries + 1)
+        self._endpoint = Endpoint(options.address, key, options.seconds, options.retries + 1, options.proxy)
         self.cost = Cost()
         try:
             self._write(b"")  # before the first answer is paid for
@@ -147,23 +153,25 @@ class ChatAgent:
             messages += [{"role": "assistant", "content": repeated}, {"role": "user", "content": complaint}]
         self.cost.fallbacks += 1
         self._keep(view, fallback=str(legal[0]))
-        _log.warning("chat: no answer was a legal move; seat %d plays %s", view.seat, legal[0])
+        _log.warning("chat: no answer was a legal move (%s); seat %d plays %s", complaint, view.seat, legal[0])
         return legal[0]
 
     def _answered(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
         """The model's answer with the move in it, or with the reason why there is none."""
-        settings = {} if self.options.temperature is None else {"temperature": self.options.temperature}
+        chosen = {"temperature": self.options.temperature, "max_tokens": self.options.max_tokens}
+        settings = {name: value for name, value in chosen.items() if value is not None}
         reply = self._endpoint.answer({"model": self.options.model, "messages": messages, **settings})
         self.cost.requests += 1
         self.cost.prompt_tokens += reply.prompt_tokens
         self.cost.completion_tokens += reply.completion_tokens
-        move, complaint = None, ""
+        move, complaint = None, reply.problem
         try:
-            move = answered_move(reply.text, view)
+            move = None if complaint else answered_move(reply.text, view)
         except (InvalidMoveError, IllegalMoveError) as error:
-            self.cost.refused += 1
             complaint = str(error)
-        self._keep(view, messages=messages, **reply._asdict(), move=move and str(move), complaint=complaint)
+        self.cost.refused += move is None
+        said = {"text": reply.text, "prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
+        self._keep(view, messages=messages, **said, move=move and str(move), complaint=complaint)
         return reply.text, move, complaint
 
     def _keep(self, view: View, **said: Any) -> None:

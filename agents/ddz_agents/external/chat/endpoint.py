@@ -1,28 +1,36 @@
 """An endpoint with the chat-completions interface: one request, one answer, and what it cost.
 
-It connects to the given address alone: a redirection is refused, for it would take the key along.
+It connects to the given address alone: a redirection is refused, for it would take the key along, and the
+environment's proxies are not used.
 """
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
+import concurrent.futures
 import json
+import re
+import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
-from http.client import HTTPException
 from typing import Any, NamedTuple
 
 from ddz_env.support.checks import as_integer
-from ddz_env.support.errors import InvalidAgentOptionError, plural, shown
+from ddz_env.support.errors import InvalidAgentOptionError, install_hint, plural, shown
+
+try:
+    import anyio
+    import httpx2
+except ImportError:
+    httpx2 = None  # type: ignore[assignment]  # said when an endpoint is made
 
 _PAUSE = 0.5
 """Seconds before the second attempt; before each further one twice as long, or what the endpoint names."""
-_MOST_BYTES = 1 << 24
-_PIECE = 1 << 16
+_MOST_BYTES = 1 << 22
+_SHOWN_BYTES = 1 << 16
 _TEMPORARY = (408, 425, 429)
 """Codes after which another attempt may succeed, besides those from 500 on."""
+_CUT_OFF = ("length", "max_tokens", "content_filter")
 
 
 class EndpointError(InvalidAgentOptionError):
@@ -37,13 +45,24 @@ class Reply(NamedTuple):
 
     Attributes:
         text: What the model wrote; empty if it wrote nothing.
+        problem: Why this is no whole answer; empty if it is one.
         prompt_tokens: Tokens of the conversation, as the endpoint counts them; 0 if it does not say.
         completion_tokens: Tokens of the answer, likewise.
     """
 
     text: str
+    problem: str
     prompt_tokens: int
     completion_tokens: int
+
+
+class _Answer(NamedTuple):
+    """What came over HTTP."""
+
+    code: int
+    reason: str
+    wait: str
+    content: bytes
 
 
 class Endpoint:
@@ -52,16 +71,25 @@ class Endpoint:
     Args:
         address: Its base, to which ``/chat/completions`` is added.
         key: Sent as a bearer token; None for none.
-        seconds: Time for a request.
+        seconds: Time for a request, from the look-up of the host to the last byte.
         attempts: Requests before it counts as failed.
+        proxy: The address of a proxy.
+
+    Raises:
+        InvalidAgentOptionError: If the HTTP client is not installed.
     """
 
-    def __init__(self, address: str, key: str | None, seconds: float, attempts: int) -> None:
+    def __init__(self, address: str, key: str | None, seconds: float, attempts: int, proxy: str | None = None) -> None:
+        if httpx2 is None:
+            raise InvalidAgentOptionError(f"chat needs httpx2: {install_hint('chat')}")
         self._address = f"{address.rstrip('/')}/chat/completions"
-        self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        # Compressed answers could be small on the wire and large here.
+        self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        self._headers |= {"Authorization": f"Bearer {key}"} if key else {}
         self._seconds, self._attempts = seconds, attempts
-        self._key = key
-        self._opener = urllib.request.build_opener(_NoRedirection)
+        certificates = httpx2.create_ssl_context()  # takes long to make
+        self._settings: dict[str, Any] = {"verify": certificates, "proxy": proxy, "trust_env": False, "timeout": None}
+        self._key = re.compile("".join(map(_spelled, key))) if key else None
 
     def answer(self, body: Mapping[str, Any]) -> Reply:
         """Send a request.
@@ -72,71 +100,102 @@ class Endpoint:
         Raises:
             EndpointError: If no attempt brings a chat completion, or the endpoint refuses for good.
         """
-        request = urllib.request.Request(self._address, json.dumps(body).encode(), self._headers, method="POST")
         pause, why = 0.0, ""
         for attempt in range(self._attempts):
             time.sleep(min(pause, self._seconds))
-            pause = _PAUSE * 2**attempt
+            pause, for_good = _PAUSE * 2**attempt, False
             try:
-                return _reply(self._sent(request))
-            except urllib.error.HTTPError as error:
-                why = self._refusal(error)
-                if error.code < 500 and error.code not in _TEMPORARY:
-                    raise EndpointError(f"{self._address}: {why}") from error
-                wanted = error.headers.get("Retry-After", "")
-                pause = float(wanted) if wanted.isdecimal() else pause
+                answer = _in_a_thread(self._exchange, json.dumps(body).encode())
             except TimeoutError:
                 why = f"no answer within {self._seconds:g} seconds"
-            except (OSError, HTTPException, UnicodeError) as error:
-                why = shown(str(getattr(error, "reason", error)) or type(error).__name__)
+            except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
+                why = shown(self._without_key(str(error)) or type(error).__name__)
+            else:
+                is_refused = not 200 <= answer.code < 300
+                if not is_refused and (reply := self._reply(answer.content)):
+                    return reply
+                why = self._refusal(answer)
+                for_good = is_refused and answer.code < 500 and answer.code not in _TEMPORARY
+                pause = float(answer.wait) if answer.wait.isascii() and answer.wait.isdecimal() else pause
+            if for_good:
+                raise EndpointError(f"{self._address}: {why}")
         raise EndpointError(f"{self._address}: {why} ({plural(self._attempts, 'attempt')})")
 
-    def _sent(self, request: urllib.request.Request) -> bytes:
-        until = time.monotonic() + self._seconds
-        try:
-            response = self._opener.open(request, timeout=self._seconds)
-        except urllib.error.URLError as error:
-            raise error.reason if isinstance(error.reason, TimeoutError) else error from None
-        content = bytearray()
-        with response:
-            while piece := response.read1(_PIECE):
-                content += piece
-                if len(content) > _MOST_BYTES:
-                    raise HTTPException(f"more than {_MOST_BYTES >> 20} MiB came")
-                if time.monotonic() > until:  # the limit of the socket is that of each piece
-                    raise TimeoutError
-        return self._without_key(bytes(content))
+    async def _exchange(self, body: bytes) -> _Answer:
+        """One request.  No redirection is followed, and no proxy or password of the environment is used.
 
-    def _refusal(self, error: urllib.error.HTTPError) -> str:
+        Raises:
+            TimeoutError: If it is not over in time, whatever has come until then.
+            httpx2.HTTPError: If what comes is not HTTP, or too much.
+        """
+        with anyio.fail_after(self._seconds):
+            async with (
+                httpx2.AsyncClient(**self._settings) as client,
+                client.stream("POST", self._address, content=body, headers=self._headers) as response,
+            ):
+                content = bytearray()
+                async for piece in response.aiter_raw():
+                    content += piece
+                    if len(content) > _MOST_BYTES:
+                        raise httpx2.DecodingError(f"more than {_MOST_BYTES >> 20} MiB came")
+                wait = response.headers.get("Retry-After", "")
+                return _Answer(response.status_code, response.reason_phrase, wait, bytes(content))
+
+    def _refusal(self, answer: _Answer) -> str:
         """A code of HTTP with the beginning of what came along."""
-        said = b""
-        with error, contextlib.suppress(OSError, HTTPException):
-            said = error.read(_PIECE)
-        return f"HTTP {error.code} {shown(error.reason)}: {shown(self._without_key(said).decode(errors='replace'))}"
+        said = shown(self._without_key(answer.content[:_SHOWN_BYTES].decode(errors="replace")))
+        if 200 <= answer.code < 300:
+            return f"the answer is not a chat completion: {said}"
+        return f"HTTP {answer.code} {shown(self._without_key(answer.reason))}: {said}"
 
-    def _without_key(self, content: bytes) -> bytes:
+    def _without_key(self, text: str) -> str:
         """What an endpoint sent, which may repeat the key; messages and transcripts must not."""
-        return content.replace(self._key.encode(), b"(the key)") if self._key else content
+        return self._key.sub("(the key)", text) if self._key else text
+
+    def _reply(self, content: bytes) -> Reply | None:
+        """Read a chat completion; None if it is none."""
+        try:
+            document = json.loads(content)
+            choice = document["choices"][0]
+            message, reason = choice["message"], choice.get("finish_reason")
+            parts = message.get("content") or ""
+            if isinstance(parts, list):
+                parts = "".join(part["text"] for part in parts if part.get("type", "text") in ("text", "output_text"))
+            usage = document.get("usage") or {}
+            counts = [as_integer(usage.get(name)) or 0 for name in ("prompt_tokens", "completion_tokens")]
+            thought = message.get("reasoning_content") or message.get("reasoning")
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
+        if not isinstance(parts, str):
+            return None
+        problem = ""
+        if reason in _CUT_OFF:
+            problem = f"the answer was cut off ({reason}): a shorter one, or a higher token limit, is needed"
+        elif not parts.strip():
+            problem = "the answer holds only reasoning" if thought else "the answer is empty"
+        return Reply(self._without_key(parts), problem, *counts)
 
 
-class _NoRedirection(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        """Follow none: the answer is then an error."""
+def _spelled(character: str) -> str:
+    """A pattern of the ways to write a character of a key: as it is, escaped, and in UTF-16."""
+    code = ord(character)
+    return (
+        rf"(?:\\{{0,4}}{re.escape(character)}|(?i:(?:\\{{1,4}}[ux]|%|&\#x)0{{0,6}}{code:x};?)|&\#0{{0,6}}{code};?)\0*"
+    )
 
 
-def _reply(content: bytes) -> Reply:
-    """Read a chat completion.
+def _in_a_thread(exchange: Any, body: bytes) -> _Answer:
+    """What a coroutine returns.  The thread is its own, since the caller's may have a loop that runs.
 
-    Raises:
-        HTTPException: If it is not one.
+    The answer counts before the loop is closed, which waits for a look-up of a host that does not end.
     """
-    try:
-        document = json.loads(content)
-        text = document["choices"][0]["message"].get("content") or ""
-        usage = document.get("usage") or {}
-        counts = [as_integer(usage.get(name)) or 0 for name in ("prompt_tokens", "completion_tokens")]
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        text = None
-    if not isinstance(text, str):
-        raise HTTPException(f"the answer is not a chat completion: {shown(content[:_PIECE])}")
-    return Reply(text, *counts)
+    done: concurrent.futures.Future[_Answer] = concurrent.futures.Future()
+
+    async def work() -> None:
+        try:
+            done.set_result(await exchange(body))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=lambda: asyncio.run(work()), daemon=True).start()
+    return done.result()

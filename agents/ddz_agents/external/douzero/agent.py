@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from ddz_agents.external.douzero import features
 from ddz_agents.external.douzero.features import POSITIONS, Bytes, Floats
-from ddz_agents.neural.errors import MissingTorchError
+from ddz_agents.neural.errors import MissingTorchError, TensorFileError
 from ddz_agents.rules.agent import RulesAgent
-from ddz_env import Move, View
+from ddz_env import Move, State, View
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.observation import observe
 from ddz_env.core.view import AUCTION
@@ -112,6 +112,9 @@ class DouZeroAgent:
     def __init__(self, options: DouZeroOptions) -> None:
         self._networks = _load(options)
         self._auction = RulesAgent()
+        first = self.values(State.new(0, "douzero").view())
+        if not np.isfinite(list(first.values())).all():  # large weights may be finite, and their sums not
+            raise TensorFileError(f"{options.path} values moves at numbers that are not finite")
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Choose a move.

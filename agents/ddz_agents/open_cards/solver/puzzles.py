@@ -6,7 +6,7 @@ winning one.  ``puzzles.txt`` ships some, one per line: the hands, the winning m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,10 @@ OPEN = "standard,players=2,open_hands=true"
 _LEAST_MOVES = 6
 """The fewest legal first moves of a puzzle."""
 _MOST_IN_VAIN = 10_000
+_FIRST_RATING, _STEP = 1200.0, 32.0
+"""Of a person, and how far a try moves it."""
+_EASIEST, _PER_GRADE = 1000.0, 100.0
+"""The rating of a puzzle without a losing move that looks right, and what each such move adds."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,30 @@ class Puzzle:
 def shipped_puzzles() -> list[Puzzle]:
     """The puzzles that come with the package."""
     return [Puzzle.parse(line) for line in SHIPPED.read_text(encoding="utf-8").splitlines() if line]
+
+
+def verdict(state: State, seat: int) -> str | None:
+    """``lost`` once a seat cannot win a puzzle any more, ``won`` once it cannot do otherwise; until then None."""
+    if state.is_over:
+        return "won" if state.returns()[seat] > 0 else "lost"
+    solver, landlord = OpenSolver(state.rules), state.role(seat) == "landlord"
+    if solver.solve(state).landlord_wins != landlord:
+        return "lost"
+    for move in state.legal_moves():
+        after = state.copy()
+        after.step(move)
+        lost = not after.is_over and solver.solve(after).landlord_wins != landlord
+        if lost or state.seat != seat:
+            return None
+    return "won"
+
+
+def rating_after(tries: Iterable[tuple[int, bool]]) -> float:
+    """A person's rating (Elo) after puzzles of these grades, each tried once and solved or not."""
+    rating = _FIRST_RATING
+    for grade, won in tries:
+        rating += _STEP * (won - 1 / (1 + 10 ** ((_EASIEST + _PER_GRADE * grade - rating) / 400)))
+    return rating
 
 
 def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puzzle]:

@@ -106,6 +106,7 @@ def mcp(agents: str, adviser: str) -> None:
         make_agent(name.strip())  # a wrong name is reported now, not to the client
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is kept, and the server would wait for its client
     game = protocol.GameTable(agents, adviser)
+    protocol.clean_input()
     protocol.make_server(game).run("stdio")
     leave(0, game.close)
 

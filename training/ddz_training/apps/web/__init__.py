@@ -3,6 +3,7 @@
 =============  =====================================================================================
 ``games``      the games of the server: kept as files, a few in memory, expiring
 ``chances``    of winning, for a move and for others
+``puzzles``    what became of the puzzles: first tries, a streak, a rating
 ``shapes``     what the page gets, as plain data
 ``server``     what answers the requests
 ``preparing``  what a fresh machine compiles meanwhile

@@ -53,8 +53,8 @@ class Preparation:
 
     def status(self) -> dict[str, Any]:
         """What is left, step by step, and how many steps there are; nothing is left where nothing was begun."""
-        left = [step.what for step in self._left.copy().values()]
-        return {"ready": not left, "left": left, "steps": len(self._steps)}
+        left = self._left.copy().values()
+        return {"ready": not left, "left": [step.what for step in left], "steps": len(self._steps)}
 
     def is_ready(self, name: str) -> bool:
         """Whether there is nothing to wait for."""

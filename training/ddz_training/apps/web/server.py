@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ddz_agents.open_cards.solver.puzzles import Puzzle, shipped_puzzles
+from ddz_agents.open_cards.solver.puzzles import shipped_puzzles, verdict
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.rules import PRESETS
@@ -23,10 +23,10 @@ from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
-from ddz_training.apps.puzzle_book import PuzzleBook, verdict
 from ddz_training.apps.seating import read_seed
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, steps
+from ddz_training.apps.web.puzzles import PuzzleBook
 from ddz_training.apps.web.shapes import Json, game_shape, may_only_pass, replay_shape, thoughts_shape
 
 QUICK = "policy"
@@ -51,7 +51,7 @@ class Server:
         self._agents, self._adviser = tuple(agents), adviser
         self._others = [name for name in agents if name not in {level.name for level in LEVELS}]
         self.games = Games(folder, agents, (adviser, SOLVER))
-        self._puzzles: list[Puzzle] = shipped_puzzles()
+        self._puzzles = shipped_puzzles()
         self._book = PuzzleBook(folder / "puzzles.json", self._puzzles)
         self._chances = Chances()
         self.preparation = Preparation(steps(self._agents, adviser, QUICK))
@@ -93,10 +93,10 @@ class Server:
 
     def look(self, game: StoredGame, body: Json) -> Json:
         """The game as its person sees it; of a puzzle, whether it is decided, which is kept."""
-        shape = game_shape(game)
-        if game.session.deal.endgame and game.session.moves and game.viewer is not None:
+        shape, state = game_shape(game), game.session.position(None) if game.session.deal.endgame else None
+        if isinstance(state, State) and game.session.moves and game.viewer is not None:
             self.preparation.wait(SOLVER)
-            shape["verdict"] = verdict(game.session, game.viewer)
+            shape["verdict"] = verdict(state, game.viewer)
             if shape["verdict"]:
                 self._book.note(game.session.deal, shape["verdict"] == "won")
         return shape
@@ -157,11 +157,10 @@ class Server:
         if not session.deal.endgame or session.is_over:
             raise RequestError("only a puzzle that is not over has a solution")
         self._book.note(session.deal, won=False)
-        solver, state = OpenSolver(session.rules), session.position(None)
+        state = session.position(None)
         assert isinstance(state, State)  # all hands of an endgame are open
-        landlord = session.role(session.seat) == "landlord"
-        wins = solver.solve(state).landlord_wins == landlord
-        return {"wins": wins, "line": [str(move) for _, move in solver.line(state)] if wins else []}
+        wins = verdict(state, session.seat) != "lost"
+        return {"wins": wins, "line": [str(move) for _, move in OpenSolver(session.rules).line(state)] if wins else []}
 
     def record(self, game: StoredGame, body: Json) -> Json:
         """The whole game as a file when it may be seen, else what the person has seen."""

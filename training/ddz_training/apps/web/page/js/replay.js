@@ -130,7 +130,7 @@ export async function replayPage(root, id, at) {
     const known = (chances ?? []).some((found) => found?.landlord != null);
     const bar = asking && make("progress", { value: done, max: 1, "aria-label": word("curve") });
     const losses = Object.fromEntries((chances ?? []).flatMap((found, place) => (found?.loss > 0 ? [[place, found.loss]] : [])));
-    const side = [bar, known && curveElement(chances, game, own, go), known && own != null && mineElement(chances, game, own, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses), keysElement("keys replay")];
+    const side = [bar, known && curveElement(chances, game, own, go), known && mineElement(chances, game, own, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses), keysElement("keys replay")];
     announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${said(game.moves.at(-1).text)}. ${turn}` : turn);
     entitle(turn);
     redraw(root, make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));

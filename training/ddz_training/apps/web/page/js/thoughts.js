@@ -4,6 +4,7 @@
 import { draw, make } from "./dom.js";
 import { rankName, said } from "./cards.js";
 import { signed } from "./result.js";
+import { whoAs } from "./table.js";
 import { word } from "./words.js";
 
 const WORST = 3; // moves that are listed
@@ -65,16 +66,16 @@ function beliefsTable(thoughts, names) {
   return make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse());
 }
 
-/** The moves of a seat that lost most, the worst first, each to be tried again; and how many were as good as any. */
+/** The moves of a seat (of all, for who only watches) that lost most, each to be tried again; and how many were as good as any. */
 export function mineElement(chances, game, own, choose, again) {
   const first = game.total - game.story.length;
-  const mine = chances.flatMap((found, place) => (found?.loss != null && found.seat === own ? [{ loss: found.loss, place }] : []));
+  const mine = chances.flatMap((found, place) => (found?.loss != null && (own ?? found.seat) === found.seat ? [{ loss: found.loss, place }] : []));
   const worst = mine.filter(({ loss }) => loss > 0).sort((a, b) => b.loss - a.loss).slice(0, WORST);
   const lines = worst.map(({ loss, place }) => make("li", {},
-    make("button", { type: "button", id: `worst-${place}`, click: () => choose(place) }, `${place + 1}. `, make("b", {}, said(game.story[place - first].text)), make("span", { class: "number" }, word("loss", { n: percent(loss) }))),
+    make("button", { type: "button", id: `worst-${place}`, click: () => choose(place) }, `${place + 1}. ${own == null ? `${whoAs(game, game.story[place - first].seat)} ` : ""}`, make("b", {}, said(game.story[place - first].text)), make("span", { class: "number" }, word("loss", { n: percent(loss) }))),
     make("button", { type: "button", id: `again-${place}`, class: "again", click: () => again(place) }, word("try again"))));
   const best = mine.filter(({ loss }) => loss === 0).length;
-  return mine.length > 0 && make("section", { class: "panel thoughts worst" }, make("h2", {}, word("worst")), make("p", {}, word("best of", { n: best, all: mine.length })), make("ol", { class: "moves" }, lines), make("p", { class: "source" }, word("source critic", { error: ERROR })));
+  return mine.length > 0 && make("section", { class: "panel thoughts worst" }, make("h2", {}, word(own == null ? "worst of all" : "worst")), own != null && make("p", {}, word("best of", { n: best, all: mine.length })), make("ol", { class: "moves" }, lines), make("p", { class: "source" }, word("source critic", { error: ERROR })));
 }
 
 /**

@@ -1,0 +1,62 @@
+"""What became of the puzzles: first tries, a streak and a rating, kept by the server."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import itertools
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ddz_agents.open_cards.solver.puzzles import Puzzle, rating_after
+from ddz_env.support.whole_file import replace_file
+from ddz_env.table.session import Deal
+
+_DAYS = 7919
+"""How far apart the puzzles of two days are; no number of puzzles that ships shares a factor with it."""
+
+
+class PuzzleBook:
+    """How puzzles ended, in order; of each only the first defeat and the first win are kept.
+
+    Args:
+        file: Where they are kept; what cannot be read there counts for nothing.
+        puzzles: The puzzles, numbered from 1.
+    """
+
+    def __init__(self, file: Path, puzzles: Sequence[Puzzle]) -> None:
+        self._file, self._puzzles, self._lock = file, puzzles, threading.Lock()
+        self._numbers = {puzzle.deal().hands: number for number, puzzle in enumerate(puzzles, 1)}
+        self._ends: list[tuple[int, bool]] = []
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            self._ends = [(int(number), bool(won)) for number, won in json.loads(file.read_text(encoding="utf-8"))]
+
+    def note(self, deal: Deal, won: bool) -> None:
+        """Keep how a puzzle ended.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        end = self._numbers.get(deal.hands, 0), won
+        with self._lock:
+            if end[0] and end not in self._ends:
+                replace_file(self._file, json.dumps([*self._ends, end]).encode())
+                self._ends.append(end)
+
+    def shape(self) -> dict[str, Any]:
+        """The puzzles, and what is known of the person, whose first tries count."""
+        tries: dict[int, bool] = {}
+        for number, won in self._ends:
+            tries.setdefault(number, won)
+        return {
+            "puzzles": [{"grade": puzzle.grade, "hands": puzzle.hands} for puzzle in self._puzzles],
+            "daily": datetime.date.today().toordinal() * _DAYS % len(self._puzzles) + 1,
+            "tried": len(tries),
+            "first": [number for number, won in tries.items() if won],
+            "solved": [number for number, won in self._ends if won],
+            "streak": sum(itertools.takewhile(bool, reversed(tries.values()))),
+            "rating": round(rating_after((self._puzzles[number - 1].grade, won) for number, won in tries.items())),
+        }

@@ -102,7 +102,7 @@ _RING_SLOTS = np.uint64(HISTORY_MOVES)
 
 
 class Info(NamedTuple):
-    """One entry of an info.
+    """One key of an info dict: its names, its values as numbers and as text, and what it says.
 
     Attributes:
         key: Its name.

@@ -191,7 +191,7 @@ def _checked(agent: Any, text: str, name: str) -> Agent:
 
 
 class _Named:
-    """An agent that has no name of its own: its specification, or its class, names it."""
+    """Wraps an agent without a name and gives it one: its specification or its class."""
 
     def __init__(self, agent: Any, name: str) -> None:
         self._agent = agent

@@ -20,7 +20,7 @@ from ddz_env.support.threads import usable_threads
 
 
 def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trust_file: bool = False) -> PolicyModel:
-    """Read a policy.
+    """Load a policy: a shipped one, or a file (weights, ONNX, Stable-Baselines3).
 
     Args:
         path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`ddz_agents.neural.sb3_policy`);

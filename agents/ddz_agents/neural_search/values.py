@@ -39,7 +39,7 @@ ROOM = 1 << 13
 
 @runtime_checkable
 class GameCritic(Protocol):
-    """A model that also values games of which it sees every hand, as determinizations are."""
+    """A model with a critic, which values games of which it sees every hand."""
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """Values for observers, -1 to 1: :meth:`ddz_agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""

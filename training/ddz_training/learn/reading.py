@@ -38,7 +38,7 @@ _LEFT = DECISION_BYTES["left"]
 
 
 class Legal(NamedTuple):
-    """The legal actions of decisions.
+    """The legal actions of a batch of decisions, one entry for each pair of a decision and an action.
 
     Attributes:
         rows: The decision that each belongs to, shape ``[pairs]``, int64, ascending.

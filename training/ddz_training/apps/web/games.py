@@ -197,7 +197,7 @@ class Games:
             _release(used)
 
     def check_agent(self, name: str) -> str:
-        """The same name.
+        """Return the name if an agent of that name is offered here.
 
         Raises:
             RequestError: If the agent is not offered.

@@ -20,7 +20,7 @@ _DAYS = 7919
 
 
 class PuzzleBook:
-    """How puzzles ended, in order; of each only the first defeat and the first win are kept.
+    """The person's results: the first loss and the first win of each puzzle, in the order of play.
 
     Args:
         file: Where they are kept; what cannot be read there counts for nothing.

@@ -171,7 +171,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
 
 
 def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
-    """An agent's name, what makes it, and its options as text: the main option may come without its name."""
+    """An agent's name, its factory, and its options as text; the main option's name may be left out."""
     name, _, options = spelled_out(agent).strip().partition(":")
     factory = _factory(name)
     if factory is None:

@@ -26,7 +26,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
         path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`ddz_agents.neural.sb3_policy`);
             everything else must be weights of ours (:mod:`ddz_agents.neural.weights`).  ``points``, ids and None
             read shipped ones (:func:`~ddz_agents.neural.shipped.policy_path`).
-        threads: Threads of every evaluation; None for one a core.
+        threads: Threads of every evaluation; None for one per core.
         trust_file: Whether a ``.zip`` may be read, which runs the code in it.
 
     Raises:

@@ -114,7 +114,7 @@ class Chances:
         return replace(advice, move=found[0].move, options=tuple(options), source="payoff")
 
     def _likely(self, view: View) -> dict[Move, float]:
-        """What the policy finds likely, with its probabilities, the likeliest first."""
+        """The policy's likeliest moves with their probabilities, the likeliest first."""
         from ddz_agents.neural_search.judge import likely_moves
 
         return {line.move: float(np.exp(line.log_prior)) for line in likely_moves(self._model, view, _SHOWN)}

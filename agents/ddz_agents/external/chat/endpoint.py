@@ -149,7 +149,7 @@ class Endpoint:
         return f"HTTP {answer.code} {shown(self._without_key(answer.reason))}: {said}"
 
     def _without_key(self, text: str) -> str:
-        """What an endpoint sent, which may repeat the key; messages and transcripts must not."""
+        """Take the key out of what an endpoint sent: messages and transcripts must not show it."""
         return self._key.sub("(the key)", text) if self._key else text
 
     def _reply(self, content: bytes) -> Reply | None:

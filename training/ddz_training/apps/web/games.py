@@ -57,7 +57,7 @@ class WebOptionError(DouDizhuError):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game of the server as it is when it is looked at; a change is another session (:meth:`Games.keep`).
+    """A game of the server at one moment; a change makes another session (:meth:`Games.keep`).
 
     Attributes:
         name: Its name; to know it is to sit at the table.

@@ -280,7 +280,7 @@ class Server:
         rules = Rules.preset(_one_of(body, "rules", RULES))
         players = [self.games.check_agent(name) for name in _texts(body, "agents")]
         if len(players) != rules.players:
-            raise RequestError(f"agents is a list of {rules.players} names, one a seat")
+            raise RequestError(f"agents is a list of {rules.players} names, one for each seat")
         if body.get("seat") is not None:
             players[_number(body, "seat", rules.players - 1)] = PERSON
         seed = secrets.randbits(64) if body.get("seed") is None else read_seed(body["seed"])

@@ -46,7 +46,7 @@ class GameBatch:
         kinds: How each role's opponent plays (``ASKED`` ...).
         stride: By how much the number of a slot's game grows.
         renews: Whether the step that ends a game deals the slot's next one.
-        **wanted: The arrays that are written (:func:`ddz_env.envs.slots.allocate`).
+        **parts: The arrays that are written (:func:`ddz_env.envs.slots.allocate`).
 
     Attributes:
         num_games: As above.

@@ -1,1 +1,1 @@
-"""Searches with all hands open (minimax, the textbook's, the exact solver), and agents that run them in determinizations."""
+"""Searches with open hands (minimax, the textbook's, the exact solver), and agents that search determinizations so."""

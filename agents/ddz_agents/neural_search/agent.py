@@ -205,7 +205,7 @@ class ModelSearchAgent(SearchAgent[View]):
 def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:
     """Whose value a leaf gets, as from :func:`~ddz_agents.neural_search.values.leaf_kind`."""
     if options.leaf == "playout":
-        return "simulation"
+        return "playout"
     kind = leaf_kind(model)
     if options.leaf == "critic" and kind != "critic":
         raise InvalidAgentOptionError(

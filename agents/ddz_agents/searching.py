@@ -29,7 +29,7 @@ Sight = TypeVar("Sight", bound=View | State)
 
 
 class Position(NamedTuple):
-    """What is searched.
+    """A decision to search: the game as the searcher sees it, its seat and the rules.
 
     Attributes:
         row: The searcher's view row, or a whole game; shape ``[32]``, uint64.

@@ -163,7 +163,7 @@ def _unvisited_child(tree: Tree, legal_children: np.ndarray, count: int, prior: 
 def _back_up(
     tree: Tree, path: np.ndarray, movers: np.ndarray, depth: int, landlord: np.uint64, chance: np.float32
 ) -> int:
-    """Add a landlord's chance to the rewards along a path; the node at its end."""
+    """Add the landlord's chance to the rewards along a path; returns the node at its end."""
     node = np.int64(ROOT)
     for level in range(depth):
         node = child_of(tree, node, path[level])

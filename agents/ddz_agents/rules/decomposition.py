@@ -256,7 +256,7 @@ def _read(
 
 @inline_kernel
 def _part(price: int, sure: bool) -> int:
-    """One of the two prices."""
+    """The sure part or the price part of a number that holds both."""
     return prices.sure_part(price) if sure else prices.price_part(price)
 
 

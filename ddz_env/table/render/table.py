@@ -199,7 +199,7 @@ class Snapshot:
         return self.status_in(Texts())
 
     def status_in(self, say: Texts) -> str:
-        """The same in a language."""
+        """:attr:`status` in the language of these texts."""
         if self.acting is None:
             if self.winner is None:
                 return say("no game")

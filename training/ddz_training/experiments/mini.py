@@ -94,7 +94,7 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
 
 @dataclass(frozen=True)
 class HandResult:
-    """The deals with one hand of player 1, solved.
+    """The solved deals that share one hand of player 1.
 
     Attributes:
         hand: The hand.

@@ -444,7 +444,7 @@ def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
 
 
 def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
-    """Prior by leaves: what each search wins against the policy alone."""
+    """Each combination of prior and leaf value: what the search wins against the policy alone."""
     lines = [
         (name, f"{len(results):,}", matches.win_interval(results).both(to="–"), *matches.side_rates(results))
         for name, results in ex.grouped(saved.results, "agent", order=PARTS).items()

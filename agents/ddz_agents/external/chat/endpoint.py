@@ -185,7 +185,7 @@ def _spelled(character: str) -> str:
 
 
 def _in_a_thread(exchange: Any, body: bytes) -> _Answer:
-    """What a coroutine returns.  The thread is its own, since the caller's may have a loop that runs.
+    """Run a coroutine in a thread of its own, as the caller's may already run a loop; returns its result.
 
     The answer counts before the loop is closed, which waits for a look-up of a host that does not end.
     """

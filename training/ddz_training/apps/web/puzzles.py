@@ -47,7 +47,7 @@ class PuzzleBook:
                 self._ends.append(end)
 
     def shape(self) -> dict[str, Any]:
-        """The puzzles, and what is known of the person, whose first tries count."""
+        """The puzzles and the person's record, in which first tries count, as JSON values."""
         tries: dict[int, bool] = {}
         for number, won in self._ends:
             tries.setdefault(number, won)

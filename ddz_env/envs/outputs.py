@@ -165,7 +165,7 @@ def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.ui
 
 
 def check_infos(infos: str) -> bool:
-    """Whether an environment's infos are texts.
+    """Check the option ``infos``; returns whether it asks for texts.
 
     Raises:
         InvalidOptionError: If the choice is unknown.

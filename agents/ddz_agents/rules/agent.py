@@ -130,7 +130,7 @@ class RulesWithoutAgent(PricedAgent):
         self._weights = weights_without(options.rule)
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The weights without those of the rule."""
+        """The weights without those of the rule that is left out."""
         return self._weights
 
     def seen(self, view: View) -> npt.NDArray[np.uint64]:

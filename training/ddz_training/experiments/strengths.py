@@ -336,7 +336,7 @@ class LevelOptions(ex.ParallelOptions):
 
 
 def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """How many deals each pair of neighbouring levels plays."""
     pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
     return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
 

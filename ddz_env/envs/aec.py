@@ -330,6 +330,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 class _BatchOfOne(GameBatch):
     """One game without a learner, and its arrays without the first axis; the seat to act, and whether it is over."""
 
+    views = *GameBatch.views, "row", "rule_words", "infos", "returns"
     row: npt.NDArray[np.uint64]
     rule_words: npt.NDArray[np.uint64]
     infos: list[npt.NDArray[np.int64]]
@@ -340,11 +341,12 @@ class _BatchOfOne(GameBatch):
     def __init__(self, rules: Rules, scoring: str | None) -> None:
         super().__init__(1, rules, scoring, masks=1, observations=1, logs=1, infos=rules.players)
 
-    def _views(self) -> dict[str, Any]:
-        views, slots = super()._views(), self.slots
-        shared = {"row": slots.rows[0], "rule_words": slots.rules, "infos": list(slots.infos[0])}
-        shared |= {"observation": views["observation"][0], "mask": views["mask"][0]}
-        return views | shared | {"returns": slots.returns[0, : self.rules.players]}
+    def _bind_views(self) -> None:
+        super()._bind_views()
+        slots = self.slots
+        self.observation, self.mask = self.observation[0], self.mask[0]
+        self.row, self.rule_words, self.infos = slots.rows[0], slots.rules, list(slots.infos[0])
+        self.returns = slots.returns[0, : self.rules.players]
 
     def deal(self, seed: int, number: int, options: Mapping[str, Any] | None = None) -> None:
         """Start game ``number`` of a seed, or the deal that the options name.

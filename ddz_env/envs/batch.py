@@ -83,6 +83,7 @@ class SelfPlayBatch(GameBatch):
         InvalidDealError: If the seed is out of range.
     """
 
+    views = *GameBatch.views, "concealed", "mask_words", "seat", "role", "done", "game", "rows"
     concealed: npt.NDArray[np.int8]
     mask_words: npt.NDArray[np.uint64]
     seat: npt.NDArray[np.int8]
@@ -119,18 +120,14 @@ class SelfPlayBatch(GameBatch):
         self._actions = np.zeros(num_games, np.int64)
         self.reset()
 
-    def _views(self) -> dict[str, Any]:
+    def _bind_views(self) -> None:
+        super()._bind_views()
         slots = self.slots
         cells = slots.cells.view(np.int8)[:, ::8]  # the lowest byte of each
-        return super()._views() | {
-            "concealed": slots.concealed.view(np.int8).reshape(-1, CONCEALED.size),
-            "mask_words": slots.bits,
-            "seat": cells[:, at.ACTING],
-            "role": cells[:, at.ACTING_ROLE],
-            "done": cells[:, at.ENDED].view(np.bool_),
-            "game": slots.keys[:, at.NUMBER],
-            "rows": slots.rows,
-        }
+        self.concealed = slots.concealed.view(np.int8).reshape(-1, CONCEALED.size)
+        self.seat, self.role = cells[:, at.ACTING], cells[:, at.ACTING_ROLE]
+        self.done = cells[:, at.ENDED].view(np.bool_)
+        self.mask_words, self.game, self.rows = slots.bits, slots.keys[:, at.NUMBER], slots.rows
 
     @one_at_a_time
     def reset(self, seed: int | None = None) -> None:

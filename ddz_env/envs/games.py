@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -77,7 +77,7 @@ class GameBatch:
         self.num_games, self.rules, self.threads = num_games, rules, threads
         self._lock = GamesLock()
         self.slots = allocate(num_games, **parts)
-        self.__dict__.update(self._views())
+        self._bind_views()
         self.slots.rules[:] = rules.words()
         name = rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
         self.slots.terms[: at.KINDS] = role, SCORINGS[name], 0, stride, renews
@@ -86,24 +86,22 @@ class GameBatch:
         self.slots.cells[:, at.STATUS] = FINISHED
 
     slots: Slots
-    observation: npt.NDArray[np.int8]
-    mask: npt.NDArray[np.int8]
+    views: ClassVar[tuple[str, ...]] = ("observation", "mask")
+    """The attributes that are views of the slots; copies of them would not be, so no pickle holds them."""
 
-    def _views(self) -> dict[str, Any]:
-        """The attributes that are views of the slots, by name."""
-        masks = self.slots.masks.reshape(-1, MASK_BYTE_WORDS)
-        observation = self.slots.observations.view(np.int8).reshape(-1, OBSERVATION_SIZE)
-        return {"observation": observation, "mask": mask_bytes(masks)}
+    def _bind_views(self) -> None:
+        """Set the attributes that are views of the slots."""
+        self.observation: npt.NDArray[np.int8] = self.slots.observations.view(np.int8).reshape(-1, OBSERVATION_SIZE)
+        self.mask: npt.NDArray[np.int8] = mask_bytes(self.slots.masks.reshape(-1, MASK_BYTE_WORDS))
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        views = self._views()  # copies of them would no longer be views
-        saved = {name: value for name, value in self.__dict__.items() if name not in views}
+        saved = {name: value for name, value in self.__dict__.items() if name not in self.views}
         return saved | {"slots": Slots._make(array.copy() for array in self.slots)}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(own(saved))
-        self.__dict__.update(self._views())
+        self._bind_views()
 
     def run(self, orders: Any, *out: Words) -> None:
         """Carry out an order in each game (``WAIT``, ``DEAL`` ... of :mod:`ddz_env.envs.stepping`).

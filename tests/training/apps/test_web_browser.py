@@ -431,7 +431,7 @@ def test_my_game_has_my_mistakes_to_try_again(person: Person) -> None:
     person.deal("0", seed=2)
     for _ in range(300):
         person.settle()
-        page.mouse.click(2, 400)
+        page.mouse.click(30, 400)
         if person.has("#review"):
             break
         if person.has("#pass:not(:disabled)"):

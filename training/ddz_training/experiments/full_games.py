@@ -47,6 +47,11 @@ DEAL_LIST = "deals_2011"
 LANDLORD = 0
 
 
+@functools.cache
+def _deals_of(path: str) -> DealFile:
+    return read_deals(Path(path), Rules(), None)
+
+
 @dataclass(frozen=True)
 class ListOptions(ex.SeedOptions):
     """Which of the 1,000 deals are played.
@@ -60,9 +65,9 @@ class ListOptions(ex.SeedOptions):
     deals: Annotated[int, Range(1, DEAL_COUNT)] = DEAL_COUNT
     deal_file: str | None = None
 
-    @functools.cached_property
+    @property
     def _listed(self) -> DealFile | None:
-        return None if self.deal_file is None else read_deals(Path(self.deal_file), Rules(), None)
+        return None if self.deal_file is None else _deals_of(self.deal_file)
 
     @property
     def numbers(self) -> Sequence[int]:

@@ -35,7 +35,7 @@ export class Controls {
     if (play.lost && !game.over) return [undo("first"), puzzle && next()];
     if (play.ended) {
       const same = choices.rules.some(({ name }) => name === game.rules) ? this.button("again", () => view.again(), "first") : link("#/", "new game");
-      return [game.puzzle ? (puzzle ? next() : link("#/puzzle", "puzzle")) : same, undo(), link(`#/replay/${play.id}`, game.puzzle ? "step through" : "review")];
+      return [game.puzzle ? (puzzle ? next() : link("#/puzzle", "puzzle")) : same, undo(), game.over && link(`#/replay/${play.id}`, game.puzzle ? "step through" : "review")];
     }
     if (failed) {
       const instead = failed.seat !== undefined && this.button("replace", () => view.replace(), "", word("replace", { name: short(choices.agent) }));

@@ -180,17 +180,13 @@ class GameView {
     this.suggestion = place;
     this.show();
     this.hand.choose(this.suggested);
+    const shown = this.controls.buttons[this.suggested] ?? this.hand.element.querySelector("[aria-pressed=true]");
+    shown?.focus({ preventScroll: true }); // Enter plays it
   }
 
   /** The move of the hint that is raised. */
   get suggested() {
     return this.play.thoughts?.moves[this.suggestion]?.text ?? null;
-  }
-
-  /** Choose what the list of a hint names; Enter then plays it. */
-  pickFrom(place) {
-    this.suggest(place);
-    this.hand.element.querySelector("[aria-pressed=true]")?.focus({ preventScroll: true });
   }
 
   toggle(name) {
@@ -230,7 +226,7 @@ class GameView {
   side() {
     const { puzzle, game, thoughts, yours } = this.play;
     const goal = game.puzzle && make("section", { class: "panel" }, puzzle && make("h2", {}, word("puzzle number", { n: puzzle })), make("p", {}, word("puzzle first")));
-    const choose = (text) => (/^[a-z]/.test(text) ? this.move(text) : this.pickFrom(thoughts.moves.findIndex((move) => move.text === text)));
+    const choose = (text) => (/^[a-z]/.test(text) ? this.move(text) : this.suggest(thoughts.moves.findIndex((move) => move.text === text)));
     const names = game.names.map((_, seat) => whoAs(game, seat));
     const save = make("button", { type: "button", id: "save", click: () => this.save() }, word("save"));
     const panels = [goal, thoughts && thoughtsElement(thoughts, yours ? choose : null, word(game.puzzle ? "the solution" : "thoughts")), thoughts && numbersElement(thoughts, names), logElement(game, null, [], save), game.over && !game.puzzle && make("p", { class: "source" }, word("dealt by seed", { seed: game.seed })), keysElement("keys game")];

@@ -297,7 +297,7 @@ class _Reader:
         self.trick_start = _trick_start(self.history, self.rules.players)
 
     def table(self) -> Snapshot:
-        """The whole table."""
+        """The table as a snapshot."""
         seats = tuple(map(self._seat, self.seats))
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
         unseen = sum(seat.unseen for seat in seats) + face_down

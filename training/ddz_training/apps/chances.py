@@ -54,8 +54,8 @@ class Chances:
         """An advice with chances, or points where an auction or doubling is scored in points.
 
         A move that wins whatever the others hold comes first, then the adviser's in its own order, then what the policy
-        likes; chances do not change this order.  Points are ranked by points.  The advice is left as it is where nothing is
-        known: with open hands, or with fewer players.
+        likes; chances do not change this order.  Points are ranked by points.  The advice is left as it is where
+        nothing is known: with open hands, or with fewer players.
 
         Args:
             view: What the seat that is advised knows.

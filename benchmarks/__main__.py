@@ -24,7 +24,7 @@ _PACKAGES = ("ddz-env", "numpy", "numba", "pettingzoo", "gymnasium", "open_spiel
 
 
 def repeater(work: Work, seconds: float) -> Callable[[], float]:
-    """Warm up; what comes back measures the units a second, once for each call."""
+    """Warm up; what comes back measures the units per second, once for each call."""
     next(work)
 
     def repeat() -> float:

@@ -29,7 +29,7 @@ Sight = TypeVar("Sight", bound=View | State)
 
 
 class Position(NamedTuple):
-    """What is searched.
+    """A decision to search: the game as the searcher sees it, its seat and the rules.
 
     Attributes:
         row: The searcher's view row, or a whole game; shape ``[32]``, uint64.
@@ -48,16 +48,13 @@ class Position(NamedTuple):
 
 
 def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> Move | None:
-    """The only legal move, or one that empties the hand, than which no search can find a better one.
+    """The only legal move, or a move that empties the hand; None where there is something to search.
 
     Args:
         root: The row, at the start of a decision.
         seat: The seat to act.
         rules: The rules array.
         finish: Whether a move that empties the hand is taken.
-
-    Returns:
-        None where there is something to search.
 
     Raises:
         IllegalMoveError: If there is no legal move.

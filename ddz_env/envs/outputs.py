@@ -102,7 +102,7 @@ _RING_SLOTS = np.uint64(HISTORY_MOVES)
 
 
 class Info(NamedTuple):
-    """One entry of an info.
+    """One key of an info dict: its names, its values as numbers and as text, and what it says.
 
     Attributes:
         key: Its name.
@@ -165,7 +165,7 @@ def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.ui
 
 
 def check_infos(infos: str) -> bool:
-    """Whether an environment's infos are texts.
+    """Check the option ``infos``; returns whether it asks for texts.
 
     Raises:
         InvalidOptionError: If the choice is unknown.

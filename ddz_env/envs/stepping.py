@@ -386,7 +386,7 @@ def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray,
 
 @pure_kernel
 def seed_samples(slots: Slots) -> None:
-    """Begin the stream of sampled actions of every game."""
+    """Seed each game's generator of sampled actions."""
     for index in range(slots.keys.shape[0]):
         slots.keys[index, at.STREAM] = key(slots.keys[index, at.SEED] ^ _SAMPLE_STREAM, np.uint64(index))
 

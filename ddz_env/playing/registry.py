@@ -171,7 +171,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
 
 
 def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
-    """An agent's name, what makes it, and its options as text: the main option may come without its name."""
+    """An agent's name, its factory, and its options as text; the main option's name may be left out."""
     name, _, options = spelled_out(agent).strip().partition(":")
     factory = _factory(name)
     if factory is None:
@@ -191,7 +191,7 @@ def _checked(agent: Any, text: str, name: str) -> Agent:
 
 
 class _Named:
-    """An agent that has no name of its own: its specification, or its class, names it."""
+    """Wraps an agent without a name and gives it one: its specification or its class."""
 
     def __init__(self, agent: Any, name: str) -> None:
         self._agent = agent

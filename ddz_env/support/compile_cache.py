@@ -176,7 +176,7 @@ def _is_news(subject: str) -> bool:
 
 
 def warn(fault: str) -> None:
-    """Say once what keeps kernels from being kept.
+    """Warn once that compiled kernels cannot be kept, and why.
 
     Args:
         fault: What is wrong, beginning with the folder.

@@ -149,7 +149,7 @@ class _KernelCache:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder, for the statistics of a dispatcher."""
+        """The folder of the files, which a dispatcher shows in its statistics."""
         folder: str | None = self._files and self._files.cache_path
         return folder
 

@@ -24,7 +24,7 @@ def real_path(path: Path) -> Path:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Give an error of the operating system the name of the file: one of writing comes without.
+    """Add the file's name to an ``OSError``: one of a failed write comes without.
 
     Args:
         path: The file.

@@ -183,7 +183,7 @@ class BeliefModel(OwnsArrays):
         self._buffers = new_buffers(0, COLUMNS, architecture.width, 0, 0)
 
     def proposal(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
-        """Draw deals from the network, to be weighed by something else; None where it does not apply.
+        """Draw deals from the network, for importance weighting; None where the network does not apply.
 
         Args:
             view: What the observer knows.

@@ -68,7 +68,7 @@ class RLCardPlayer:
         return move
 
     def eval_step(self, state: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """A move as RLCard writes it, in evaluation, with RLCard's information about it (none)."""
+        """The move of :meth:`step` with an empty info, the form that RLCard's evaluation takes."""
         return self.step(state), {}
 
 

@@ -100,7 +100,7 @@ class ExactAgent(ABC):
 
     @property
     def name(self) -> str:
-        """The agent's class."""
+        """The agent's name: its class."""
         return type(self).__name__
 
     def act(self, view: View | State, rng: np.random.Generator | None = None) -> Move:

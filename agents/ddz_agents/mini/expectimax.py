@@ -110,7 +110,7 @@ def _same_side(row: np.ndarray, first: np.uint64, second: np.uint64) -> bool:
 
 @kernel
 def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int, inferred: bool) -> int:
-    """Push the states in which another seat can make a move, after it, and write the row of the next ply.
+    """Push the states in which the mover can make a move, as they are after it, and write the next ply's row.
 
     Returns:
         How many states there are; the row shows the hands of the first of them.

@@ -208,7 +208,7 @@ class ModelAgent:
         return actions
 
     def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        """The same choices in many games, one evaluation for all that wait."""
+        """This agent as a batch player: one network call for all waiting games."""
         return self
 
     def actions(

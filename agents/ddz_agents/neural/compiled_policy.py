@@ -163,7 +163,7 @@ def _enter_seat(values: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, 
 
 @pure_kernel
 def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray) -> np.float32:
-    """Write the logarithms of a row's probabilities, shape ``[400]``; the policy's own value."""
+    """Write a row's log-probabilities, shape ``[400]``; returns the policy's own value."""
     state, scratch, seen = buffers.states[row], scratch_of(buffers.scratches, row), buffers.decisions.seen[row]
     features, scales, rest = buffers.features, buffers.scales, buffers.rest
     affine(state, policy.weigh, buffers.places, features)
@@ -193,7 +193,7 @@ def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffer
 def _evaluate_row(
     values: np.ndarray, mask: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
-    """Write the logarithms of an observation's probabilities, shape ``[400]``; the policy's own value."""
+    """Write an observation's log-probabilities, shape ``[400]``; returns the policy's own value."""
     _enter_seat(values, policy, buffers, 0)
     run_blocks(policy.trunk, buffers, 1)
     return _judge(mask, 0, policy, buffers, logs)

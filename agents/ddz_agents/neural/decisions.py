@@ -133,11 +133,11 @@ def left_hand(seen: np.ndarray) -> np.uint64:
 
 
 @pure_kernel
-def value_own_hand(seen: np.ndarray, scratch: RuleWorkspace, hand_values: np.ndarray) -> None:
+def value_own_hand(seen: np.ndarray, workspace: RuleWorkspace, hand_values: np.ndarray) -> None:
     """Write the hand values of the own hand, as its seat sees them; moves are priced by the unseen cards afterwards."""
     most = max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS])
-    weigh_pool(hand_word(seen, UNSEEN), np.uint64(most), READING_RULES, scratch)
-    sure, price = value_hand(left_hand(seen), scratch)
+    weigh_pool(hand_word(seen, UNSEEN), np.uint64(most), READING_RULES, workspace)
+    sure, price = value_hand(left_hand(seen), workspace)
     hand_values[OWN_HAND, 0], hand_values[OWN_HAND, 1] = sure, price
 
 
@@ -148,21 +148,21 @@ def _value_in_sight(
     third: np.uint64,
     slot: tuple[int, int],
     memory: HandMemory,
-    scratch: RuleWorkspace,
+    workspace: RuleWorkspace,
 ) -> None:
     """Make sure that a slot of the memory holds the values of a hand against two others."""
     key, values = memory.keys[slot], memory.values[slot]
     unseen, most = add_hand(other, third), max(popcount(other), popcount(third))
     if key[0] != hand or key[1] != unseen or key[2] != most:
-        weigh_pool(unseen, most, READING_RULES, scratch)
-        sure, price = value_hand(hand, scratch)
+        weigh_pool(unseen, most, READING_RULES, workspace)
+        sure, price = value_hand(hand, workspace)
         values[0], values[1] = sure, price
         key[0], key[1], key[2] = hand, unseen, most
 
 
 @pure_kernel
 def value_hands_in_sight(
-    seen: np.ndarray, game: int, seat: int, memory: HandMemory, scratch: RuleWorkspace, hand_values: np.ndarray
+    seen: np.ndarray, game: int, seat: int, memory: HandMemory, workspace: RuleWorkspace, hand_values: np.ndarray
 ) -> None:
     """Write the hand values of all three hands, as a critic reads them.
 
@@ -171,14 +171,14 @@ def value_hands_in_sight(
         game: Its index in the memory.
         seat: The seat to act.
         memory: Values that are known.
-        scratch: Of the thread.
+        workspace: Of the thread.
         hand_values: Output, shape ``[4, 2]``.
     """
     left, following, previous = left_hand(seen), hand_word(seen, NEXT_CARDS), hand_word(seen, PREVIOUS_CARDS)
     places = (game, seat), (game, (seat + 1) % SEATS), (game, (seat + 2) % SEATS)
-    _value_in_sight(left, following, previous, places[0], memory, scratch)
-    _value_in_sight(following, left, previous, places[1], memory, scratch)
-    _value_in_sight(previous, left, following, places[2], memory, scratch)
+    _value_in_sight(left, following, previous, places[0], memory, workspace)
+    _value_in_sight(following, left, previous, places[1], memory, workspace)
+    _value_in_sight(previous, left, following, places[2], memory, workspace)
     for number in range(SEATS):
         values = memory.values[places[number]]
         hand_values[OWN_HAND_IN_SIGHT + number, 0] = values[0]
@@ -221,7 +221,7 @@ def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 
 
 @inline_kernel
-def _describe_actions(bits: np.ndarray, seen: np.ndarray, scratch: RuleWorkspace, pairs: Pairs, pair: int) -> None:
+def _describe_actions(bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, pairs: Pairs, pair: int) -> None:
     """Write the legal actions of a decision from index ``pair`` on.  Moves must be priced by the unseen cards."""
     left = left_hand(seen)
     for word in range(bits.shape[0]):
@@ -229,7 +229,7 @@ def _describe_actions(bits: np.ndarray, seen: np.ndarray, scratch: RuleWorkspace
         while legal != U0:
             action = np.int64(word) * 64 + np.int64(lowest(legal))
             legal &= legal - U1
-            sure, price = value_hand(hand_after(left, action, seen), scratch)
+            sure, price = value_hand(hand_after(left, action, seen), workspace)
             pairs.actions[pair] = action
             pairs.hand_values[pair, 0], pairs.hand_values[pair, 1] = sure, price
             pair += 1
@@ -237,13 +237,13 @@ def _describe_actions(bits: np.ndarray, seen: np.ndarray, scratch: RuleWorkspace
 
 @pure_kernel
 def _describe_decision(
-    game: int, slots: Slots, memory: HandMemory, scratch: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
+    game: int, slots: Slots, memory: HandMemory, workspace: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
 ) -> None:
     """Describe the decision of a game of a batch, without its actions."""
     see(slots.observations[game].view(np.int8), seen)
     see_concealed(slots.concealed[game].view(np.int8), seen)
-    value_hands_in_sight(seen, game, slots.cells[game, ACTING], memory, scratch, hand_values)
-    value_own_hand(seen, scratch, hand_values)
+    value_hands_in_sight(seen, game, slots.cells[game, ACTING], memory, workspace, hand_values)
+    value_own_hand(seen, workspace, hand_values)
 
 
 @kernel
@@ -255,7 +255,7 @@ def describe_decisions(
     pair_starts: np.ndarray,
     against_rules: np.ndarray,
     memory: HandMemory,
-    scratch: RuleWorkspace,
+    workspace: RuleWorkspace,
     decisions: Decisions,
     pairs: Pairs,
 ) -> None:
@@ -269,7 +269,7 @@ def describe_decisions(
         pair_starts: Where its legal actions begin, shape ``[games]``, int32.
         against_rules: Whether the rule agent is known to play the other side, shape ``[games]``, bool.
         memory: Of the games.
-        scratch: Of the thread.
+        workspace: Of the thread.
         decisions: Output.
         pairs: Output.
     """
@@ -277,9 +277,9 @@ def describe_decisions(
         row = rows[game]
         if row >= 0:
             seen = decisions.seen[row]
-            _describe_decision(game, slots, memory, scratch, seen, decisions.hand_values[row])
+            _describe_decision(game, slots, memory, workspace, seen, decisions.hand_values[row])
             seen[_AGAINST_RULES] = np.int8(against_rules[game])
-            _describe_actions(slots.bits[game], seen, scratch, pairs, np.int64(pair_starts[game]))
+            _describe_actions(slots.bits[game], seen, workspace, pairs, np.int64(pair_starts[game]))
 
 
 # --- As columns -------------------------------------------------------------------------------------------------------
@@ -357,13 +357,13 @@ CRITIC_FIELDS, REST_FIELDS = fields_of(CRITIC_INPUTS), fields_of(REST_INPUTS)
 
 @kernel
 def _fill_observations(
-    observations: np.ndarray, table: Fields, scratch: RuleWorkspace, decision: Decisions, out: np.ndarray
+    observations: np.ndarray, table: Fields, workspace: RuleWorkspace, decision: Decisions, out: np.ndarray
 ) -> None:
     places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
     seen, hand_values = decision.seen[0], decision.hand_values[0]
     for index in range(observations.shape[0]):
         see(observations[index], seen)
-        value_own_hand(seen, scratch, hand_values)
+        value_own_hand(seen, workspace, hand_values)
         fill(places, factors, enter(seen, hand_values, table, places, factors), table.before, out[index])
 
 
@@ -377,19 +377,19 @@ def _fill_games(
     out: np.ndarray,
 ) -> None:
     places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
-    scratch, hands, decision = memory
+    workspace, hands, decision = memory
     seen, hand_values = decision.seen[0], decision.hand_values[0]
     for index in range(observations.shape[0]):
         see(observations[index], seen)
         see_concealed(concealed[index], seen)
         seen[_AGAINST_RULES] = np.int8(against_rules[index])
-        value_hands_in_sight(seen, 0, 0, hands, scratch, hand_values)
+        value_hands_in_sight(seen, 0, 0, hands, workspace, hand_values)
         fill(places, factors, enter(seen, hand_values, table, places, factors), table.before, out[index])
 
 
 @kernel
 def _fill_rests(
-    observations: np.ndarray, table: Fields, scratch: RuleWorkspace, decision: Decisions, out: Afterstates
+    observations: np.ndarray, table: Fields, workspace: RuleWorkspace, decision: Decisions, out: Afterstates
 ) -> None:
     places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
     rest, seen, hand_values = np.empty(NUM_RANKS, np.int8), decision.seen[0], decision.hand_values[0]
@@ -398,9 +398,9 @@ def _fill_rests(
         if out.rows[pair] != shown:
             shown = out.rows[pair]
             see(observations[shown], seen)
-            value_own_hand(seen, scratch, hand_values)
+            value_own_hand(seen, workspace, hand_values)
             left = left_hand(seen)
-        sure, price = value_hand(hand_after(left, out.actions[pair], seen), scratch)
+        sure, price = value_hand(hand_after(left, out.actions[pair], seen), workspace)
         hand_values[0, 0], hand_values[0, 1] = sure, price
         rest_counts(seen, out.actions[pair], rest)
         fill(places, factors, enter(rest, hand_values, table, places, factors), table.before, out.columns[pair])

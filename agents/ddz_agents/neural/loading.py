@@ -20,13 +20,13 @@ from ddz_env.support.threads import usable_threads
 
 
 def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trust_file: bool = False) -> PolicyModel:
-    """Read a policy.
+    """Load a policy: a shipped one, or a file (weights, ONNX, Stable-Baselines3).
 
     Args:
         path: ``.onnx`` is read by ONNX Runtime, ``.zip`` by Stable-Baselines3 (:mod:`ddz_agents.neural.sb3_policy`);
             everything else must be weights of ours (:mod:`ddz_agents.neural.weights`).  ``points``, ids and None
             read shipped ones (:func:`~ddz_agents.neural.shipped.policy_path`).
-        threads: Threads of every evaluation; None for one a core.
+        threads: Threads of every evaluation; None for one per core.
         trust_file: Whether a ``.zip`` may be read, which runs the code in it.
 
     Raises:

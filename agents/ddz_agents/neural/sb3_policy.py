@@ -198,7 +198,9 @@ def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") ->
 
 
 def add_purpose(file: str | Path | IO[bytes], purpose: Purpose) -> None:
-    """Say in a zip that ``model.save`` has written what it is for.  Once: members of a zip are not replaced.
+    """Add a model's purpose to the zip that ``model.save`` has written.
+
+    Only once: members of a zip are not replaced.
 
     Args:
         file: The zip, or its path.

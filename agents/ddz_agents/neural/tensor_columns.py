@@ -1,4 +1,4 @@
-"""Columns of the networks by tensor operations, for a GPU: the same table as the compiled kernels', a run at a time."""
+"""The networks' columns by tensor operations, for a GPU: the compiled kernels' table, many columns at a time."""
 
 from __future__ import annotations
 

@@ -1,19 +1,22 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through twelve files in one direction:
+A decision passes through seventeen files:
 
 * :mod:`ddz_agents.searching` and :mod:`~ddz_agents.worlds.determinize`: whether there is something to search;
 * this one: the policy's word on the root, worlds, the budget, the choice;
+* :mod:`~ddz_agents.belief.model` and :mod:`~ddz_agents.belief.conduct`: the hidden hands that the belief network draws;
 * :mod:`~ddz_agents.worlds.inference` and :mod:`~ddz_agents.worlds.particles`: the worlds, weighted by what was played;
+* :mod:`~ddz_agents.worlds.story`, :mod:`~ddz_agents.worlds.learned_player` and
+  :mod:`~ddz_agents.worlds.rules_player`: what was played, and how likely the policy and the rule agent play so;
 * :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
 * :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves;
 * :mod:`~ddz_agents.neural_search.descent`: down a tree and back up;
-* :mod:`~ddz_agents.neural_search.players`: what each seat is expected to play;
+* :mod:`~ddz_agents.neural_search.players`: what each seat is expected to play, at the root, in a tree and at a leaf;
 * :mod:`ddz_agents.tree_search.search`, :mod:`~ddz_agents.tree_search.tree` and :mod:`~ddz_agents.tree_search.choice`:
   what all tree searches share.
 
-Two protocols hide the rest: a network answers for :class:`~ddz_agents.neural.model.PolicyModel`, and what a hidden seat
-would have played is a :class:`~ddz_agents.worlds.story.PlayerModel`'s to say.
+Behind them are the network, which may be any :class:`~ddz_agents.neural.model.PolicyModel`, and the rule agent
+(:mod:`ddz_agents.rules.rules`), by which some seats are expected to play.
 """
 
 from __future__ import annotations
@@ -202,7 +205,7 @@ class ModelSearchAgent(SearchAgent[View]):
 def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:
     """Whose value a leaf gets, as from :func:`~ddz_agents.neural_search.values.leaf_kind`."""
     if options.leaf == "playout":
-        return "simulation"
+        return "playout"
     kind = leaf_kind(model)
     if options.leaf == "critic" and kind != "critic":
         raise InvalidAgentOptionError(

@@ -163,7 +163,7 @@ def _unvisited_child(tree: Tree, legal_children: np.ndarray, count: int, prior: 
 def _back_up(
     tree: Tree, path: np.ndarray, movers: np.ndarray, depth: int, landlord: np.uint64, chance: np.float32
 ) -> int:
-    """Add a landlord's chance to the rewards along a path; the node at its end."""
+    """Add the landlord's chance to the rewards along a path; returns the node at its end."""
     node = np.int64(ROOT)
     for level in range(depth):
         node = child_of(tree, node, path[level])
@@ -185,7 +185,7 @@ def describe_leaf(
 def _next_child(
     tree: Tree,
     searcher: Searcher,
-    learned: bool,
+    networks_value: bool,
     node: int,
     row: np.ndarray,
     mask: np.ndarray,
@@ -202,7 +202,7 @@ def _next_child(
     count = take_tried(tree, node, mask, legal_children)
     if count_legal(mask) == U0:
         return _select(tree, legal_children, count, state)
-    if learned and legal == U1 and has_room(tree):  # a simulation sees what is forced for nothing
+    if networks_value and legal == U1 and has_room(tree):  # a playout sees what is forced for nothing
         return take_known(tree, node, only), state
     return np.int64(-1), state
 
@@ -214,7 +214,7 @@ def descend(
     descents: Descents,
     firsts: np.ndarray,
     deal: np.uint64,
-    learned: bool,
+    networks_value: bool,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
     """Go down the tree, each time in another determinization, and stop at leaves.
@@ -228,7 +228,7 @@ def descend(
         descents: Output.
         firsts: The root's action of each descent, shape ``[descents]``, int16.
         deal: Seed of the sequence of determinizations.
-        learned: Whether the networks value leaves: then forced actions are passed through.
+        networks_value: Whether the networks value leaves: then forced actions are passed through.
         state: The generator's state.
 
     Returns:
@@ -252,7 +252,7 @@ def descend(
             path[depth], movers[depth] = tree.action[record], row[at.SEAT]
             depth += 1
             apply_and_record(row, moves, np.uint64(tree.action[record]), rules)
-            record, state = _next_child(tree, searcher, learned, record, row, mask, legal_children, state)
+            record, state = _next_child(tree, searcher, networks_value, record, row, mask, legal_children, state)
         descents.depth[index] = depth
         descents.waits[index] = row[at.STAGE] != at.STAGE_OVER
         if descents.waits[index]:
@@ -271,7 +271,7 @@ def absorb(
     descents: Descents,
     log_probabilities: np.ndarray,
     values: np.ndarray,
-    learned: bool,
+    networks_value: bool,
     state: np.uint64,
 ) -> tuple[bool, np.uint64]:
     """Expand the leaves that waited, and back their values up.
@@ -282,7 +282,7 @@ def absorb(
         descents: The descents.
         log_probabilities: Logarithms of the priors of the leaves that waited, in order, shape ``[n, 400]``, float32.
         values: Their values for the seats to act, -1 to 1, shape ``[n]``, float32.
-        learned: Whether the networks value leaves; otherwise, and before there is a landlord, a simulation does.
+        networks_value: Whether the networks value leaves; otherwise, and before there is a landlord, a playout does.
         state: The generator's state.
 
     Returns:
@@ -296,7 +296,7 @@ def absorb(
             continue
         row = descents.rows[index]
         landlord, observer = row[at.LANDLORD], row[at.SEAT]
-        if learned and landlord != _NO_SEAT:
+        if networks_value and landlord != _NO_SEAT:
             value = min(max(values[place], np.float32(-1.0)), np.float32(1.0))
             chance = (np.float32(1.0) + (value if observer == landlord else -value)) / np.float32(2.0)
         else:  # before there is a landlord, no value says which side a seat will be on

@@ -95,21 +95,21 @@ class Forest(OwnsArrays):
         if not len(rows):
             return
         logs, values = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.opponents)
-        first, learned = 0, self._evaluator.values_leaves
+        first, networks_value = 0, self._evaluator.networks_value
         for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
             own = slice(first, first + len(found))
             tree, state = self.trees[index], self._states[index]
-            room, state = absorb(tree, searcher.rules, part, logs[own], values[own], learned, state)
+            room, state = absorb(tree, searcher.rules, part, logs[own], values[own], networks_value, state)
             first, self._states[index] = first + len(found), np.uint64(state)
             if not room:
                 self.trees[index] = grown(tree)
 
     def _descend(self, index: int, part: Descents, firsts: npt.NDArray[np.int16]) -> None:
         """Make a tree's descents, growing the tree when it is full."""
-        deal, learned = self._deals[index], self._evaluator.values_leaves
+        deal, networks_value = self._deals[index], self._evaluator.networks_value
         while True:
             tree, state = self.trees[index], self._states[index]
-            done, state = descend(tree, self._searcher, part, firsts, deal, learned, state)
+            done, state = descend(tree, self._searcher, part, firsts, deal, networks_value, state)
             self._states[index] = np.uint64(state)
             if done == len(firsts):
                 return

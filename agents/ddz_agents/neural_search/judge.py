@@ -94,7 +94,7 @@ class Calibration(NamedTuple):
 
 
 def curve_inputs(means: Reals) -> Reals:
-    """What a curve adds up, shape ``[n, 3]``."""
+    """The terms that a curve of the log-odds weighs and adds up, shape ``[n, 3]``."""
     with np.errstate(divide="ignore"):
         logs = np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
     return np.stack([np.ones(len(means)), logs, logs * np.abs(logs)], axis=1)

@@ -39,7 +39,7 @@ ROOM = 1 << 13
 
 @runtime_checkable
 class GameCritic(Protocol):
-    """A model that also values games of which it sees every hand, as determinizations are."""
+    """A model with a critic, which values games of which it sees every hand."""
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """Values for observers, -1 to 1: :meth:`ddz_agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""
@@ -51,14 +51,14 @@ def leaf_kind(model: PolicyModel) -> str:
 
     Returns:
         ``critic``: of the game, every hand seen.  ``value``, where the model has no critic: the policy's own, of the
-        information set of the seat to act.  ``simulation``, where it was trained for stakes, which are not chances, or
+        information set of the seat to act.  ``playout``, where it was trained for stakes, which are not chances, or
         where its value was never taught either, as after imitation.
     """
     if getattr(model, "objective", "win") != "win":
-        return "simulation"
+        return "playout"
     if isinstance(model, GameCritic) and getattr(model, "critic", True) is not None:
         return "critic"
-    return "value" if getattr(model, "values_trained", True) else "simulation"
+    return "value" if getattr(model, "values_trained", True) else "playout"
 
 
 class Evaluator:
@@ -70,12 +70,12 @@ class Evaluator:
         uniform_prior: Whether the prior is uniform instead of the policy's.
 
     Attributes:
-        values_leaves: Whether a leaf's value is the networks'.
+        networks_value: Whether a leaf's value is the networks'.
     """
 
     def __init__(self, model: PolicyModel, kind: str, *, uniform_prior: bool = False) -> None:
         self._model, self._kind, self._uniform_prior = model, kind, uniform_prior
-        self.values_leaves = kind != "simulation"
+        self.networks_value = kind != "playout"
 
     def root(self, view: View) -> Floats:
         """Logarithms of the prior of the searcher's own decision, shape ``[400]``, float32."""
@@ -91,10 +91,10 @@ class Evaluator:
             opponents: What is known of the other seats.
         """
         prior = uniform_prior(mask_bytes(descents.masks)) if self._uniform_prior else None
-        if prior is not None and not self.values_leaves:  # no network has a say
+        if prior is not None and not self.networks_value:  # no network has a say
             return prior, np.zeros(len(prior), np.float32)
         log_probabilities, values = ask(self._model, descents)
-        if self.values_leaves:
+        if self.networks_value:
             seats = descents.rows[:, SEAT].copy()
             play_on(self._model, descents, log_probabilities, AHEAD, rules, opponents)
             values = values_for(descents, seats, self._values)

@@ -1,1 +1,1 @@
-"""Searches with all hands open (minimax, the textbook's, the exact solver), and agents that deal such worlds."""
+"""Searches with open hands (minimax, the textbook's, the exact solver), and agents that run them on sampled worlds."""

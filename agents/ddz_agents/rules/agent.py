@@ -130,7 +130,7 @@ class RulesWithoutAgent(PricedAgent):
         self._weights = weights_without(options.rule)
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The weights without those of the rule."""
+        """The weights without those of the rule that is left out."""
         return self._weights
 
     def seen(self, view: View) -> npt.NDArray[np.uint64]:
@@ -199,7 +199,7 @@ def teach(
 def _choose_moves(
     rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, moves: np.ndarray
 ) -> None:
-    """Write the whole moves, main ids and kickers as hands, of games at the start of a decision."""
+    """Write the rule agent's move (main id, kickers as a hand) for each game at the start of a decision."""
     for index in range(rows.shape[0]):
         moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, workspace, w)
 

@@ -137,7 +137,7 @@ def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: n
 
 @inline_kernel
 def _put_each(scratch: Scratch, count: int, segment: int, ranks: np.uint64, emit: bool) -> int:
-    """Write a move without kickers for each of some ranks; returns how many moves there are then."""
+    """Append a move without kickers for each rank of a mask; returns the new number of moves."""
     while emit and ranks != U0:
         count = _put(scratch, count, segment, words.lowest(ranks), U0, emit)
         ranks &= ranks - U1
@@ -256,7 +256,7 @@ def _read(
 
 @inline_kernel
 def _part(price: int, sure: bool) -> int:
-    """One of the two prices."""
+    """The sure part or the price part of a number that holds both."""
     return prices.sure_part(price) if sure else prices.price_part(price)
 
 

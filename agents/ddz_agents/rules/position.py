@@ -96,7 +96,7 @@ def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np
 
 @inline_kernel
 def workspace_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> RuleWorkspace:
-    """The prices of a seat's side."""
+    """The workspace whose prices are those of a seat's side."""
     return appraiser.landlord if seat == row[LANDLORD] else appraiser.peasants
 
 

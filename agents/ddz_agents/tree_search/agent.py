@@ -31,7 +31,7 @@ from ddz_env.support.threads import MOST_THREADS, usable_threads
 _LOOK, _LOOK_SLOW = 256, 16
 """Iterations between two looks at the clock; fewer with a simulation of the user's own, which may cost more."""
 MOST_ITERATIONS = 100_000_000
-"""More are an error: compiled code counts records, up to four an iteration, in 32 bits and does not check them."""
+"""More are an error: compiled code counts records, up to four per iteration, in 32 bits and does not check them."""
 
 RANDOM = "random"
 Policy = Callable[[Any, Any, Any, Any], Any]

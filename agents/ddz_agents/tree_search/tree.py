@@ -1,7 +1,7 @@
 """The search tree: arrays inside compiled code, children of a node in one contiguous block.
 
 A *record* is an edge and the node it leads to.  Blocks grow by doubling; a block that a node has outgrown goes to a
-free list by size and is used again, so memory stays below a few dozen bytes an iteration.  Compiled code does not
+free list by size and is used again, so memory stays below a few dozen bytes per iteration.  Compiled code does not
 check bounds: :func:`add_child` does, and reports a full tree so that the caller can grow it.
 """
 
@@ -56,7 +56,7 @@ def new_tree(capacity: int) -> Tree:
     """Allocate a tree that holds a bare root.
 
     Args:
-        capacity: Records to make room for; four an iteration are always enough.
+        capacity: Records to make room for; four per iteration are always enough.
     """
     kinds = np.int16, np.int32, np.float32, np.int32, np.int16, np.int16, np.int8, np.float32, np.int32
     tree = Tree._make([*(np.empty(capacity, kind) for kind in kinds), np.empty(SIZE_CLASSES + 1, np.int32)])
@@ -152,7 +152,7 @@ def add_child(tree: Tree, node: int, action: np.uint64) -> int:
 
 @inline_kernel
 def has_room(tree: Tree) -> bool:
-    """Whether the next child of any node finds room."""
+    """Whether the tree has room for another child of any node."""
     return np.int64(tree.free[_TOP]) + MOST_CHILDREN <= tree.action.size
 
 

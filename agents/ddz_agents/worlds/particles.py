@@ -58,7 +58,7 @@ class Particles:
 
     @property
     def pool(self) -> WorldPool:
-        """The particles as searches draw from them."""
+        """The particles as a pool of worlds that searches draw from."""
         sums = np.cumsum(self.weights)
         sums /= sums[-1]
         return WorldPool(self.hands, sums)

@@ -202,7 +202,7 @@ def deal_rest(row: np.ndarray, index: np.uint64, rules: np.ndarray) -> None:
 
 @pure_kernel
 def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
-    """Deal from the row's own generator, under unshuffled rules the cards that lie in the row, and begin."""
+    """Deal and begin: from the row's own generator, or under unshuffled rules the cards in the row."""
     if rules[variant.R_DEAL] == variant.DEAL_UNSHUFFLED:
         deal_rest(row, cut_pile(row, rules), rules)
     else:

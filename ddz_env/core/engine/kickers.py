@@ -178,7 +178,7 @@ def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bo
 def _can_complete(
     allowed: np.uint64, already: np.uint64, left: np.uint64, plain: np.uint64, wanted: np.uint64, trio_counts: bool
 ) -> bool:
-    """Whether the ranks above can give what is left after one more of a rank, or several.
+    """Whether one or more further kickers of a rank leave as many to choose as the ranks above can give.
 
     Args:
         allowed: How often the rank may be used, as bits.

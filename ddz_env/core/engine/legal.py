@@ -101,7 +101,7 @@ def put(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
 
 @inline_kernel
 def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, rules: np.ndarray) -> None:
-    """Put what a hand can lead of the categories whose bodies have a shape: all chain lengths, if they have them.
+    """Put what a hand can lead of all categories whose bodies have one shape, at every length of chain.
 
     Each start mask follows from the one of the next shorter chains, until none is left.
     """

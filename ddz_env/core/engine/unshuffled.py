@@ -1,4 +1,4 @@
-"""A first game where the deck is not shuffled: its cards come from a last game, which is played at random."""
+"""A first game with an unshuffled deck: its cards are those of a game before it, which is played at random."""
 
 from __future__ import annotations
 

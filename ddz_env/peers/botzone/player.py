@@ -165,7 +165,7 @@ def _bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) ->
 
 
 def _possible(game: BotzoneGame, story: _Story) -> State:
-    """A deal that fits: every other seat gets what it has played, and what is left over."""
+    """Some deal that agrees with the moves: each other seat holds what it has played, and unseen cards."""
     least = np.zeros((SEATS + 1, NUM_RANKS), np.int64)
     for turn, cards in enumerate(story.played):
         least[(story.landlord + turn) % SEATS] += cards_to_counts(cards)

@@ -71,7 +71,7 @@ def answered_move(answer: str, view: View) -> Move:
 
 
 def _plain(answer: str) -> str:
-    """An answer without its reasoning and decoration; a list is the text of its parts."""
+    """Strip reasoning, markup and list brackets from a model's answer."""
     text = _THOUGHT.sub("", unicodedata.normalize("NFKC", answer))
     text = re.sub(r"\[([^\[\]]*)\]", lambda found: " ".join(re.sub("[\"']", "", found[1]).split()), text)
     text = re.sub(r"[*`“”「」『』]|(?<=\w)['’](?=\w)", "", text)

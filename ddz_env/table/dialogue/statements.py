@@ -72,7 +72,7 @@ _KNOWN = _PLAIN | _SELF | _ACTS | KINDS.keys()
 
 
 class Level(IntEnum):
-    """How much a sentence says that a move is played."""
+    """How firmly a sentence states that a move is played."""
 
     REMARK = 0
     OPEN = 1
@@ -134,7 +134,7 @@ def _words(text: str) -> list[str]:
 
 
 def _clauses(sentence: str) -> Iterator[tuple[list[re.Match[str]], bool]]:
-    """The tokens between two commas or the like, and whether they stand in brackets."""
+    """The clauses of a sentence (tokens between commas and the like), each with whether it is in brackets."""
     clause: list[re.Match[str]] = []
     is_aside = False
     for token in _TOKEN.finditer(sentence):
@@ -196,7 +196,7 @@ def _level(texts: Sequence[str], before: Sequence[str], after: Sequence[str]) ->
 
 
 def _aside_level(before: Sequence[str], after: Sequence[str]) -> Level:
-    """In brackets stands what was said before, once more, or a remark."""
+    """How firmly brackets state their move: plain words say the sentence's move again, others are a remark."""
     return Level.OPEN if _PLAIN.issuperset((*before, *after)) else Level.REMARK
 
 

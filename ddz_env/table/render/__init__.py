@@ -52,10 +52,10 @@ class Window:
     """A window on the screen (pygame), which shows pictures until it or its user closes it.
 
     When the user closes the window, later pictures are ignored: a game that is being watched plays on.  SDL has one
-    window a process, so several of these draw into the same one.  ``SDL_VIDEODRIVER=dummy`` draws without a display.
+    window per process, so several of these draw into the same one.  ``SDL_VIDEODRIVER=dummy`` draws without a display.
 
     Args:
-        fps: Pictures a second at most; ``show`` waits.  0 never waits.
+        fps: Pictures per second at most; ``show`` waits.  0 never waits.
 
     Raises:
         MissingDependencyError: If pygame is not installed.

@@ -1,4 +1,4 @@
-"""The table as text: one line a seat, every card a small coloured card where the terminal has colours.
+"""The table as text: one line per seat, every card a small coloured card where the terminal has colours.
 
 Without colours the text is the same to the letter, so hands can be pasted into :meth:`ddz_env.Hand.parse`.
 """

@@ -199,7 +199,7 @@ class Snapshot:
         return self.status_in(Texts())
 
     def status_in(self, say: Texts) -> str:
-        """The same in a language."""
+        """:attr:`status` in the language of these texts."""
         if self.acting is None:
             if self.winner is None:
                 return say("no game")
@@ -297,7 +297,7 @@ class _Reader:
         self.trick_start = _trick_start(self.history, self.rules.players)
 
     def table(self) -> Snapshot:
-        """The whole table."""
+        """The table as a snapshot."""
         seats = tuple(map(self._seat, self.seats))
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
         unseen = sum(seat.unseen for seat in seats) + face_down

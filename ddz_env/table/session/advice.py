@@ -147,7 +147,7 @@ def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Ran
 
 
 def believe(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
-    """Where an agent thinks that the hidden cards are; any deal is as likely where it does not say.
+    """An agent's belief about the hidden cards; every deal is equally likely if the agent has none.
 
     Args:
         agent: The agent.

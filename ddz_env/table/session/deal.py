@@ -78,7 +78,7 @@ class Deal:
 
     @classmethod
     def observed(cls, rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
-        """What a seat sees of a real table without an auction, where seat 0 is the landlord.
+        """A deal of which one seat's hand is known, as at a real table (no auction; seat 0 is the landlord).
 
         Args:
             rules: The rules.

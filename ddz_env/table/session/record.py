@@ -1,4 +1,4 @@
-"""A game as a readable file: rules, seats, hands, then a move a line in notation.
+"""A game as a readable file: rules, seats, hands, then one move per line in notation.
 
 ::
 
@@ -55,7 +55,7 @@ class Record:
         remarks: Lines for the reader, written at the end behind ``#``; not read back.
 
     Raises:
-        RecordError: If the players are not one a seat, or a remark has several lines.
+        RecordError: If there is not one player for each seat, or a remark has several lines.
     """
 
     deal: Deal

@@ -14,7 +14,7 @@ from ddz_env.table.session.session import Session
 
 
 class Reviewed(NamedTuple):
-    """A decision of a recorded game, seen by an agent that knows what its seat knew.
+    """A recorded decision, and what an agent advises from the seat's view alone.
 
     Attributes:
         number: The number of the move.

@@ -29,7 +29,7 @@ _GAME, _HINT, _BELIEF = range(3)
 
 
 class PlayedMove(NamedTuple):
-    """A move that was made.
+    """A move of a session, with its number and its text.
 
     Attributes:
         seat: Who made it.

@@ -174,7 +174,7 @@ def test_an_own_network_plays_once_it_is_stamped(tmp_path: Path) -> None:
     assert (agent.model.rules, agent.model.objective, agent.model.notes) == ("rlcard", "stake", {"epochs": 3})
     assert not agent.model.values_trained
     assert {entry.key: entry.value for entry in onnx.load(out).metadata_props}["author"] == "me"
-    assert leaf_kind(make_agent(f"neural-ismcts:path={out},iterations=8").model) == "simulation"
+    assert leaf_kind(make_agent(f"neural-ismcts:path={out},iterations=8").model) == "playout"
     out.write_bytes(out.read_bytes().replace(b"rlcard", b"rlcarb"))
     with pytest.raises(TensorFileError, match="is corrupt"):
         OnnxPolicy(out)

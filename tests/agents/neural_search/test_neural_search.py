@@ -90,9 +90,7 @@ def firsts_of(view: View, count: int) -> np.ndarray:
     return np.resize(legal, count)
 
 
-def grow(
-    view: View, model: PolicyModel, iterations: int, seed: int, *, leaf: str = "simulation", batch: int = 1
-) -> Tree:
+def grow(view: View, model: PolicyModel, iterations: int, seed: int, *, leaf: str = "playout", batch: int = 1) -> Tree:
     """A tree whose root's moves take turns."""
     forest = planted(view, model, seed, leaf=leaf, batch=batch)
     for part in np.split(firsts_of(view, iterations), iterations // batch):
@@ -188,7 +186,7 @@ def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, moves: int, m
 
 
 @pytest.mark.parametrize("batch", [1, 16])
-@pytest.mark.parametrize("leaf", ["simulation", "value"])
+@pytest.mark.parametrize("leaf", ["playout", "value"])
 def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
     """After the last wave no virtual loss is left: rewards lie between nothing and all."""
     for seed in range(5):
@@ -352,11 +350,11 @@ def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
         (NetworkPolicy(policy, critic), "critic"),
         (NetworkPolicy(policy), "value"),
         (Uniform(), "value"),
-        (NetworkPolicy(policy, critic, objective="stake"), "simulation"),
+        (NetworkPolicy(policy, critic, objective="stake"), "playout"),
         (NetworkPolicy(policy, critic, values_trained=False), "critic"),
     ):
         assert leaf_kind(model) == kind
-    for trained, kind in ((False, "simulation"), (True, "value")):
+    for trained, kind in ((False, "playout"), (True, "value")):
         save_weights(path, Weights.of(policy, values_trained=trained))
         agent = make_agent(f"neural-ismcts:path={path},iterations=60,trees=2")
         assert isinstance(agent, NeuralSearchAgent)

@@ -76,7 +76,7 @@ def test_what_is_wrong_is_said_and_the_game_is_unchanged() -> None:
             "You are seat 1.",
             "too long for an answer; legal are",
             "there is no number 199; legal are",
-            "the stage is bid; legal are",
+            "the answer states no move; legal are",
             "looks at hidden cards",
         ],
         strict=False,

@@ -103,7 +103,7 @@ def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
     assert read_purpose(path) == Purpose("rlcard", "stake")
     policy = load_sb3_policy(path, trust_file=True)
     assert (policy.rules, policy.objective) == ("rlcard", "stake")
-    assert leaf_kind(make_agent(f"neural-ismcts:path={path},trust_file=true").model) == "simulation"
+    assert leaf_kind(make_agent(f"neural-ismcts:path={path},trust_file=true").model) == "playout"
     theirs = MaskablePPO.load(path).policy.state_dict()
     assert all(torch.equal(weight, theirs[name]) for name, weight in trained.policy.state_dict().items())
     won = tmp_path / "won.zip"

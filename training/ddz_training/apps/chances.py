@@ -54,8 +54,8 @@ class Chances:
         """An advice with chances, or points where an auction or doubling is scored in points.
 
         A move that wins whatever the others hold comes first, then the adviser's in its own order, then what the policy
-        likes; no chance moves a move.  Points are ranked by points.  The advice is left as it is where nothing is
-        known: with open hands, or with fewer players.
+        likes; chances do not change this order.  Points are ranked by points.  The advice is left as it is where
+        nothing is known: with open hands, or with fewer players.
 
         Args:
             view: What the seat that is advised knows.
@@ -114,7 +114,7 @@ class Chances:
         return replace(advice, move=found[0].move, options=tuple(options), source="payoff")
 
     def _likely(self, view: View) -> dict[Move, float]:
-        """What the policy finds likely, with its probabilities, the likeliest first."""
+        """The policy's likeliest moves with their probabilities, the likeliest first."""
         from ddz_agents.neural_search.judge import likely_moves
 
         return {line.move: float(np.exp(line.log_prior)) for line in likely_moves(self._model, view, _SHOWN)}

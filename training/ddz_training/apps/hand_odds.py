@@ -55,7 +55,7 @@ class HandReport:
         }
 
     def settling(self) -> list[Settling]:
-        """How the win rate of the first part settles: as the landlord, in the auction."""
+        """How the win rate of the first part (in an auction, as landlord) settles as worlds are added."""
         won = self.found.wins(next(iter(self.landlords.values())))
         return settling((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
 

@@ -133,8 +133,8 @@ def note(scoring: str) -> str:
 
 def deals_for_one_percent(result: statistics.AgentResult) -> int:
     """How many deals make the interval of a win rate ± 1 %, to two digits; 0 where it has no width yet."""
-    wins = result.wins
-    return int(float(f"{result.deals * ((wins.high - wins.low) / 0.02) ** 2:.1e}"))
+    width = result.wins.half_width
+    return int(float(f"{result.deals * (width / 0.01) ** 2:.1e}")) if width > 0 else 0
 
 
 def write_table(

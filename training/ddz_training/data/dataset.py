@@ -89,7 +89,7 @@ def size_category(rows: int) -> str:
 
 
 def card_text(file: GameFile, rows: int) -> str:
-    """Write the text of a data set's card.
+    """The README of a data set (its *dataset card*) as text.
 
     Args:
         file: Its games.

@@ -1,4 +1,4 @@
-"""Complexity (Wang Zhengfei's thesis, chapter 4): of states and the game tree, and eleven numbers by Monte Carlo.
+"""Complexity (Wang Zhengfei's thesis, chapter 4): sizes of state space and game tree, and eleven measures.
 
 *Tree size*: lengths and choices of random and of bots' games (section 4.1).
 

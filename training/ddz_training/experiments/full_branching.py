@@ -153,7 +153,7 @@ def _median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Compari
 
 
 def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]) -> ex.Comparison:
-    """The share of some counts: Wilson's interval for one decision per game, else clustered by game."""
+    """Compare a share of the counts with the paper: Wilson's interval for one per game, else clustered by game."""
     belonging = [[float(belongs(count)) for count in game] for game in games]
     single = all(len(game) == 1 for game in games)
     share = wilson_interval(sum(map(sum, belonging)), len(games)) if single else clustered_interval(belonging)

@@ -245,7 +245,7 @@ def rate_table(title: str, rows: Sequence[RateRow], saved: ex.Saved[GameResult])
 
 
 def games_note(saved: ex.Saved[Any]) -> str:
-    """Where the games of a table are, and who played them."""
+    """The note under a table: how many games, in which file, and which agents played."""
     agents = "; ".join(f"{part}: `{spec}`" for part, spec in saved.settings.get("agents", {}).items())
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
 

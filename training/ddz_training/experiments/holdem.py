@@ -60,7 +60,7 @@ class HoldemResult:
 
 @dataclass(frozen=True)
 class HoldemMatchOptions(ex.ParallelOptions):
-    """How much is played.
+    """Options of the matches: how many are played.
 
     Attributes:
         matches: Matches of 100 hands for each pairing and reading.

@@ -94,7 +94,7 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
 
 @dataclass(frozen=True)
 class HandResult:
-    """The deals with one hand of player 1, solved.
+    """The solved deals that share one hand of player 1.
 
     Attributes:
         hand: The hand.
@@ -360,7 +360,7 @@ def share_known(results: Sequence[InferenceResult], player: int, moves: int | No
 
 
 def inference_table(saved: ex.Saved[InferenceResult]) -> ex.Table:
-    """The paper's figures beside ours; the agent was most likely its player 1."""
+    """The paper's figures beside ours for player 1, which the paper's agent most likely was."""
     lines = []
     for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
         ours, plain = (100 * share_known(saved.results, 1, moves, weighted=weighted) for weighted in (True, False))

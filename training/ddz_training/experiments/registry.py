@@ -53,5 +53,5 @@ def load_experiment(name: str) -> Experiment[Any, Any]:
 
 
 def load_experiments() -> Iterator[Experiment[Any, Any]]:
-    """All of them, in order."""
+    """All experiments, in the order of ``EXPERIMENTS``."""
     return map(load_experiment, EXPERIMENTS)

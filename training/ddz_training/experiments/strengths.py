@@ -336,7 +336,7 @@ class LevelOptions(ex.ParallelOptions):
 
 
 def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """How many deals each pair of neighbouring levels plays."""
     pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
     return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
 
@@ -444,7 +444,7 @@ def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
 
 
 def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
-    """Prior by leaves: what each search wins against the policy alone."""
+    """Each combination of prior and leaf value: what the search wins against the policy alone."""
     lines = [
         (name, f"{len(results):,}", matches.win_interval(results).both(to="–"), *matches.side_rates(results))
         for name, results in ex.grouped(saved.results, "agent", order=PARTS).items()

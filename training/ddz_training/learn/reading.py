@@ -38,7 +38,7 @@ _LEFT = DECISION_BYTES["left"]
 
 
 class Legal(NamedTuple):
-    """The legal actions of decisions.
+    """The legal actions of a batch of decisions, one entry for each pair of a decision and an action.
 
     Attributes:
         rows: The decision that each belongs to, shape ``[pairs]``, int64, ascending.
@@ -313,7 +313,7 @@ class ProcessorReading:
         return entries
 
     def action_scores(self, layer: nn.Linear, state: Tensor, legal: Legal) -> Tensor:
-        """One row of weights for each legal action."""
+        """The scores of legal actions: each action has a row of weights."""
         compute = _Scores.apply if torch.is_grad_enabled() else _scores
         scores: Tensor = compute(state, layer.weight, legal.rows, legal.actions)
         return scores + layer.bias[legal.actions]

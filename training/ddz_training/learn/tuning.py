@@ -221,7 +221,7 @@ class Subject(ABC):
         return max(2, deals // self.cost)
 
     def weights(self, point: Point) -> Floats:
-        """The weights of a point of the box."""
+        """All weights, with the tuned ones as a point of the search box sets them."""
         tuned = self.start.copy()
         tuned[self.places] += point * self.span[self.places]
         return tuned

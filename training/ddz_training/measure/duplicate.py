@@ -121,7 +121,7 @@ def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> S
 
     Example:
         >>> new_deal(Rules(), 0, 0, ["4456789TTTJJKKKKR / 333677789TJJQQAA2 / 4455668899QQAA22B / 352"]).hand()
-        Hand('3445567899TTTJJKKKK2R')
+        Hand.parse('344556789TTTJJKKKK2R')
     """
     if not hands:
         return State.new(seed, rules, deal)

@@ -122,7 +122,7 @@ def _workers(ray: Any, make: Start, processes: int) -> Iterator[Share[Any, Any]]
 
 @contextmanager
 def on_ray() -> Iterator[None]:
-    """Do the work of a ``with`` block that is shared by processes on a Ray cluster.
+    """Within a ``with`` block, share work on a Ray cluster instead of on local processes.
 
     Raises:
         ClusterError: If Ray is not installed, or, as soon as there is work, if its cluster cannot be reached.

@@ -256,7 +256,7 @@ def naming_errors(path: object) -> Iterator[None]:
 
 
 def no_progress(done: int, total: int) -> None:
-    """Ignore how far a run is."""
+    """Report no progress: the default of ``on_progress``."""
 
 
 class ResultStore(Generic[_Result]):

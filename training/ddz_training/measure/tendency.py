@@ -84,7 +84,7 @@ class Judges(Options):
     seed: int = 0
 
     def check(self) -> None:
-        """Refuse a kind without an agent, and rules with an auction."""
+        """Refuse an empty ``top`` or ``bottom``, and rules with an auction."""
         if not self.top or not self.bottom:
             raise InvalidArenaError("a tendency needs an agent of each kind: top and bottom")
         if self.rules.bidding != "fixed":

@@ -149,7 +149,7 @@ class Endpoint:
         return f"HTTP {answer.code} {shown(self._without_key(answer.reason))}: {said}"
 
     def _without_key(self, text: str) -> str:
-        """What an endpoint sent, which may repeat the key; messages and transcripts must not."""
+        """Take the key out of what an endpoint sent: messages and transcripts must not show it."""
         return self._key.sub("(the key)", text) if self._key else text
 
     def _reply(self, content: bytes) -> Reply | None:
@@ -185,7 +185,7 @@ def _spelled(character: str) -> str:
 
 
 def _in_a_thread(exchange: Any, body: bytes) -> _Answer:
-    """What a coroutine returns.  The thread is its own, since the caller's may have a loop that runs.
+    """Run a coroutine in a thread of its own, as the caller's may already run a loop; returns its result.
 
     The answer counts before the loop is closed, which waits for a look-up of a host that does not end.
     """

@@ -133,7 +133,7 @@ def _weights(content: Any, name: str) -> Any:
 
 
 def _arrays(weights: Any, names: list[str]) -> Arrays:
-    """The tensors of these names that are arrays; what is left out is then missed by name."""
+    """The weights of these names as arrays; others are left out, and loading then names them as missing."""
     arrays: Arrays = {}
     for name in names if isinstance(weights, Mapping) else ():
         tensor = weights.get(name)

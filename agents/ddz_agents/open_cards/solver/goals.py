@@ -86,5 +86,5 @@ def decided(goal: int, hands: np.ndarray, plays: int, rules: np.ndarray) -> int:
 
 @inline_kernel
 def won_by(goal: int, by_landlord: bool) -> bool:
-    """Whether it is enough for a side to win the game, by however much."""
+    """Whether any win of a side, whatever the stake, decides the goal in its favour."""
     return goal <= WIN if by_landlord else goal >= WIN

@@ -1,4 +1,4 @@
-"""Quick wins: a leader that keeps the lead to its end, or takes it back at once, has won without a search.
+"""Quick wins: a leader who keeps the lead to the end, or regains it whenever beaten, wins without a search.
 
 *Threats* are quick wins of an opponent: a reply that is not beaten, after which it runs out.  All moves that such a
 reply beats lose, so that they need no node of their own.

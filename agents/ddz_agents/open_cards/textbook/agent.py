@@ -86,7 +86,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 
 
 class DepthLimitedAgent(SearchAgent[Sight]):
-    """The base of the two: the moves compared, their values in some deals, and deepening under a clock."""
+    """The base of both: compares moves by their values in the deals searched, deepening while there is time."""
 
     budget = "depth {0.depth}"
     options: AlphaBetaOptions

@@ -38,7 +38,7 @@ class _OwnBot:
 
 
 class _Program:
-    """A bot in a process of its own at a seat."""
+    """A seat that a bot plays, in a process of its own."""
 
     def __init__(self, agent: BotzoneAgent) -> None:
         options = agent.options
@@ -77,7 +77,7 @@ def play_match(game: BotzoneGame, agents: Sequence[str], seed: int = 0) -> Botzo
 
     Args:
         game: The game.
-        agents: Three agents by name, one a seat; ``botzone:./bot`` for programs.
+        agents: Three agents by name, one for each seat; ``botzone:./bot`` for programs.
         seed: Of the deal and of our agents' draws.
 
     Raises:

@@ -67,7 +67,7 @@ def agent_failed(message: str) -> None:
 
 @contextmanager
 def noticing_agents() -> Iterator[None]:
-    """Report, however the command ends, agents that failed where no game was lost, and files of two versions."""
+    """When a command ends, report failed agents (where no game was lost) and results of two versions."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AgentFaultWarning)

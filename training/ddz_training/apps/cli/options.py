@@ -110,7 +110,7 @@ def playing_options(rules: str = "standard") -> Callable[[Command], Command]:
 
 @contextmanager
 def working(what: str, *, processes: int, ray: bool = False, **others: Any) -> Iterator[dict[str, Any]]:
-    """A bar of what is done.
+    """Show a progress bar, and use Ray if asked.
 
     Args:
         what: What is counted.

@@ -224,7 +224,7 @@ def _agent_moves(session: Session, say: Texts) -> None:
 
 
 def _show(session: Session, say: Texts, viewer: int | None) -> None:
-    """The table as a seat sees it; with every hand in the end, or where only agents play."""
+    """Print the table as a seat sees it; every hand once the game is over, or if only agents play."""
     from ddz_env.table.render import render_ansi
 
     screen = console()

@@ -81,7 +81,7 @@ def learn(opponents: str) -> None:
 
 
 def compare() -> None:
-    """A deal between every two agents, from both sides."""
+    """Play a deal between every two agents, from both sides."""
     from ddz_training.measure import contest
 
     contest.run_arena(contest.Arena(AGENTS, on_fault="stop"), 1)

@@ -57,7 +57,7 @@ class WebOptionError(DouDizhuError):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game of the server as it is when it is looked at; a change is another session (:meth:`Games.keep`).
+    """A game of the server at one moment; a change makes another session (:meth:`Games.keep`).
 
     Attributes:
         name: Its name; to know it is to sit at the table.
@@ -197,7 +197,7 @@ class Games:
             _release(used)
 
     def check_agent(self, name: str) -> str:
-        """The same name.
+        """Return the name if an agent of that name is offered here.
 
         Raises:
             RequestError: If the agent is not offered.

@@ -111,14 +111,14 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
 
 
 def deal() -> Session:
-    """Deal and look."""
+    """Deal a game and show it to a seat."""
     session = Session(Record(Deal(Rules()), (PERSON,) * 3))
     session.sight(1)
     return session
 
 
 def move() -> None:
-    """Move and look."""
+    """Play a move and show the game to the next seat."""
     session = deal()
     session.play(session.view(0).legal_moves()[0])
     session.sight(1)

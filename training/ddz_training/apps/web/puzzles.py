@@ -20,7 +20,7 @@ _DAYS = 7919
 
 
 class PuzzleBook:
-    """How puzzles ended, in order; of each only the first defeat and the first win are kept.
+    """The person's results: the first loss and the first win of each puzzle, in the order of play.
 
     Args:
         file: Where they are kept; what cannot be read there counts for nothing.
@@ -47,7 +47,7 @@ class PuzzleBook:
                 self._ends.append(end)
 
     def shape(self) -> dict[str, Any]:
-        """The puzzles, and what is known of the person, whose first tries count."""
+        """The puzzles and the person's record, in which first tries count, as JSON values."""
         tries: dict[int, bool] = {}
         for number, won in self._ends:
             tries.setdefault(number, won)

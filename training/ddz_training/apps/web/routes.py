@@ -225,7 +225,7 @@ def new_server(app: Starlette) -> uvicorn.Server:
 
 
 async def close_half_sent(server: uvicorn.Server) -> None:
-    """Close connections on which a request begins and does not arrive: uvicorn ends those only that are idle."""
+    """Close connections whose request does not arrive in time; uvicorn itself closes only idle ones."""
     before = set[Any]()
     connections: set[Any] = server.server_state.connections  # protocols of HTTP, each with the request at hand
     while True:

@@ -267,7 +267,7 @@ class Server:
         return asked
 
     def _thoughts(self, table: Session, agent: str, seat: int, say: Texts, *played: Move) -> Json:
-        """What an agent says to the seat to act, with chances for its move, what was played, and others."""
+        """An agent's advice for the seat to act, with chances for its move, the moves played, and others."""
         if table.deal.endgame:
             advice, belief = replace(table.hint(SOLVER, seat), source="solver"), None
         else:
@@ -280,7 +280,7 @@ class Server:
         rules = Rules.preset(_one_of(body, "rules", RULES))
         players = [self.games.check_agent(name) for name in _texts(body, "agents")]
         if len(players) != rules.players:
-            raise RequestError(f"agents is a list of {rules.players} names, one a seat")
+            raise RequestError(f"agents is a list of {rules.players} names, one for each seat")
         if body.get("seat") is not None:
             players[_number(body, "seat", rules.players - 1)] = PERSON
         seed = secrets.randbits(64) if body.get("seed") is None else read_seed(body["seed"])
@@ -353,7 +353,7 @@ def _roles(rules: Rules) -> list[str]:
 
 
 def _places(rules: Rules) -> list[str]:
-    """What a person at a table is called: by the role, in an auction by the turn."""
+    """The label of each seat: its role, or in an auction when it bids."""
     return _roles(rules) or ["bids first", "bids second", "bids third"]
 
 

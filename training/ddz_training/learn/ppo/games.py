@@ -115,7 +115,7 @@ def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
 
 @kernel
 def _take_only_actions(slots: at.Slots) -> None:
-    """Order the first legal action of each game, which is the only one where there is no choice."""
+    """Order the first legal action in every game, which decides those that have no other."""
     for game in range(slots.cells.shape[0]):
         slots.cells[game, at.ORDER] = ACT
         slots.cells[game, at.ACTION] = np.int64(nth_legal(slots.bits[game], U0))

@@ -111,7 +111,7 @@ def spread(sizes: Tensor, pairs: int) -> tuple[Tensor, Tensor]:
 
 @dataclass
 class Players:
-    """Who plays a rollout.
+    """The networks that play a rollout, and how they read and choose.
 
     Attributes:
         reading: How the networks read decisions.

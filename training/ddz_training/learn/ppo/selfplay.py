@@ -244,7 +244,7 @@ class SelfPlay(Training):
         return self.processes.leads
 
     def told(self, number: float) -> float:
-        """The leading process's value of a number."""
+        """Share a number: every process gets that of the leading one."""
         return self.processes.told(number)
 
     def keep(self, folder: Path) -> None:

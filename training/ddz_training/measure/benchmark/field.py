@@ -55,7 +55,7 @@ class DealList:
 
     @property
     def settings(self) -> dict[str, str | int]:
-        """Its settings in files of results."""
+        """What identifies the list of deals in a results file."""
         return {"list": self.name, "seed": self.seed, "sha256": self.sha256}
 
     @functools.cached_property

@@ -41,7 +41,7 @@ const WORDS = {
     "bids first": "first to bid", "bids second": "second to bid", "bids third": "third to bid",
     "ask about": "Describe a table as you see it: your cards and what was played.",
     "your hand": "Your hand", "hand to ask": "Your hand as it was dealt (the landlord may include the landlord cards)", "your role": "Your role",
-    "table moves": "Bids or moves so far, one a line", adviser: "Ask", "the adviser": "Adviser", "hand like this": "3344567810JQQKA22B", "typed pass": "pass",
+    "table moves": "Bids or moves so far, one per line", adviser: "Ask", "the adviser": "Adviser", "hand like this": "3344567810JQQKA22B", "typed pass": "pass",
     "cards of": "{n} cards of {most}", unread: "“{signs}” is not a card: write 3 to 10, J, Q, K, A, 2, B (black joker) and R (red joker).",
     "line no combination": "Line {n}: the cards “{text}” do not go together. Put + before cards that ride along, as in 333+4.",
     "line impossible": "Line {n}: “{text}” cannot be played there. It does not beat the move before it, or there are not enough of these cards.",

@@ -94,8 +94,8 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
         reason = error if isinstance(error, DouDizhuError) else f"{type(error).__name__}: {error}"
         raise InvalidRequestError(f"these are not requests of {game.name}: {reason}") from error
     held = story.own + (story.public if story.seat == story.landlord else [])
-    gone = {card for cards in story.played for card in cards}
-    return Knowledge(state, story.seat, sorted(card for card in held if card not in gone))
+    played = {card for cards in story.played for card in cards}
+    return Knowledge(state, story.seat, sorted(card for card in held if card not in played))
 
 
 def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
@@ -241,8 +241,8 @@ def _harmless(requests: Requests, responses: list[Any]) -> int | list[int]:
         return []
     first = next(request for request in requests if "history" in request)
     held = {*first["own"], *(first["publiccard"] if first.get("landlord", -1) == first.get("pos") else [])}
-    gone = {card for response in responses if isinstance(response, list) for card in response}
-    return sorted(held - gone)[:1]
+    answered = {card for response in responses if isinstance(response, list) for card in response}
+    return sorted(held - answered)[:1]
 
 
 def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: int = 0, stay: bool = True) -> None:

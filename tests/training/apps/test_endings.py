@@ -58,7 +58,7 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "ddz_training", *map(str, arguments)]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork, so no agent can fork there")
 @pytest.mark.parametrize("more", [("--processes", 1), ("--processes", 2), ("--processes", 1, "--time-limit", 60)])
 def test_an_agents_threads_and_children_keep_no_program_alive(more: tuple[object, ...], tmp_path: Path) -> None:
     out = tmp_path / "games.csv"

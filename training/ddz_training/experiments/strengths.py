@@ -439,8 +439,8 @@ ITERATIONS: Mapping[str, Mapping[tuple[str, str], int]] = {
 }
 """Iterations by budget, then prior and leaves.
 
-Those of 45 ms took 43 to 49 ms of processor time per decision, on one slow core, in 162 positions of six games: a clock would
-give other results wherever other programs run.
+Those of 45 ms took 43 to 49 ms of processor time per decision, on one slow core, in 162 positions of six games: a clock
+would give other results wherever other programs run.
 """
 PARTS: Mapping[str, str] = {
     f"{budget}: {prior} + {leaf}": f"{NEURAL}:iterations={count},prior={prior},leaf={leaf}"

@@ -80,7 +80,7 @@ def shipped_fingerprint() -> str:
 
 @dataclass(frozen=True)
 class StrengthOptions(matches.DealOptions):
-    """What is played.
+    """Which pairings of the shipped policies are played, on how many deals.
 
     Attributes:
         only: Only this pairing (policy-rules, search-policy ...); may be repeated.
@@ -93,7 +93,7 @@ class StrengthOptions(matches.DealOptions):
 
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """The number of deals of each pairing."""
     names = ex.chosen("pairing", options.only, PAIRINGS)
     agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
     return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
@@ -160,7 +160,7 @@ NAMED = (
 
 
 def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """The number of deals of each named agent against the rule agent."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
 
@@ -237,7 +237,7 @@ class PointsResult:
 
 @dataclass(frozen=True)
 class PointsOptions(ex.ParallelOptions):
-    """What is played.
+    """Whom the policy for points meets, on how many deals.
 
     Attributes:
         agent: Who plays for points.
@@ -251,7 +251,7 @@ class PointsOptions(ex.ParallelOptions):
 
 
 def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """The number of deals of the policy for points against each opponent."""
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
 
@@ -323,7 +323,7 @@ _LEAST, _MOST = 0.001, 0.999
 
 @dataclass(frozen=True)
 class LevelOptions(ex.ParallelOptions):
-    """What is played.
+    """On how many deals each level plays the one below it.
 
     Attributes:
         seed: Seed of deals and agents.
@@ -395,7 +395,7 @@ DEPTHS: Mapping[str, str] = {
 
 
 def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """The number of deals of each depth-limited search against the rule agent."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
 
@@ -451,7 +451,7 @@ PARTS: Mapping[str, str] = {
 
 
 def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """Who plays how many deals."""
+    """The number of deals of each combination of prior and leaves against the policy alone."""
     return {(name, POLICY): options.deals for name in ex.chosen("search", options.only, PARTS)}
 
 

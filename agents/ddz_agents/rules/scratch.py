@@ -50,7 +50,6 @@ def _priced_as() -> npt.NDArray[np.int64]:
 
 LOADED = _loaded()
 PRICED_AS = _priced_as()
-EMIT, PRICE_ONLY = np.bool_(True), np.bool_(False)
 
 MAX_CHAINS = 136
 MAX_GROUPS = 20
@@ -76,7 +75,9 @@ CHAIN_CARDS = CHAIN + MAX_CHAINS
 """Their cards, as hands."""
 CHAIN_PRICE = CHAIN_CARDS + MAX_CHAINS
 """Their prices."""
-MEMORY_WORDS = CHAIN_PRICE + MAX_CHAINS
+BODY_KICKERS = CHAIN_PRICE + MAX_CHAINS
+"""The kickers of the planes and quads in ``BODY``, as hands."""
+MEMORY_WORDS = BODY_KICKERS + 8
 
 # Where things lie in ``Scratch.prices``.
 WEIGHT = 0

@@ -533,7 +533,7 @@ def write_split(sure: bool, workspace: RuleWorkspace) -> int:
 @pure_kernel
 def values_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """Both prices of :func:`split_hand`, looked up where the hand was split before at the same prices."""
-    slot = workspace.known[np.int64((hand * _GOLD) >> _SLOT) & (workspace.known.shape[0] - 1)]
+    slot = workspace.splits[np.int64((hand * _GOLD) >> _SLOT) & (workspace.splits.shape[0] - 1)]
     if slot[0] != hand or slot[1] != workspace.scratch.memory[at.TIMES]:
         price, sure = split_hand(hand, workspace)
         slot[0], slot[1], slot[2] = hand, workspace.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))

@@ -124,14 +124,14 @@ class RuleWorkspace(NamedTuple):
 
     Attributes:
         scratch: Prices and the search's memory.
-        known: Hands, how many times prices had been set when they were split, and what they cost; shape
+        splits: Hands, how many times prices had been set when they were split, and what they cost; shape
             ``[hands, 3]``, uint64.
         mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
         about: What the seat knows, uint64: see the ``A_`` indexes; shape ``[7]``.
     """
 
     scratch: Scratch
-    known: npt.NDArray[np.uint64]
+    splits: npt.NDArray[np.uint64]
     mask: npt.NDArray[np.uint64]
     about: npt.NDArray[np.uint64]
 

@@ -176,8 +176,8 @@ class SelfPlay(Training):
     def _count(self, played: Played, usable: int, meter: Meter) -> dict[str, float]:
         """Add what all processes have played to the counters; returns the figures of this update."""
         won = np.count_nonzero(played.done & (played.roles == 0))  # the last to act went out
-        counts = [played.done.size, usable, np.count_nonzero(played.done), won, meter.workers]
-        steps, decisions, games, won, workers = self.processes.total(counts).tolist()
+        counts = [float(count) for count in (played.done.size, usable, np.count_nonzero(played.done), won)]
+        steps, decisions, games, won, workers = self.processes.total([*counts, meter.workers]).tolist()
         self.counters.steps += int(steps)
         self.counters.decisions += int(decisions)
         self.counters.games += int(games)

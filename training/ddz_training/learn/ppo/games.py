@@ -33,7 +33,7 @@ from ddz_env.envs.stepping import ACT, play
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.compiling import kernel
 from ddz_env.support.errors import InvalidOptionError
-from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.config import GamesConfig
 from ddz_training.learn.ppo.opponents import FrozenAgent, behind
 
 Flags = npt.NDArray[np.bool_]
@@ -146,7 +146,7 @@ class Games:
     def __init__(
         self,
         batch: SelfPlayBatch,
-        config: SelfPlayConfig,
+        config: GamesConfig,
         rng: np.random.Generator,
         key: tuple[int, ...] = (0,),
         *,

@@ -8,6 +8,7 @@ thinking.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import multiprocessing
 import os
@@ -180,16 +181,14 @@ def _serve(spec: str, pipe: Connection, lifeline: Connection) -> None:
     """Answer until the process ends: the life of an agent's process."""
     served, process = _Served(spec), os.getpid()
     serve_parent(lifeline, served.close)
-    while True:
-        try:
+    with contextlib.suppress(EOFError, OSError):  # where the pipe is closed
+        while True:
             method, arguments = pipe.recv()
-        except EOFError:
-            return
-        answer: tuple[Any, str | None]
-        try:
-            answer = getattr(served, method)(*arguments), None
-        except BaseException as error:
-            answer = None, reason_of(error)
-        if os.getpid() != process:  # the agent has forked
-            os._exit(1)
-        pipe.send(answer)
+            answer: tuple[Any, str | None]
+            try:
+                answer = getattr(served, method)(*arguments), None
+            except BaseException as error:
+                answer = None, reason_of(error)
+            if os.getpid() != process:  # the agent has forked
+                os._exit(1)
+            pipe.send(answer)

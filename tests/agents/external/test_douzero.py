@@ -204,9 +204,7 @@ def test_the_checkpoint_of_a_whole_training_is_read(folder: Path, tmp_path: Path
         DouZeroAgent(tmp_path / "landlord_weights_12000.ckpt")
 
 
-def broken(
-    folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any], role: str = "landlord"
-) -> Path:
+def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any], role: str = "landlord") -> Path:
     for name in NAMES:
         shutil.copy(folder / f"{name}.ckpt", tmp_path)
     torch.save(change(torch.load(folder / f"{role}.ckpt", weights_only=True)), tmp_path / f"{role}.ckpt")
@@ -219,6 +217,7 @@ def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> 
 
     with pytest.raises(TensorFileError, match=r"dense6.bias holds numbers that are not finite"):
         DouZeroAgent(of(torch.full((1,), torch.nan)))
+
     def huge(state: dict[str, Any]) -> dict[str, Any]:
         return {name: torch.full_like(weight, 3e38) for name, weight in state.items()}
 

@@ -29,6 +29,8 @@ START_SECONDS = 60.0
 """Seconds to make an agent and to rehearse; compiling everything takes half a minute."""
 
 _REHEARSAL_SECONDS = 1.0
+_LOOKS = 50
+"""Waits that make up a time limit: while all is stopped (SIGSTOP), only one of them is charged."""
 _OPTIONAL = ("reset", "observe", "close")
 
 
@@ -103,7 +105,7 @@ class _AgentProcess:
         """
         try:
             self._pipe.send((method, arguments))
-            if not self._pipe.poll(seconds):
+            if not any(self._pipe.poll(seconds / _LOOKS) for _ in range(_LOOKS)):
                 self.end()
                 raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
             answer, reason = self._pipe.recv()

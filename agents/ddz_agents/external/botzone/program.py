@@ -175,10 +175,10 @@ class BotProgram:
                 ready.register(pipe, event)
             while True:
                 remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    raise BotFaultError("TLE", f"no answer within {self._limits.seconds:g} s")
-                events = ready.select(min(remaining, _LOOK))
+                events = ready.select(max(0.0, min(remaining, _LOOK)))
                 gone = not events and _has_ended(process)
+                if remaining <= 0 and not (events or gone):  # it may have answered while this process was stopped
+                    raise BotFaultError("TLE", f"no answer within {self._limits.seconds:g} s")
                 for key, _ in events:
                     if key.fileobj is process.stdin:
                         request = self._write(process, request)

@@ -20,6 +20,7 @@ from ddz_env.core.state import refusal
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.table.dialogue.prompt import numbered
 from ddz_env.table.dialogue.statements import KINDS, Level, Named, is_plain, named_moves
+from ddz_env.table.dialogue.words import in_notation
 
 _LONGEST = 60
 """Characters of a move, with blanks or commas between its cards."""
@@ -76,7 +77,7 @@ def _plain(answer: str) -> str:
     text = re.sub(r"\[([^\[\]]*)\]", lambda found: " ".join(re.sub("[\"']", "", found[1]).split()), text)
     text = re.sub(r"[*`“”「」『』]|(?<=\w)['’](?=\w)", "", text)
     text = re.sub(r"\(\s*(\+[^()]*)\)", r"\1", text)
-    return re.sub(r"\b(1\d\d)\.(?!\d)", r"\1:", re.sub(r"(?<=\d)\.(?=\d)", "%", text))
+    return in_notation(re.sub(r"\b(1\d\d)\.(?!\d)", r"\1:", re.sub(r"(?<=\d)\.(?=\d)", "%", text)))
 
 
 def _marked(text: str) -> list[str]:

@@ -61,7 +61,7 @@ def record(
     wanted = recording.Recording(agents, Rules.preset(given["rules"]), given["seed"], visits)
     numbers: int | list[int] = deals
     if deal_file is not None:
-        listed = read_deals(deal_file, wanted.rules, wanted.seed)
+        listed = read_deals(deal_file, wanted.rules, wanted.seed, deals=first_deal + deals)
         wanted, numbers = replace(wanted, hands=listed.hands), listed.chosen(deals, first_deal)
     store = wanted.store(out / GAMES)
     with working("deals", **given) as work:

@@ -118,7 +118,9 @@ def test_a_function_is_read_as_the_file_of_its_deals(tmp_path: Path, monkeypatch
     for deals in ("two_deals:deal", written(tmp_path / "deals.txt", "\n".join(read.hands))):
         match = ("--deals", 3, "--deal-file", deals, "--processes", 1, "--no-timing")
         done("arena", "random", "rules", *match, "--out", "games.csv")
-        assert "3 duplicate deals" in done("arena", "random", "rules", *match, "--out", "games.csv").output  # the same results
+        assert (
+            "3 duplicate deals" in done("arena", "random", "rules", *match, "--out", "games.csv").output
+        )  # the same results
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ games were played.
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ from ddz_training.measure.store import read_format
 FORMAT = "ddz-games-1"
 GAMES = "games.sqlite"
 """The file of a data set that holds its games."""
+
+LETTERS = string.ascii_lowercase
+"""What ``seats`` calls the agents of a file, in their order."""
 
 _OPENER = 16
 """The bit of the opener in the word of bids."""
@@ -242,7 +246,7 @@ class RecordedGame:
         opener = start.seat if start.stage == "bid" else None
         deal = Deal.given(rules, dealt_hands(start), start.bottom, opener)
         remarks = (f"deal {self.deal}, game {self.game}", f"win: {_numbers(self.win)}; stake: {_numbers(self.stake)}")
-        names = dict(zip("abc", agents, strict=False))
+        names = dict(zip(LETTERS, agents, strict=False))
         return Record(deal, tuple(names.get(letter, letter) for letter in self.seats), tuple(moves), remarks)
 
 

@@ -17,6 +17,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
 from ddz_env.envs import slots as at
+from ddz_env.envs.deals import Deals
 from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
 from ddz_env.envs.opponents import Opponents
 from ddz_env.envs.stepping import ACT, ANSWER, BEGIN, DEAL, FINISHED, LOOK, OPPONENT_TURN, RANDOM_ROLE, RESUME, WAIT
@@ -55,12 +56,14 @@ class LearnerGames(GameBatch):
         renews: Whether the step that ends a game deals the next one.  A game that ends before its learner has decided
             anything (possible in the half-deck game) is passed over.
         hands_out: Whether every step writes what the learners see into new arrays, the caller's own.
+        deals: Deals of one's own (:mod:`ddz_env.envs.deals`); no step deals the next game then.
 
     Attributes:
         handed: What each learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8, and its legal actions, shape
             ``[num_games, 400]``, int8, action 0 alone when the game is over.  Steps that hand nothing out overwrite
             ``observation`` and ``mask``.
         seeded: Which games have had a seed, shape ``[num_games]``, bool.
+        renews: Whether the step that ends a game deals the next one.
 
     Raises:
         InvalidRulesError: If preset, scoring or role does not exist under the rules.
@@ -80,13 +83,16 @@ class LearnerGames(GameBatch):
         log: bool = False,
         renews: bool = False,
         hands_out: bool = False,
+        deals: Any = None,
     ) -> None:
         rules = Rules.preset(rules)
+        self._deals = None if deals is None else Deals(deals, rules)
+        self.renews = renews and deals is None
         number = check_role(role, rules)
         self._opponents = players = Opponents(opponents, role, rules, num_games, threads)
         extras: dict[str, Any] = {"logs": log or players.read_moves, "last": renews}
         shown: dict[str, Any] = dict.fromkeys(("masks", "observations", "infos"), 1)
-        setting: dict[str, Any] = {"threads": threads, "role": number, "kinds": players.kinds, "renews": renews}
+        setting: dict[str, Any] = {"threads": threads, "role": number, "kinds": players.kinds, "renews": self.renews}
         super().__init__(num_games, rules, scoring, **setting, **shown, **extras)
         self.seeded = np.zeros(num_games, np.bool_)
         self._hands_out = hands_out
@@ -132,7 +138,9 @@ class LearnerGames(GameBatch):
             for index in np.flatnonzero(chosen).tolist():
                 self.lay_out(index, position)
         self._opponents.begin(chosen)
-        self._play(np.where(chosen, DEAL if position is None else order, np.where(self.seeded, LOOK, WAIT)))
+        self._play(
+            np.where(chosen, self._deal(chosen) if position is None else order, np.where(self.seeded, LOOK, WAIT))
+        )
         for part in self.handed:
             part[~self.seeded] = 0
 
@@ -149,6 +157,15 @@ class LearnerGames(GameBatch):
             keys[index, at.SEED] = random_seed() if seed is None else seed
             keys[index, at.NUMBER] = 0
             self.seeded[index] = True
+
+    def _deal(self, chosen: Chosen) -> int:
+        """Lay deals of one's own into the chosen games if there are any; returns the order that begins the games."""
+        if self._deals is None:
+            return DEAL
+        for index in np.flatnonzero(chosen).tolist():
+            seed, game = self.slots.keys[index, [at.SEED, at.NUMBER]].tolist()
+            self.lay_out(index, self._deals.state(seed, game, game * self.num_games + index))
+        return BEGIN
 
     def check(self, actions: npt.ArrayLike, chosen: Chosen, *, refuse: bool) -> npt.NDArray[np.int64]:
         """Check the learner's actions.
@@ -181,8 +198,8 @@ class LearnerGames(GameBatch):
         """
         orders: Any = ACT
         if not chosen.all():
-            orders = np.where(chosen, ACT, DEAL)
             self._number(~chosen, None)
+            orders = np.where(chosen, ACT, self._deal(~chosen))
             self._opponents.begin(~chosen)
         self.slots.cells[:, at.ACTION] = actions
         self._play(orders)

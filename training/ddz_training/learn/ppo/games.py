@@ -254,6 +254,7 @@ class Games:
         rewards = batch.slots.returns[:, : at.OWN]
         played.rewards[step] = shared_rewards(rewards, landlords, batch.rules.players, self.config.objective)
         played.done[step] = done
+        batch.lay_deals(done.nonzero()[0])
         self._draw_sides(done)
 
     def _draw_sides(self, begun: Flags) -> None:

@@ -8,20 +8,21 @@
     ...     # where batch.done: batch.reward holds the returns of the game that has just ended
 
 Slot ``i`` of a batch of ``n`` games plays the games ``i``, ``i + n``, ``i + 2 n`` ... of the seed, which are the games
-``State.new(seed, rules, game)``; nothing depends on the number of threads.
+``State.new(seed, rules, game)``, or deals of your own (``deals=``); nothing depends on the number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.rules import Rules
+from ddz_env.envs.deals import Deal, DealFunction, Deals
 from ddz_env.envs.games import GameBatch, check_actions, check_count, refuse_illegal
-from ddz_env.envs.stepping import ACT, DEAL, LOOK, sample, seed_samples
+from ddz_env.envs.stepping import ACT, DEAL, LOOK, play, sample, seed_samples
 from ddz_env.support.checks import as_array, check_flag, check_seed, described
 from ddz_env.support.errors import InvalidOptionError, shown
 from ddz_env.support.threads import one_at_a_time, usable_threads
@@ -62,6 +63,7 @@ class SelfPlayBatch(GameBatch):
         observation: Whether observations are written.
         mask: Whether masks are written as bytes; ``mask_words`` always are.
         concealed: Whether the cards that the seat does not see are written, for critics.
+        deals: Deals of your own instead of shuffled ones (:mod:`ddz_env.envs.deals`); each costs some 0.4 ms.
 
     Attributes:
         seed: As above.
@@ -70,7 +72,7 @@ class SelfPlayBatch(GameBatch):
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown.
         InvalidOptionError: If ``num_games`` or ``threads`` is out of range.
-        InvalidDealError: If the seed is out of range.
+        InvalidDealError: If the seed is out of range, or a deal of your own does not fit.
     """
 
     def __init__(
@@ -84,10 +86,13 @@ class SelfPlayBatch(GameBatch):
         observation: bool = True,
         mask: bool = True,
         concealed: bool = False,
+        deals: DealFunction | str | Sequence[Deal] | None = None,
     ) -> None:
+        rules = Rules.preset(rules)
+        self._deals = None if deals is None else Deals(deals, rules)
         super().__init__(
             check_count("num_games", num_games),
-            Rules.preset(rules),
+            rules,
             scoring,
             threads=usable_threads(threads),
             stride=num_games,
@@ -151,7 +156,20 @@ class SelfPlayBatch(GameBatch):
         games = self.slots.games
         games["seed"], games["number"], self.reward[:] = self.seed, np.arange(self.num_games), 0.0
         self.run(DEAL)
+        self.lay_deals(np.arange(self.num_games))
         seed_samples(self.slots)
+
+    def lay_deals(self, games: npt.NDArray[np.intp]) -> None:
+        """Put deals of one's own, if there are any, into games that have just been dealt.
+
+        Args:
+            games: Their indices.
+        """
+        for index in () if self._deals is None else games.tolist():
+            number = int(self.game[index])
+            self.lay_out(index, self._deals.state(self.seed, number, number))
+            self.slots.games["order"][index] = LOOK
+            play(index, index + 1, self.slots)
 
     @one_at_a_time
     def state_dict(self) -> dict[str, Any]:
@@ -195,6 +213,7 @@ class SelfPlayBatch(GameBatch):
         refuse_illegal(played, self.mask_words)
         self.slots.games["action"] = played
         self.run(ACT)
+        self.lay_deals(self.done.nonzero()[0])
         self.reward[:] = self.slots.returns
 
     @one_at_a_time

@@ -77,6 +77,7 @@ class _LearnerEnv(OwnsArrays):
         mask_key: str = "action_mask",
         infos: str = "numbers",
         partner: Any = None,
+        deals: Any = None,
     ) -> None:
         self._refuse = checks.check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "raise"
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode, self._modes)
@@ -84,7 +85,7 @@ class _LearnerEnv(OwnsArrays):
         self._text = outputs.check_infos(infos)
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
         settings: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
-        settings |= {"hands_out": self._hands_out}
+        settings |= {"hands_out": self._hands_out, "deals": deals}
         opponents = with_partner(partner, opponents, role, Rules.preset(rules))
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **settings)
         self._all = np.ones(self._count, np.bool_)
@@ -130,6 +131,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         infos: ``"numbers"``, which every library can stack, or ``"text"``.
         partner: Who plays the other peasant where the role is a peasant's: anything that ``opponents`` takes, as
             an object that plays with the learner's weights.  By default it is one of the opponents.
+        deals: Deals of your own instead of shuffled ones (:mod:`ddz_env.envs.deals`).
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
@@ -380,10 +382,11 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         self._ended, cut = ended | truncated, truncated & ~ended
         final: dict[str, Any] = {}
         if self._renew and self._ended.any():
-            final = self._final(ended, cut, illegal)
+            left = cut if self._games.renews else self._ended  # what still shows its last position
+            final = self._final(ended, left, illegal)
             self._elapsed[self._ended] = 0
-            if cut.any():
-                self._games.begin(cut)
+            if left.any():
+                self._games.begin(left)
         observed, infos = self._seen()
         return observed, rewards, ended, truncated, infos | final
 
@@ -418,15 +421,15 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         columns |= {"illegal": illegal, "action_mask": masks}
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
-    def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
+    def _final(self, ended: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """The last observations and infos of games that have just ended or were truncated, in Gymnasium's form."""
-        slots, over = self._games.slots, ended | cut
+        slots, over = self._games.slots, self._ended
         (indices,) = over.nonzero()
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
         masks[indices, 0] = 1
-        if cut.any():
-            vectors, masks[cut] = (part[cut] for part in self._games.handed)
-            slots.last_observations[cut], slots.last_infos[cut] = vectors, slots.infos[cut, 0]
+        if left.any():
+            vectors, masks[left] = (part[left] for part in self._games.handed)
+            slots.last_observations[left], slots.last_infos[left] = vectors, slots.infos[left, 0]
         last_seen = self.form.vector(slots.last_observations[indices], OBSERVATION)
         observations = np.empty(self.num_envs, object)  # of None
         observations[indices] = np.fromiter(self.form.each(last_seen, masks[indices]), object, len(indices))

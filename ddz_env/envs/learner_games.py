@@ -21,6 +21,7 @@ from ddz_env.core.engine.words import U0
 from ddz_env.core.rules import R_PLAYERS, Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES, seat_role
+from ddz_env.envs.deals import Deals
 from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
 from ddz_env.envs.opponents import ASKED, STAGED, UNIFORM, Opponents
 from ddz_env.envs.stepping import (
@@ -205,12 +206,14 @@ class LearnerGames(GameBatch):
         renews: Whether the step that ends a game deals the next one.  A game that ends before its learner has decided
             anything (possible in the half-deck game) is passed over.
         hands_out: Whether every step writes what the learners see into new arrays, the caller's own.
+        deals: Deals of one's own (:mod:`ddz_env.envs.deals`); no step deals the next game then.
 
     Attributes:
         handed: What each learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8, and its legal actions, shape
             ``[num_games, 400]``, int8, action 0 alone when the game is over.  Steps that hand nothing out overwrite
             ``observation`` and ``mask``.
         seeded: Which games have had a seed, shape ``[num_games]``, bool.
+        renews: Whether the step that ends a game deals the next one.
 
     Raises:
         InvalidRulesError: If preset, scoring or role does not exist under the rules.
@@ -230,8 +233,11 @@ class LearnerGames(GameBatch):
         log: bool = False,
         renews: bool = False,
         hands_out: bool = False,
+        deals: Any = None,
     ) -> None:
         rules = Rules.preset(rules)
+        self._deals = None if deals is None else Deals(deals, rules)
+        self.renews = renews and deals is None
         number = check_role(role, rules)
         self._opponents = players = Opponents(opponents, role, rules, num_games, threads)
         super().__init__(
@@ -241,7 +247,7 @@ class LearnerGames(GameBatch):
             threads=threads,
             role=number,
             kinds=players.kinds,
-            renews=renews,
+            renews=self.renews,
             masks=True,
             observations=True,
             infos=1,
@@ -292,7 +298,9 @@ class LearnerGames(GameBatch):
             for index in np.flatnonzero(chosen).tolist():
                 self.lay_out(index, position)
         self._opponents.begin(chosen)
-        self._play_to_learners(np.where(chosen, DEAL if position is None else order, np.where(self.seeded, LOOK, WAIT)))
+        self._play_to_learners(
+            np.where(chosen, self._deal(chosen) if position is None else order, np.where(self.seeded, LOOK, WAIT))
+        )
         for part in self.handed:
             part[~self.seeded] = 0
 
@@ -309,6 +317,15 @@ class LearnerGames(GameBatch):
             games["seed"][index] = random_seed() if seed is None else seed
             games["number"][index] = 0
             self.seeded[index] = True
+
+    def _deal(self, chosen: Chosen) -> int:
+        """Lay deals of one's own into the chosen games if there are any; returns the order that begins the games."""
+        if self._deals is None:
+            return DEAL
+        for index in np.flatnonzero(chosen).tolist():
+            seed, game = int(self.slots.games["seed"][index]), int(self.slots.games["number"][index])
+            self.lay_out(index, self._deals.state(seed, game, game * self.num_games + index))
+        return BEGIN
 
     def check(self, actions: npt.ArrayLike, chosen: Chosen, *, refuse: bool) -> npt.NDArray[np.int64]:
         """Check the learner's actions.
@@ -341,8 +358,8 @@ class LearnerGames(GameBatch):
         """
         orders: Any = ACT
         if not chosen.all():
-            orders = np.where(chosen, ACT, DEAL)
             self._number(~chosen, None)
+            orders = np.where(chosen, ACT, self._deal(~chosen))
             self._opponents.begin(~chosen)
         self.slots.games["action"] = actions
         self._play_to_learners(orders)

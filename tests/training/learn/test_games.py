@@ -23,8 +23,8 @@ from ddz_env.support.errors import UnknownAgentError
 from ddz_training.learn.dmc import epsilon_greedy
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Games, Turn
-from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import Choice, Chooser, Players, Rollout, collect, draw_actions
+from ddz_training.learn.ppo.selfplay import PastSelves
 from ddz_training.learn.reading import DeviceReading
 from ddz_training.learn.threads import Threads
 

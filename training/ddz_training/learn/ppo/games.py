@@ -32,7 +32,7 @@ from ddz_env.envs.stepping import ACT, Slots, play
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.compiling import kernel
 from ddz_env.support.errors import InvalidOptionError
-from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.config import GamesConfig
 from ddz_training.learn.ppo.opponents import FrozenAgent, behind
 
 Flags = npt.NDArray[np.bool_]
@@ -145,7 +145,7 @@ class Games:
     def __init__(
         self,
         batch: SelfPlayBatch,
-        config: SelfPlayConfig,
+        config: GamesConfig,
         rng: np.random.Generator,
         key: tuple[int, ...] = (0,),
         *,
@@ -253,6 +253,7 @@ class Games:
         rewards = batch.slots.returns
         played.rewards[step] = shared_rewards(rewards, landlords, batch.rules.players, self.config.objective)
         played.done[step] = done
+        batch.lay_deals(done.nonzero()[0])
         self._draw_sides(done)
 
     def _draw_sides(self, begun: Flags) -> None:

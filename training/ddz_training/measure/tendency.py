@@ -109,7 +109,7 @@ class Judges(Options):
 
 
 class DealJudge:
-    """Plays deals and judges whether the cards or the play decide them, in one process.
+    """Judges whom the cards of deals favour, by playing them in one process.
 
     Args:
         judges: Who plays them.

@@ -241,7 +241,7 @@ def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], resu
 
 @contextmanager
 def naming_errors(path: object) -> Iterator[None]:
-    """Give SQLite's errors, and those of a file that something else has written, our names."""
+    """Raise named errors in place of SQLite's, and for a file that another program has written."""
     try:
         yield
     except DouDizhuError:

@@ -47,6 +47,7 @@ class GamesConfig(TrainingSettings):
     Attributes:
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
         architecture: The sizes of the networks.
+        deals: Deals of your own: ``module:function`` (:mod:`ddz_env.envs.deals`); shuffled if None.
         num_games: Games that are played side by side.
         groups: Groups of these games, each with its own generators.  On a processor one thread plays a group; with a
             GPU the groups take turns with it.
@@ -87,6 +88,7 @@ class GamesConfig(TrainingSettings):
 
     objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
+    deals: str | None = None
     num_games: Count = 256
     groups: Count = 2
     steps: Count = 64

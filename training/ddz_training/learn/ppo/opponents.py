@@ -21,9 +21,8 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.state import State
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.games import check_actions, refuse_illegal, restore_state
-from ddz_env.envs.opponents import Opponent, make_opponent, whole_moves
-from ddz_env.envs.slots import LOG_MOVES
-from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM
+from ddz_env.envs.opponents import ASKED, STAGED, UNIFORM, Opponent, make_opponent, whole_moves
+from ddz_env.envs.stepping import LOG_MOVES
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
 from ddz_env.support.errors import InvalidOptionError

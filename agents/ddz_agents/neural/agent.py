@@ -27,7 +27,7 @@ from ddz_env.support.threads import MOST_THREADS
 
 @dataclass(frozen=True)
 class PolicyFile(Options):
-    """Which policy an agent reads, and how.
+    """The options that name a policy's file, and say how it is read.
 
     Attributes:
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the newest that
@@ -53,7 +53,7 @@ class PolicyFile(Options):
 
 @dataclass(frozen=True)
 class PolicyOptions(PolicyFile):
-    """The policy of ``policy``, and how it is played.
+    """The options of ``policy``: its file, and how it chooses.
 
     Attributes:
         temperature: 0 takes the most probable action, 1 draws by the probabilities; values below 1 favour probable
@@ -92,7 +92,7 @@ def choose_actions(
 
 
 class PartialMove(NamedTuple):
-    """One move in the making, stage by stage.
+    """A move that is being built, stage by stage.
 
     Attributes:
         view: What its seat knows, at the start of the move.
@@ -109,14 +109,14 @@ class PartialMove(NamedTuple):
     log_prior: float = 0.0
 
     def after(self, action: int, log_probability: float = 0.0) -> PartialMove:
-        """The move with one stage more."""
+        """A copy of the move with one more stage."""
         row, ring = self.row.copy(), self.ring.copy()
         apply_and_record(row, ring, np.uint64(action), self.view.rule_words)
         return PartialMove(self.view, row, ring, (*self.actions, action), self.log_prior + log_probability)
 
     @property
     def whole(self) -> bool:
-        """Whether no stage is left."""
+        """Whether the move is complete."""
         return bool(self.actions) and int(self.row[STAGE]) != STAGE_KICKER
 
     @property

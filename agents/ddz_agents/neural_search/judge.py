@@ -43,7 +43,7 @@ _LIKELIEST = 0.99
 
 
 class Judgement(NamedTuple):
-    """What is known of a move.
+    """A move's chance of winning, and how far luck with the sampled worlds may matter.
 
     Attributes:
         chance: The chance of winning after it, 0 to 1.
@@ -55,7 +55,7 @@ class Judgement(NamedTuple):
 
 
 class LogOddsCurve(NamedTuple):
-    """From the critic's mean to the chance of winning, by Platt's scaling (1999).
+    """A map from the critic's mean value of a move to its chance of winning, by Platt's scaling (1999).
 
     With x the log odds of the mean, those of the chance are ``bias + slope * x``.
 
@@ -75,7 +75,7 @@ class LogOddsCurve(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """The curves of both sides.
+    """The maps to chances of winning, one for each side.
 
     Attributes:
         peasants: For either peasant.

@@ -248,7 +248,7 @@ class DealPlayer:
         self.agents.close()
 
     def work(self, task: Match | list[Match]) -> Any:
-        """The records of a deal, or of each deal of a block."""
+        """Play a deal, or each deal of a block; returns the records of its games."""
         return self.play_block(task) if isinstance(task, list) else self.play(task.deal, task.specs, task.labels)
 
     def play(self, deal: int, pair: tuple[str, ...], labels: tuple[str, ...] = ()) -> list[GameRecord]:

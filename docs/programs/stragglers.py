@@ -1,6 +1,6 @@
-"""What more machines would do, by simulation (arena) and by arithmetic (training): ``python docs/programs/stragglers.py``.
+"""What more machines would do, simulated (arena) or calculated (training): ``python docs/programs/stragglers.py``.
 
-No cluster was at hand: all but :data:`RESULTS_PER_SECOND` are assumptions, and stand here to be changed.
+No cluster was at hand: all of these numbers are assumptions, and stand here to be changed.
 """
 
 import heapq
@@ -26,7 +26,7 @@ def arena(machines, rng):
     waiting, free, last = DEALS // size, [(0.0, worker) for worker in range(workers)], 0.0
     while waiting:
         now, worker = heapq.heappop(free)
-        took = speeds[worker] * SECONDS * rng.lognormal(-SPREAD**2 / 2, SPREAD / np.sqrt(size)) * size
+        took = speeds[worker] * SECONDS * rng.lognormal(-(SPREAD**2) / (2 * size), SPREAD / np.sqrt(size)) * size
         if now + took > dies[worker]:
             continue  # the task stays, the worker does not come back
         waiting -= 1

@@ -33,11 +33,11 @@ from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
-from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_count
 from ddz_env.envs.learner_games import LearnerGames
 from ddz_env.envs.opponents import with_partner
 from ddz_env.envs.outputs import RENDER_MODES, as_info
+from ddz_env.envs.stepping import INFO_WIDTH
 from ddz_env.support import checks
 from ddz_env.support.errors import InvalidMoveError, InvalidOptionError, shown
 from ddz_env.support.owned import OwnsArrays
@@ -60,7 +60,7 @@ class _LearnerEnv(OwnsArrays):
     observation_space: Any
     action_space: Any
     np_random: Any
-    _count, _threads, _renew, _copy = 1, 1, False, False
+    _count, _threads, _renew, _hands_out = 1, 1, False, False
     _modes: tuple[str, ...] = RENDER_MODES
 
     def __init__(
@@ -85,7 +85,7 @@ class _LearnerEnv(OwnsArrays):
         self._text = outputs.check_infos(infos)
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
         settings: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
-        settings |= {"hands_out": self._copy, "deals": deals}
+        settings |= {"hands_out": self._hands_out, "deals": deals}
         opponents = with_partner(partner, opponents, role, Rules.preset(rules))
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **settings)
         self._all = np.ones(self._count, np.bool_)
@@ -106,7 +106,7 @@ class _LearnerEnv(OwnsArrays):
 
     def _picture(self, index: int, fps: float) -> Any:
         """Text or a picture of what a game's learner sees."""
-        return self._screen.show(self._games.state(index).view(int(self._games.slots.cells[index, at.LEARNER])), fps)
+        return self._screen.show(self._games.state(index).view(int(self._games.slots.games["learner"][index])), fps)
 
 
 class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
@@ -222,7 +222,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
             self.render()
         slots, mask = self._games.slots, self._games.mask[0]
         info = as_info(slots.infos[0, 0].tolist(), text=self._text)
-        info |= {"illegal": slots.cells[0, at.ILLEGAL], "action_mask": mask.copy()}
+        info |= {"illegal": np.int64(slots.games["illegal"][0]), "action_mask": mask.copy()}
         return self.form.seen(self._games.observation[0], mask), info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
@@ -292,7 +292,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         modes = {"render_modes": [*self._modes], "render_fps": 2}
         self.metadata = {**modes, "autoreset_mode": self.autoreset_mode}
-        self._copy = checks.check_flag("copy", copy)
+        self._hands_out = checks.check_flag("copy", copy)
         self._threads, self._renew = usable_threads(threads), self.autoreset_mode == AutoresetMode.SAME_STEP
         super().__init__(*options, **named)
         self.single_observation_space, self.single_action_space = self.observation_space, self.action_space
@@ -403,7 +403,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             values = self.form.vector(values, OBSERVATION)
         present = (self._all if dealt is None else dealt).copy()
         # Where the step that ends a game deals the next one, no game that is shown has ended by an illegal action.
-        illegal = np.zeros(self.num_envs, np.int64) if self._renew else slots.cells[:, at.ILLEGAL].copy()
+        illegal = np.zeros(self.num_envs, np.int64) if self._renew else slots.games["illegal"].astype(np.int64)
         infos = self._stacked(present, slots.infos[:, 0].T.copy(), illegal, masks)
         return self.form.of(values, masks), infos
 
@@ -429,11 +429,11 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         masks[indices, 0] = 1
         if left.any():
             vectors, masks[left] = (part[left] for part in self._games.handed)
-            slots.last_observations[left], slots.last_infos[left] = vectors.view(np.uint64), slots.infos[left, 0]
-        last_seen = self.form.vector(slots.last_observations[indices].view(np.int8), OBSERVATION)
+            slots.last_observations[left], slots.last_infos[left] = vectors, slots.infos[left, 0]
+        last_seen = self.form.vector(slots.last_observations[indices], OBSERVATION)
         observations = np.empty(self.num_envs, object)  # of None
         observations[indices] = np.fromiter(self.form.each(last_seen, masks[indices]), object, len(indices))
-        written = np.zeros((outputs.WIDTH, self.num_envs), np.int64)
+        written = np.zeros((INFO_WIDTH, self.num_envs), np.int64)
         written[:, indices] = slots.last_infos[indices].T
         info = self._stacked(over.copy(), written, (illegal & ended).astype(np.int64), masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}

@@ -260,6 +260,23 @@ def test_a_table_whose_rows_are_no_decisions_is_refused(case: str, tmp_path: Pat
 
 
 @needs_tables
+def test_a_table_that_unpacks_to_too_much_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow.parquet as pq
+
+    record(tmp_path, "random", deals=1)
+    write_data_set(tmp_path)
+    [file] = table.table_files(tmp_path)
+    row = pq.read_table(file).slice(0, 1)
+    pq.write_table(changed(row, "legal", lambda cells: [np.zeros(1 << 21, np.int16)]), file)
+    monkeypatch.setattr(table, "MOST_BYTES", 1 << 20)
+    assert file.stat().st_size < 1 << 20
+    with pytest.raises(DataSetError, match=r"unpacks to 0.00"):
+        rows_of(tmp_path, ["legal"])
+
+
+@needs_tables
 def test_the_fingerprint_is_of_the_layout_not_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     known, (hand, *others) = table.fingerprint(), OBSERVATION.features
     for first, alike in (

@@ -224,7 +224,7 @@ class RecordedGame:
 
     @property
     def name(self) -> str:
-        """Its name in messages."""
+        """The game's name in messages."""
         return f"game {self.game} of deal {self.deal}"
 
     def record(self, rules: Rules, agents: Sequence[str]) -> Record:

@@ -26,6 +26,7 @@ from ddz_training.measure.provenance import read_rules_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 KIND = "ddz-decisions-1"
 TABLES = "decisions"
@@ -33,6 +34,8 @@ TABLES = "decisions"
 DEALS_A_TABLE = 5_000
 _ROWS_AT_ONCE = 16_384
 _KEY = b"ddz"
+MOST_BYTES = 4 * 2**30
+"""Of a table that is read, once unpacked: those of eight million observations."""
 
 
 class StageRow(NamedTuple):
@@ -295,6 +298,8 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
 
         try:
             with pq.ParquetFile(file) as table:
+                if (size := _unpacked_size(table.metadata)) > MOST_BYTES:
+                    raise DataSetError(f"{file} unpacks to {size / 2**30:.3g} GiB, more than {MOST_BYTES / 2**30:.3g}")
                 types = {field.name: field.type for field in table.schema_arrow}
                 for column in COLUMNS:
                     if column.name in columns and types.get(column.name) != _field(column).type:
@@ -302,3 +307,10 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
                 yield from table.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
         except (OSError, pa.ArrowException) as error:
             raise DataSetError(f"{file} cannot be read: {error}") from error
+
+
+def _unpacked_size(metadata: pq.FileMetaData) -> int:
+    """The bytes of a file's columns, as its metadata say; a number that repeats takes none, but a place in memory."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    return sum(max(column.num_values, column.total_uncompressed_size) for column in columns)

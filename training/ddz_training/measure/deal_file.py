@@ -38,7 +38,7 @@ class DealFile(NamedTuple):
     path: Path
 
     def chosen(self, count: int, first: int = 0) -> list[int]:
-        """The numbers of the first deals.
+        """The numbers of the first deals of the file.
 
         Args:
             count: How many at most.

@@ -112,9 +112,11 @@ class DouZeroAgent:
     def __init__(self, options: DouZeroOptions) -> None:
         self._networks = _load(options)
         self._auction = RulesAgent()
-        first = self.values(State.new(0, "douzero").view())
-        if not np.isfinite(list(first.values())).all():  # large weights may be finite, and their sums not
-            raise TensorFileError(f"{options.path} values moves at numbers that are not finite")
+        state = State.new(0, "douzero")
+        for _ in POSITIONS:  # large weights may be finite, and their sums not
+            if not np.isfinite(list(self.values(state.view()).values())).all():
+                raise TensorFileError(f"{options.path} values moves at numbers that are not finite")
+            state.step(state.legal_moves()[0])
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Choose a move.

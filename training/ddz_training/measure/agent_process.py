@@ -30,12 +30,16 @@ START_SECONDS = 60.0
 
 _REHEARSAL_SECONDS = 1.0
 _LOOKS = 50
-"""Waits that make up a time limit: while all is stopped (SIGSTOP), only one of them is charged."""
 _OPTIONAL = ("reset", "observe", "close")
 
 
 class AgentProcessError(DouDizhuError):
     """An agent's process answered with an error, too late, or not at all."""
+
+
+def arrives(pipe: Connection, seconds: float) -> bool:
+    """Whether an answer comes within a time limit; of a time in which all was stopped (SIGSTOP) little is charged."""
+    return any(pipe.poll(seconds / _LOOKS) for _ in range(_LOOKS))
 
 
 class AgentProcesses:
@@ -105,7 +109,7 @@ class _AgentProcess:
         """
         try:
             self._pipe.send((method, arguments))
-            if not any(self._pipe.poll(seconds / _LOOKS) for _ in range(_LOOKS)):
+            if not arrives(self._pipe, seconds):
                 self.end()
                 raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
             answer, reason = self._pipe.recv()

@@ -34,7 +34,7 @@ from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, hand_prices, search
 from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
 from ddz_agents.bidding.worlds import Outcomes, answer, outcomes
 from ddz_agents.rules.scratch import new_rule_workspace
-from ddz_agents.worlds.determinize import check_turn
+from ddz_agents.searching import check_turn
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.engine.layout import DOUBLES, OWNER

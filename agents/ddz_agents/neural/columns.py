@@ -172,7 +172,7 @@ _BESIDE = (
     Input(
         "sizes",
         f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous",
-        tuple(column for place in _LEFT.tolist() for column in _thresholds(place, MOST_CARDS)),
+        tuple(column for byte in _LEFT.tolist() for column in _thresholds(byte, MOST_CARDS)),
     ),
     Input("key", f"the rank to exceed: thresholds 1 to {NUM_RANKS}", _thresholds(KEY, NUM_RANKS)),
 )
@@ -229,7 +229,7 @@ CRITIC_INPUTS = Columns(
     Input(
         "counts",
         "bombs so far, the highest bid, passes in a row; scaled",
-        tuple(column for place in _COUNTS.tolist() for column in _scaled(place, place + 1)),
+        tuple(column for byte in _COUNTS.tolist() for column in _scaled(byte, byte + 1)),
     ),
     Input("half_built", "the bytes of the move in progress, scaled", _scaled(PENDING, _AFTER_PENDING)),
     Input("state", "role, stage and the like, scaled", _scaled(TAIL, OBSERVATION.size)),

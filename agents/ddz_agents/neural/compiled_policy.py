@@ -183,8 +183,8 @@ def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffer
         hand_values[0, 0], hand_values[0, 1] = sure, price
         rest_counts(seen, action, counts)
         affine_of_entries(counts, hand_values, policy.rests, policy.rest, buffers, rest)
-        own = dot(state, policy.logits.weights[action]) + policy.logits.bias[action]
-        logs[action] = own + (dot(rest, scales) + shift)
+        logit = dot(state, policy.logits.weights[action]) + policy.logits.bias[action]
+        logs[action] = logit + (dot(rest, scales) + shift)
     _log_softmax(logs, mask)
     return dot(state, policy.value.weights[0]) + policy.value.bias[0]
 

@@ -102,10 +102,10 @@ class _Reader:
         return InvalidMoveError(f"{why}; legal are {', '.join(list(self._legal)[:MOST_LISTED])}{more}")
 
     def agreed(self, moves: Iterable[Move]) -> Move:
-        """The only move among some.
+        """The move that some moves agree on.
 
         Raises:
-            InvalidMoveError: If there are others.
+            InvalidMoveError: If they differ.
         """
         first, *others = dict.fromkeys(moves)
         if others:
@@ -113,7 +113,7 @@ class _Reader:
         return first
 
     def final(self, value: str) -> Move:
-        """The move of a marked answer: all of its first clause, whatever explains it."""
+        """The move of a marked answer: its whole first clause, which an explanation may follow."""
         first = next((each for each in named_moves(value) if each.level >= Level.ALONE), None)
         if first and first.is_first:
             return self._meant(first)

@@ -21,7 +21,7 @@ from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.support.errors import install_hint, shown
 from ddz_env.support.whole_file import replacing
-from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
+from ddz_training.data.games import LETTERS, DataSetError, GameFile, RecordedGame, Thought
 from ddz_training.measure.provenance import read_rules_settings
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ COLUMNS = (
     Column("stage", "int8", "0: main group, pass, bid or doubling; 1, 2 …: a kicker", lambda row: row.stage),
     Column("seat", "int8", "the seat that decides", lambda row: row.state.seat),
     Column("role", "string", "its role; null before there is a landlord", lambda row: row.state.role()),
-    Column("agent", "string", "who decides", lambda row: row.agents["abc".index(row.game.seats[row.state.seat])]),
+    Column("agent", "string", "who decides", lambda row: row.agents[LETTERS.index(row.game.seats[row.state.seat])]),
     Column("hand", "string", "its hand before the move, in notation", lambda row: str(row.before.hand())),
     Column("to_beat", "string", "the move to beat, in notation; null on lead, in the auction, in doubling", _to_beat),
     Column("move", "string", "the whole move that was chosen, in notation", lambda row: str(row.move)),

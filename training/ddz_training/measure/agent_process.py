@@ -85,7 +85,7 @@ class AgentProcesses:
 
 
 class _AgentProcess:
-    """The process of one specification, from outside."""
+    """The process that serves the agents of one specification, as its parent sees it."""
 
     def __init__(self, spec: str) -> None:
         context = multiprocessing.get_context("spawn")
@@ -153,7 +153,7 @@ class _DistantAgent:
 
 
 class _Served:
-    """The agents of one specification, in their process."""
+    """The agents of one specification, inside the process that serves them."""
 
     def __init__(self, spec: str) -> None:
         self._spec = spec

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
 from ddz_env.core.state import game_key
+from ddz_env.envs.deals import read_deal
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import AgentFaultError, Ask, MakeGenerator, call, play_game, seat_generators
@@ -125,8 +126,7 @@ def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> S
     """
     if not hands:
         return State.new(seed, rules, deal)
-    *dealt, bottom = hands[deal].split("/")
-    return State.from_hands(dealt, bottom, rules, seed=int(game_key(seed, deal)))
+    return read_deal(hands[deal], rules, seed=int(game_key(seed, deal)))
 
 
 def hands_settings(hands: Sequence[str]) -> dict[str, str]:

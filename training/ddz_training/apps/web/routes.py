@@ -1,7 +1,7 @@
 """The addresses of the server, and what each does.
 
 ==========================================  ==================================================================
-``GET api/choices``                         rules, roles, levels and agents that a form offers
+``GET api/choices``                         version of this interface; rules, levels and agents that are offered
 ``POST api/games``                          a new game: ``rules``, ``seat`` (null: only watch), ``agents`` (one a
                                             seat), ``seed``, ``after`` (the ``ID`` of the game before, whose cards
                                             unshuffled rules deal); or ``record``; or ``puzzle``

@@ -161,13 +161,17 @@ class _Served:
         self._rngs: dict[tuple[int, int], np.random.Generator] = {}
 
     def make(self) -> tuple[int, bool, list[str]]:
-        agent = make_agent(self._spec)
-        self._agents.append(agent)
+        agent = self._new_agent()
         return len(self._agents) - 1, cheats(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
+
+    def _new_agent(self) -> Agent:
+        self._agents.append(make_agent(self._spec))
+        return self._agents[-1]
 
     def rehearse(self, rules: Rules) -> None:
         """Play a little of a game that does not count; faults show again in the games."""
-        warm_up(functools.partial(make_agent, self._spec), rules, _REHEARSAL_SECONDS)
+        warm_up(self._new_agent, rules, _REHEARSAL_SECONDS)
+        self._agents.clear()  # it is closed
 
     def act(self, index: int, view: View | State, rng: np.random.Generator | None) -> Move:
         if rng is not None:

@@ -166,6 +166,8 @@ ANSWERS: dict[str, list[Row]] = {
         ("火箭", "~BR"),
         ("大小王", "~BR"),
         ("joker", "?"),
+        ("I play the rocket.\nRemaining: 22", "?"),
+        ("I play the plane 3", "?"),
         ("three kings with a pair of fours", "? KKK+44"),
         ("三张3带一对2", "333+22"),
         ("Answer: trio of threes with a four", "333+4"),

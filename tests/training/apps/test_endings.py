@@ -84,12 +84,11 @@ def test_what_an_agent_with_a_time_limit_starts_ends_with_the_program() -> None:
     line = command("arena", f"{__name__}:Employs", "random", "--time-limit", 600, "--processes", 1)
     with subprocess.Popen(line, cwd=ROOT, env=ENVIRONMENT, text=True, stderr=subprocess.PIPE) as program:
         assert program.stderr is not None
-        started = program.stderr.readline().split()
+        started = next(line for line in program.stderr if line.startswith("started "))
         program.terminate()
         assert program.wait(2.0) == -signal.SIGTERM
         time.sleep(2.0)
-        assert started[0] == "started"
-        assert not is_running(int(started[1]))
+        assert not is_running(int(started.split()[1]))
 
 
 @pytest.mark.parametrize("ending", ["the client leaves", signal.SIGINT, signal.SIGTERM])

@@ -30,12 +30,16 @@ START_SECONDS = 60.0
 
 _REHEARSAL_SECONDS = 1.0
 _LOOKS = 50
-"""Waits that make up a time limit: while all is stopped (SIGSTOP), only one of them is charged."""
 _OPTIONAL = ("reset", "observe", "close")
 
 
 class AgentProcessError(DouDizhuError):
     """An agent's process answered with an error, too late, or not at all."""
+
+
+def arrives(pipe: Connection, seconds: float) -> bool:
+    """Whether an answer comes within a time limit; of a time in which all was stopped (SIGSTOP) little is charged."""
+    return any(pipe.poll(seconds / _LOOKS) for _ in range(_LOOKS))
 
 
 class AgentProcesses:
@@ -105,7 +109,7 @@ class _AgentProcess:
         """
         try:
             self._pipe.send((method, arguments))
-            if not any(self._pipe.poll(seconds / _LOOKS) for _ in range(_LOOKS)):
+            if not arrives(self._pipe, seconds):
                 self.end()
                 raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
             answer, reason = self._pipe.recv()
@@ -157,13 +161,17 @@ class _Served:
         self._rngs: dict[tuple[int, int], np.random.Generator] = {}
 
     def make(self) -> tuple[int, bool, list[str]]:
-        agent = make_agent(self._spec)
-        self._agents.append(agent)
+        agent = self._new_agent()
         return len(self._agents) - 1, cheats(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
+
+    def _new_agent(self) -> Agent:
+        self._agents.append(make_agent(self._spec))
+        return self._agents[-1]
 
     def rehearse(self, rules: Rules) -> None:
         """Play a little of a game that does not count; faults show again in the games."""
-        warm_up(functools.partial(make_agent, self._spec), rules, _REHEARSAL_SECONDS)
+        warm_up(self._new_agent, rules, _REHEARSAL_SECONDS)
+        self._agents.clear()  # it is closed
 
     def act(self, index: int, view: View | State, rng: np.random.Generator | None) -> Move:
         if rng is not None:

@@ -149,7 +149,7 @@ def reproduce(
     plot: Path | None,
     **given: Any,
 ) -> None:
-    """Repeat experiments of the literature; a run that was cut off resumes where it stopped.
+    """Repeat experiments of the literature, some in hours; a run that was cut off resumes where it stopped.
 
     \b
     Examples:

@@ -75,8 +75,6 @@ async def _serve(app: Starlette, bound: socket.socket, server: Server) -> None:
     from ddz_training.apps.web import routes
 
     page = routes.new_server(app)
-    closing = asyncio.create_task(routes.close_half_sent(page))
     with contextlib.suppress(KeyboardInterrupt):
         await page.serve(sockets=[bound])
-    closing.cancel()
     leave(0, server.games.close)

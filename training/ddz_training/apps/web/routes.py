@@ -181,7 +181,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         method: str, path: str, do: Callable[[StoredGame, Json], Json], thinking: bool = False, alone: bool = False
     ) -> Route:
         def of_this(body: Json) -> Json:
-            with server.games.seen(body["game"], alone=alone) as game:
+            with server.games.hold(body["game"], alone=alone) as game:
                 return do(game, body)
 
         return route(method, f"games/{{game}}{path}", of_this, thinking)
@@ -192,7 +192,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         route("GET", "ready", server.ready),
         route("POST", "games", server.begin),
         route("POST", "ask", server.ask, thinking=True),
-        of_game("GET", "", server.look),
+        of_game("GET", "", server.state),
         of_game("GET", "/record", server.record),
         of_game("POST", "/choice", server.choice),
         of_game("POST", "/move", server.move, alone=True),
@@ -222,19 +222,3 @@ def new_server(app: Starlette) -> uvicorn.Server:
     """The server of an application; in the end it does not wait long for an agent."""
     config = uvicorn.Config(app, log_level="warning", headers=list(HEADERS.items()), timeout_graceful_shutdown=1)
     return uvicorn.Server(config)
-
-
-async def close_half_sent(server: uvicorn.Server) -> None:
-    """Close connections whose request does not arrive in time; uvicorn itself closes only idle ones."""
-    before = set[Any]()
-    connections: set[Any] = server.server_state.connections  # protocols of HTTP, each with the request at hand
-    while True:
-        await asyncio.sleep(ARRIVING)
-        waiting = {(connection, connection.cycle) for connection in connections if _awaits_request(connection)}
-        for connection, _ in waiting & before:
-            connection.transport.close()
-        before = waiting
-
-
-def _awaits_request(connection: Any) -> bool:
-    return connection.cycle is None or bool(connection.cycle.response_complete)

@@ -287,7 +287,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self.agents, False)
         self._select()
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: Any) -> None:
         """Play an action of the selected agent, or None once it is dead.
 
         One kernel (:func:`ddz_env.envs.stepping.play_alone`) checks the action, plays it, and writes the next
@@ -386,7 +386,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
     @property
     def row(self) -> npt.NDArray[np.uint64]:
         """The engine's row, shape ``[32]``, uint64.  Changing it is unchecked."""
-        return self._games.slots.rows[0]
+        row: npt.NDArray[np.uint64] = self._games.slots.rows[0]
+        return row
 
     def game_state(self) -> State:
         """The game as a :class:`~ddz_env.State` of its own (it sees all hands)."""

@@ -414,7 +414,7 @@ def play_alone(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, b
     game = slots.games[0]
     game.order, game.action = order, action
     play(0, 1, slots)
-    return np.int64(game.seat), slots.rows[0, STAGE] == _STAGE_OVER
+    return np.int64(game.seat), slots.rows[0, STAGE] == _STAGE_OVER  # type: ignore[return-value]  # Numba's integers
 
 
 @pure_kernel

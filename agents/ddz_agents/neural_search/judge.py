@@ -89,7 +89,8 @@ class Calibration(NamedTuple):
 def log_odds(means: Reals) -> Reals:
     """The log odds of the critic's means, 0 to 1; finite where it is certain."""
     with np.errstate(divide="ignore"):
-        return np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
+        logs: Reals = np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
+    return logs
 
 
 SHIPPED = Calibration(peasants=LogOddsCurve(-0.375, 0.955), landlord=LogOddsCurve(-0.332, 1.126))

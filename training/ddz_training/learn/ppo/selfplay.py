@@ -384,8 +384,9 @@ def new_games(config: GamesConfig, group: int) -> Games:
     sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
     size, named = config.num_games // config.groups, bool(config.agents)
-    written = {"scoring": config.objective, "mask": named, "concealed": True}
-    batch = SelfPlayBatch(size, config.rules, deals, 1, deals=config.deals, **written)
+    batch = SelfPlayBatch(
+        size, config.rules, deals, 1, scoring=config.objective, mask=named, concealed=True, deals=config.deals
+    )
     key, pinned = (config.seed, _AGENTS_STREAM, group), config.device == "cuda"
     return Games(batch, config, np.random.default_rng(sequence), key, pinned=pinned)
 

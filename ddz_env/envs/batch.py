@@ -165,7 +165,9 @@ class SelfPlayBatch(GameBatch):
         Args:
             games: Their indices.
         """
-        for index in () if self._deals is None else games.tolist():
+        if self._deals is None:
+            return
+        for index in games.tolist():
             number = int(self.game[index])
             self.lay_out(index, self._deals.state(self.seed, number, number))
             self.slots.games["order"][index] = LOOK

@@ -147,7 +147,7 @@ def keep_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
             f"no game of {shown([*map(str, paths)])} is whole and was played to its end: there is nothing to keep"
         )
     source = ", ".join(file.name for file in files[:3]) + ", …" * (len(files) > 3)
-    settings = games_settings(players, *kinds.values(), None, source=source)
+    settings = games_settings(players, games[0].start.rules, None, source=source)
     store = ResultStore(RecordedGame, folder / GAMES, settings, ("deal",), resume=False)
     store.add(kept)
     return write_data_set(folder), len(read) - len(kept)

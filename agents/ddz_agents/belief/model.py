@@ -285,7 +285,7 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
         arrays[first] = with_every_input(arrays[first], read["policy"], "policy", HISTORY)
     model = BeliefModel(sizes, fitting(arrays, _PREFIX, sizes.layers.shapes() | sizes.head, str(path)), notes)
     with np.errstate(all="ignore"):
-        first = model.proposal(State.new(0).view(), np.random.default_rng(0), 1)
-    if first is None or not np.isfinite(first.logs).all():  # large weights may be finite, and their sums not
+        tried = model.proposal(State.new(0).view(), np.random.default_rng(0), 1)
+    if tried is None or not np.isfinite(tried.logs).all():  # large weights may be finite, and their sums not
         raise TensorFileError(f"{path} answers with numbers that are not finite")
     return model

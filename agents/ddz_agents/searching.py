@@ -220,5 +220,5 @@ class InferringAgent(SearchAgent[View]):
     """A search whose worlds are weighted by how plausible they make the hidden seats' past moves."""
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Where the worlds that it searches have the hidden cards."""
+        """The belief about the hidden cards from which the agent's worlds are drawn."""
         return belief_of(view, inferred_pool(view, rng, self.options.particles))

@@ -362,6 +362,7 @@ def test_a_subclass_that_overrides_act_is_asked() -> None:
     _, infos = vector.reset(seed=0)
     vector.step(infos["action_mask"].argmax(axis=1))
     assert Mine.asked > 0
+    assert not answers_in_batches(Mine())
     assert answers_in_batches(make_agent("rules"))
     assert not answers_in_batches(make_agent("random"))
 

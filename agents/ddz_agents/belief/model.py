@@ -79,7 +79,7 @@ class BeliefArchitecture(Options):
 
     @property
     def layers(self) -> Layers:
-        """The layers except those of the head."""
+        """The layers below the belief network's outputs."""
         return Layers(COLUMNS, self.width, self.blocks, {"context": (self.hidden, self.width)})
 
     @property

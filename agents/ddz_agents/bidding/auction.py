@@ -37,7 +37,7 @@ _MOST_NODES, _MOST_LEVELS = 256, 16
 
 
 class Auction(NamedTuple):
-    """What the search knows of its worlds.
+    """What the bidding search has counted in its dealt worlds, and how it scales payoffs.
 
     Attributes:
         returns: As in :class:`~ddz_agents.bidding.worlds.Outcomes`, shape ``[worlds, 3, 3]``.
@@ -186,7 +186,7 @@ def search_auction(
     exploration: float,
     state: np.uint64,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run iterations from an auction's position.
+    """Search an auction for a number of iterations.
 
     Args:
         view: The row of the seat to act, in the auction, shape ``[32]``, uint64.

@@ -160,7 +160,7 @@ class ExactAgent(ABC):
 
     @abstractmethod
     def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
-        """Legal moves and what each is worth."""
+        """The legal moves, and the weight of each in the agent's choice."""
 
 
 class CheatingMinimaxAgent(ExactAgent):

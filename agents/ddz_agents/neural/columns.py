@@ -89,7 +89,7 @@ about how a hand can be played out."""
 
 
 class Column(NamedTuple):
-    """What one column is made of.
+    """How one column of a network's input is computed from bytes.
 
     Attributes:
         kind: ``SCALED``, ``AT_LEAST``, ``CHAIN`` or ``PROSPECT``.
@@ -104,7 +104,7 @@ class Column(NamedTuple):
 
 
 class Input(NamedTuple):
-    """One input of a network.
+    """A named group of columns that a network reads.
 
     Attributes:
         name: Its name in :attr:`Columns.at`.
@@ -136,7 +136,7 @@ def _prospects(hand: int) -> tuple[Column, ...]:
 
 
 class Columns:
-    """A table of inputs, and what follows from it.
+    """All columns that a network reads, in order, and what follows from them.
 
     Args:
         *inputs: The table.
@@ -156,7 +156,7 @@ class Columns:
         self.at: Any = at(*starts)
 
     def slice_of(self, name: str) -> slice:
-        """The columns of an input."""
+        """Where the columns of a named input lie."""
         first = getattr(self.at, name)
         return slice(first, first + next(len(entry.columns) for entry in self.inputs if entry.name == name))
 

@@ -348,7 +348,7 @@ def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
 
 @functools.cache
 def policy_fields(history: int) -> Fields:
-    """The fields of a policy's table."""
+    """The fields (runs of columns from one byte) of a policy's input."""
     return fields_of(policy_inputs(history))
 
 

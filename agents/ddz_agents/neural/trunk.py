@@ -309,7 +309,7 @@ def affine_of_entries(
 
 @pure_kernel
 def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
-    """Make the last states of some first ones."""
+    """Run the residual blocks on a batch."""
     states, normals, added = buffers.states, buffers.normals, buffers.added
     gains, shifts = trunk.norms
     last = trunk.blocks.bias.shape[0]

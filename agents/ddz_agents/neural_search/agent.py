@@ -99,7 +99,7 @@ class ModelSearchOptions(Options):
 
 @dataclass(frozen=True)
 class NeuralSearchOptions(ModelSearchOptions, PolicyFile):
-    """The policy of ``neural-ismcts``, and how it is searched with."""
+    """The options of ``neural-ismcts``: its policy, and how the search spends its budget."""
 
     def files(self) -> tuple[Path, ...]:
         """The policy's file, and the belief network's where there are particles."""
@@ -161,7 +161,7 @@ class ModelSearchAgent(SearchAgent[View]):
         return candidates_of(self._forest.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Where the worlds that it searches have the hidden cards."""
+        """The belief about the hidden cards from which the agent's worlds are drawn."""
         return belief_of(view, self._inferred(view, rng)[0])
 
     def _inferred(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:

@@ -66,7 +66,7 @@ class Priors(NamedTuple):
 
 
 def new_priors(capacity: int) -> Priors:
-    """Room for the priors of a tree of that capacity."""
+    """Allocate the priors of a tree with room for ``capacity`` records."""
     return Priors(np.empty(capacity, np.float32), np.empty(capacity, np.int32))
 
 
@@ -120,7 +120,7 @@ class Descents(NamedTuple):
     depth: npt.NDArray[np.int64]
 
     def part(self, chosen: slice) -> Descents:
-        """Some of them, sharing memory."""
+        """The descents of a slice, sharing memory."""
         return Descents(self.games.part(chosen), self.path[chosen], self.movers[chosen], self.depth[chosen])
 
 

@@ -42,7 +42,7 @@ _FIRST_ROOM = 1 << 14
 
 
 class Forest(OwnsArrays):
-    """Trees of one decision after the other.
+    """Grows several trees for one decision, and evaluates the leaves of all in one batch.
 
     Args:
         trees: How many.
@@ -132,7 +132,7 @@ class Forest(OwnsArrays):
 
 
 def halve(forest: Forest, log_priors: Floats, clock: Clock, descents: int, candidates: int) -> int:
-    """Find the root's best action.
+    """Find the root's best action by sequential halving.
 
     Args:
         forest: Planted trees.

@@ -43,7 +43,7 @@ _LIKELIEST = 0.99
 
 
 class Judgement(NamedTuple):
-    """What is known of a move.
+    """A move's chance of winning, and how far luck with the sampled worlds may matter.
 
     Attributes:
         chance: The chance of winning after it, 0 to 1.
@@ -55,29 +55,27 @@ class Judgement(NamedTuple):
 
 
 class LogOddsCurve(NamedTuple):
-    """From the critic's mean to the chance of winning.
+    """A map from the critic's mean value of a move to its chance of winning, by Platt's scaling (1999).
 
-    With x the log odds of the mean, those of the chance are ``bias + slope * x + bend * x * |x|``.
+    With x the log odds of the mean, those of the chance are ``bias + slope * x``.
 
     Attributes:
         bias: What the critic leaves out.
         slope: How much of its confidence is borne out.
-        bend: How much more, the surer it is.
     """
 
     bias: float
     slope: float
-    bend: float
 
     def chances(self, means: Reals) -> Reals:
         """The chances where the critic's means, 0 to 1, are these; what is certain stays certain."""
-        chances = 1 / (1 + np.exp(-curve_inputs(means) @ np.array(self)))
+        chances = 1 / (1 + np.exp(-self.bias - self.slope * log_odds(means)))
         bounded: Reals = np.where((means <= 0) | (means >= 1), means, chances)
         return bounded
 
 
 class Calibration(NamedTuple):
-    """The curves of both sides.
+    """The maps to chances of winning, one for each side.
 
     Attributes:
         peasants: For either peasant.
@@ -88,14 +86,13 @@ class Calibration(NamedTuple):
     landlord: LogOddsCurve
 
 
-def curve_inputs(means: Reals) -> Reals:
-    """The terms that a curve of the log-odds weighs and adds up, shape ``[n, 3]``."""
+def log_odds(means: Reals) -> Reals:
+    """The log odds of the critic's means, 0 to 1; finite where it is certain."""
     with np.errstate(divide="ignore"):
-        logs = np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
-    return np.stack([np.ones(len(means)), logs, logs * np.abs(logs)], axis=1)
+        return np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
 
 
-SHIPPED = Calibration(peasants=LogOddsCurve(-0.46, 1.24, -0.089), landlord=LogOddsCurve(-0.382, 1.016, 0.084))
+SHIPPED = Calibration(peasants=LogOddsCurve(-0.375, 0.955), landlord=LogOddsCurve(-0.332, 1.126))
 """Fitted to the games of the shipped policy in ``docs/results/chances.csv``; a test repeats the fit."""
 
 

@@ -40,7 +40,7 @@ ROOM = 1 << 13
 
 @runtime_checkable
 class GameCritic(Protocol):
-    """A model with a critic, which values games of which it sees every hand."""
+    """A model with a critic, which values a game from all three hands."""
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """Values for observers, -1 to 1: :meth:`ddz_agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""
@@ -48,7 +48,7 @@ class GameCritic(Protocol):
 
 
 def leaf_kind(model: PolicyModel) -> str:
-    """Whose value a leaf gets.
+    """Say what values a search's leaves with this model: its critic, its policy or playouts.
 
     Returns:
         ``critic``: of the game, every hand seen.  ``value``, where the model has no critic: the policy's own, of the
@@ -63,7 +63,7 @@ def leaf_kind(model: PolicyModel) -> str:
 
 
 class Evaluator:
-    """What the networks say of a search's positions.
+    """Asks the networks for priors and values of a search's positions.
 
     Args:
         model: The model.
@@ -226,13 +226,13 @@ def landlord_chances(
 
 
 class _AnswerCache(OwnsArrays):
-    """Answers by position."""
+    """Remembers a model's answers by position."""
 
     def __init__(self) -> None:
         self._answers: dict[bytes, tuple[Floats, ...]] = {}
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Forget all answers."""
         self._answers = {}
 
     def of(self, positions: Bytes, evaluate: Callable[[npt.NDArray[np.intp]], tuple[Floats, ...]]) -> list[Floats]:

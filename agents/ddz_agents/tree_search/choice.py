@@ -124,7 +124,7 @@ def _collect(
     candidates: list[Candidate],
     most_stages: int,
 ) -> None:
-    """Append the moves that continue a begun one."""
+    """Append a candidate for every tried whole move that begins with some actions."""
     visits, rewards, _ = totals(trees, nodes)
     for action, count in visits.items():
         if not count:

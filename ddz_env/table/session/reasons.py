@@ -50,7 +50,7 @@ def _compared(advice: Advice, say: Texts, view: View) -> str:
     if view.stage == "play" and view.hand == advice.move.cards:
         return say("why wins")
     if own.certain:
-        return say("why certain", moves=say("then").join(_cards(move.cards, say) for move in own.line))
+        return say("why certain", moves=say("then").join(_named(move, say) for move in own.line))
     known = [option for option in others if option.chance is not None]
     if not known or own.chance is None:
         return say("why only" if len(view.legal_moves()) == 1 else "why unknown")
@@ -85,7 +85,7 @@ def _by_points(own: RankedMove, others: list[RankedMove], say: Texts) -> str:
 
 def _move(option: RankedMove, advice: Advice, say: Texts) -> str:
     """An option as a sentence names it."""
-    return _cards(option.move.cards, say) if option.move and len(option.move.cards) else say.move(advice.said(option))
+    return _named(option.move, say) if option.move and len(option.move.cards) else say.move(advice.said(option))
 
 
 # --- the cards ---
@@ -117,14 +117,13 @@ def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
 def _left(view: View, move: Move, say: Texts) -> Iterator[str]:
     """The one or two moves that the rest of the hand makes."""
     rest = view.hand - move.cards
-    moves = leads(view, rest)
-    whole = {lead.cards: lead for lead in moves}
+    whole = {lead.cards: lead for lead in leads(view, rest)}
     if rest in whole:
-        yield say("why leaves one", first=_cards(rest, say))
+        yield say("why leaves one", first=_named(whole[rest], say))
         return
-    first = next((lead.cards for lead in moves if rest - lead.cards in whole), None)
+    first = next((lead for lead in whole.values() if rest - lead.cards in whole), None)
     if first is not None:
-        yield say("why leaves two", first=_cards(first, say), second=_cards(rest - first, say))
+        yield say("why leaves two", first=_named(first, say), second=_named(whole[rest - first.cards], say))
 
 
 def _kept(advice: Advice, hand: Hand) -> Hand:
@@ -144,10 +143,17 @@ def _said_of(found: list[MainGroup], view: View, say: Texts) -> Iterator[str]:
     if not found:
         yield say("why unbeatable")
     elif len(found) <= _FEW:
-        yield say("why rarely beaten", moves=say("or").join(_cards(Hand(group.need), say) for group in found))
+        *some, last = (_cards(Hand(group.need), say) for group in found)
+        yield say("why rarely beaten", moves=say("or").join(filter(None, (say(",").join(some), last))))
     elif all(group.category in (BOMB_CATEGORY, ROCKET_CATEGORY) for group in found):
         rocket = found[-1].category == ROCKET_CATEGORY
         yield say("why beaten by bombs or rocket" if rocket else "why beaten by bombs")
+
+
+def _named(move: Move, say: Texts) -> str:
+    """A move of cards, its kickers behind a plus, as in the list beside the table."""
+    kickers = Hand(move.kicker_counts)
+    return " + ".join(_cards(part, say) for part in (move.cards - kickers, kickers) if len(part))
 
 
 def _cards(cards: Hand, say: Texts) -> str:

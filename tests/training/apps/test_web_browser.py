@@ -401,6 +401,58 @@ def test_a_puzzle(person: Person) -> None:
     person.wait(".hand button")
 
 
+@pytest.mark.parametrize("way", ["keys", "accessibility tree"])
+def test_a_game_a_review_and_a_puzzle_without_a_pointer(person: Person, way: str) -> None:
+    """Elements are found by what a screen reader calls them, and reached by Tab or directly."""
+    page = person.page
+
+    def reach(role: Any, name: str) -> None:
+        target = page.get_by_role(role, name=name, exact=True)
+        if way != "keys":
+            target.focus()
+        for _ in range(200):
+            if target.evaluate("element => element === document.activeElement"):
+                return
+            person.press("Tab")
+        pytest.fail(f"{name} is not reached")
+
+    def press(role: Any, name: str) -> None:
+        reach(role, name)
+        person.press("Enter")
+
+    person.visit()
+    reach("combobox", "Rules")
+    page.keyboard.type("Standard")
+    press("button", "Deal")
+    person.wait(".hand button")
+    while not person.has("#review"):
+        person.settle()
+        if person.has("#hint:not(:disabled)"):
+            press("button", "Hint")
+            person.wait(".advice")
+            press("button", "Play") if person.has("#play[aria-disabled=false]") else press("button", "Pass")
+        page.wait_for_timeout(50)
+    press("link", "My game")
+    person.wait(".worst p")
+    assert page.get_by_role("img", name="Chance of winning").count() == 1
+    press("button", "Next")
+    person.wait(".status:has-text('1 / ')")
+    press("link", "Puzzles")
+    person.wait(".puzzles button")
+    name = str(page.get_by_role("button", name=re.compile("Puzzle [0-9]+$")).first.get_attribute("aria-label"))
+    press("button", name)
+    person.wait(".hand button")
+    for rank in shipped_puzzles()[int(name.split()[1]) - 1].move.replace("+", ""):
+        if way == "keys":
+            person.press(rank)
+            continue
+        label = {"T": "10", "B": "black joker", "R": "red joker"}.get(rank, rank)
+        page.get_by_role("button", name=re.compile(f"^{label}[♠♥♣♦]?$"), pressed=False).first.focus()
+        person.press("Space")
+    press("button", "Play")
+    person.wait(".result:has-text('Solved!')")
+
+
 def test_a_table_that_moves_counts_cards_and_remembers(person: Person) -> None:
     page = person.page
     person.deal("0", "robbing", seed=5)

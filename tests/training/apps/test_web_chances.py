@@ -76,12 +76,14 @@ def beats(view: View, move: Move, seat: int, rng: np.random.Generator) -> bool:
     return False
 
 
-NAMES = {"10": "T", "black joker": "B", "red joker": "R", "the rocket": "BR"}
+NAMES = {"10": "T", "the black joker": "B", "the red joker": "R", "the rocket": "BR", "+": ""}
 
 
 def cards(text: str) -> Hand:
     """Cards as sentences name them."""
-    return Hand.parse(re.sub("|".join(NAMES), lambda name: NAMES[name[0]], text))
+    for name, letters in NAMES.items():
+        text = text.replace(name, letters)
+    return Hand.parse(text)
 
 
 def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> set[str]:
@@ -96,7 +98,8 @@ def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> 
     for names in re.findall(r"It leaves (?:one move|two moves): ([^.]+)\.", said):
         parts = [cards(part) for part in names.split(" and ")]
         assert sum(parts[1:], parts[0]) == rest
-        leading = State.from_hands([str(rest), "3", "4"], check_sizes=False)
+        others = [rank for rank in "3456789TJQKA2" if rank not in str(rest)]
+        leading = State.from_hands([str(rest), *others[:2]], check_sizes=False)
         assert set(parts) <= {lead.cards for lead in leading.legal_moves()}
         kinds.add("leaves")
     if "No opponent can beat it" in said:

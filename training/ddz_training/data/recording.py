@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ddz_env import Move, Rules, State
-from ddz_env.playing.agent import Decision, cheats, sight
+from ddz_env import Move, Rules
+from ddz_env.playing.agent import Decision, cheats
 from ddz_env.playing.game import read_answer
 from ddz_env.support.options import Options
 from ddz_training.data.games import DataSetError, RecordedGame, Thought, games_settings
@@ -113,9 +113,8 @@ class GameRecorder:
     def _play(self, deal: int, game: int, seats: str) -> RecordedGame:
         recording, moves, thoughts = self._recording, list[Move](), list[list[Thought]]()
 
-        def noted(agent: Any, state: State, rng: np.random.Generator) -> Move:
+        def noted(agent: Any, view: Any, rng: np.random.Generator) -> Move:
             """Ask an agent, and note what it chooses and thinks."""
-            view = sight(agent, state)
             decision = agent.decide(view, rng) if recording.visits else Decision(agent.act(view, rng))
             moves.append(read_answer(decision.move))
             thoughts.append(_thoughts(decision))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, LogOddsCurve, curve_inputs
+from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, LogOddsCurve, log_odds
 from ddz_env import State
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
@@ -100,7 +100,8 @@ def fitted(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOdd
         won: Whether the game was won, shape ``[n]``.
     """
     open_ones = (means > 0) & (means < 1)
-    inputs, wins, weights = curve_inputs(means[open_ones]), won[open_ones].astype(np.float64), np.zeros(3)
+    logs, wins, weights = log_odds(means[open_ones]), won[open_ones].astype(np.float64), np.zeros(2)
+    inputs = np.stack([np.ones(len(logs)), logs], axis=1)
     for _ in range(_STEPS):
         chances = 1 / (1 + np.exp(-inputs @ weights))
         curvature = (inputs * (chances * (1 - chances))[:, None]).T @ inputs

@@ -277,7 +277,7 @@ class Duel:
 
 
 class Ladder(NamedTuple):
-    """An agent, and the search that it is measured by.
+    """A measurement of an agent by a search, step by step on more or fewer iterations.
 
     Attributes:
         agent: The agent's specification.

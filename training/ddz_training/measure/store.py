@@ -48,7 +48,7 @@ sqlite3.register_converter("JSON", json.loads)
 
 
 class Column(NamedTuple):
-    """A field of a result.
+    """How a field of a result is written to and read from a file.
 
     Attributes:
         name: Its name.

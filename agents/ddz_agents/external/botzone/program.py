@@ -41,7 +41,7 @@ class BotFaultError(DouDizhuError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a bot may take for an answer.
+    """Limits on the time, memory and output of a bot's answer.
 
     Attributes:
         seconds: Time on the clock, the start of its process included.
@@ -56,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class BotAnswer:
-    """What a bot printed.
+    """A bot's answer to one request.
 
     Attributes:
         text: Its output, without the line that asks to be kept running.
@@ -88,7 +88,7 @@ def command_of(path: str | Path) -> list[str]:
 
 
 class BotProgram:
-    """A bot as a running program.
+    """Runs a bot as a program that answers line by line.
 
     Args:
         command: How it is started.

@@ -138,8 +138,8 @@ class Games:
         return name
 
     @contextmanager
-    def seen(self, name: str, *, alone: bool = False) -> Iterator[StoredGame]:
-        """A game by name, as it is now; it may go on meanwhile.
+    def hold(self, name: str, *, alone: bool = False) -> Iterator[StoredGame]:
+        """A game by name, as it is now, kept in memory meanwhile; it may go on.
 
         Args:
             name: The name.

@@ -184,7 +184,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         method: str, path: str, do: Callable[[StoredGame, Json], Json], thinking: bool = False, alone: bool = False
     ) -> Route:
         def of_this(body: Json) -> Json:
-            with server.games.seen(body["game"], alone=alone) as game:
+            with server.games.hold(body["game"], alone=alone) as game:
                 return do(game, body)
 
         return route(method, f"games/{{game}}{path}", of_this, thinking)
@@ -195,7 +195,7 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         route("GET", "ready", server.ready),
         route("POST", "games", server.begin),
         route("POST", "ask", server.ask, thinking=True),
-        of_game("GET", "", server.look),
+        of_game("GET", "", server.state),
         of_game("GET", "/record", server.record),
         of_game("POST", "/choice", server.choice),
         of_game("POST", "/move", server.move, alone=True),

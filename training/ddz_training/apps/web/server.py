@@ -89,10 +89,10 @@ class Server:
             record = self._puzzle(_number(body, "puzzle"))
         else:
             record = self._dealt(body)
-        with self.games.seen(self.games.begin(record)) as game:
+        with self.games.hold(self.games.begin(record)) as game:
             return {"id": game.name, "open": game.is_open}
 
-    def look(self, game: StoredGame, body: Json) -> Json:
+    def state(self, game: StoredGame, body: Json) -> Json:
         """The game as its person sees it; of a puzzle, whether it is decided, which is kept."""
         shape, state = game_shape(game), game.session.position(None) if game.session.deal.endgame else None
         if isinstance(state, State) and game.session.moves and game.viewer is not None:
@@ -107,7 +107,7 @@ class Server:
         text, legal = _text(body, "text"), self._legal_moves(game, body)
         session = game.session.copy()
         session.play(next((move for move in legal if str(move) == text), text), game.viewer)
-        return self.look(self.games.keep(game, session), body)
+        return self.state(self.games.keep(game, session), body)
 
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
@@ -127,13 +127,13 @@ class Server:
         except AgentFaultError as error:  # its text may reveal what the agent saw
             _log.warning("%s", error)
             raise FailedError(error, session.seat) from error
-        return self.look(self.games.keep(game, session), body)
+        return self.state(self.games.keep(game, session), body)
 
     def replace(self, game: StoredGame, body: Json) -> Json:
         """Another agent takes an agent's seat."""
         _check_fresh(game, body)
         seat = _number(body, "seat", len(game.session.players) - 1)
-        return self.look(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))), body)
+        return self.state(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))), body)
 
     def undo(self, game: StoredGame, body: Json) -> Json:
         """Take the person's last decision back; a forced pass does not count as one."""
@@ -142,7 +142,7 @@ class Server:
         before.session.undo(seat=game.viewer)
         while may_only_pass(before) and before.session.sight(game.viewer, legal=False).decisions:
             before.session.undo(seat=game.viewer)
-        return self.look(self.games.keep(game, before.session), body)
+        return self.state(self.games.keep(game, before.session), body)
 
     def hint(self, game: StoredGame, body: Json) -> Json:
         """What an agent would do in the person's place; the person may play meanwhile."""
@@ -167,7 +167,7 @@ class Server:
         """The whole game as a file when it may be seen, else what the person has seen."""
         session = game.session
         whole = game.is_open or session.deal.endgame
-        return {"text": str(session.record()) if whole else _seen(game), "name": f"doudizhu-{game.name[:6]}.txt"}
+        return {"text": str(session.record()) if whole else _part_record(game), "name": f"doudizhu-{game.name[:6]}.txt"}
 
     # --- replays ---
 
@@ -287,7 +287,7 @@ class Server:
         seed = secrets.randbits(64) if body.get("seed") is None else read_seed(body["seed"])
         if body.get("after") is None:
             return Record(Deal(rules, seed), tuple(players))
-        with self.games.seen(_text(body, "after")) as last:
+        with self.games.hold(_text(body, "after")) as last:
             if last.session.rules != rules:
                 raise RequestError("after names a game with other rules")
             return Record(last.session.next_deal(seed), tuple(players))
@@ -380,7 +380,7 @@ def _check_auction(session: Session, body: Json) -> None:
         raise RequestError("name the landlord cards: they lie open now")
 
 
-def _seen(game: StoredGame) -> str:
+def _part_record(game: StoredGame) -> str:
     """What a person has seen of a running game, as text that nothing hidden is in; its name leads back to it."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)

@@ -88,7 +88,7 @@ _PLAYED: tuple[tuple[Any, ...], ...] = ((np.int8,), (np.int8,), (np.bool_,), (np
 
 
 class Turn(NamedTuple):
-    """Who decides at a step.
+    """Which games wait for the learner, for a past self, and for opponents at one step.
 
     Attributes:
         mine: The games in which the learner has a choice, shape ``[n]``, ascending.
@@ -121,7 +121,7 @@ def _take_only_actions(slots: Slots) -> None:
 
 
 class Games:
-    """A group of games, and who plays them.
+    """Plays a group of games in step, and records what the learner sees and does.
 
     Args:
         batch: The games; it must write observations and concealed cards, and masks if agents play by name.

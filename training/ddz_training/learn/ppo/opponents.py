@@ -54,7 +54,7 @@ class FrozenAgent:
         self._player: BatchPlayer = self._opponent.batch or _MoveByMove(self._opponent, batch)
 
     def actions(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """The agent's action in each of some games where it is to act, forced ones included.
+        """The agent's action in each of the given games; in all of them it is to act.
 
         Args:
             games: Which of the batch's games, shape ``[k]``, ascending.
@@ -96,7 +96,7 @@ class FrozenAgent:
             array[:] = saved[name]
 
     def _memory(self) -> dict[str, npt.NDArray[np.uint64]]:
-        """The arrays that the player keeps."""
+        """The arrays that a player must save with its games."""
         return {name: getattr(self._player, name) for name in ("plans", "logs") if hasattr(self._player, name)}
 
 
@@ -144,7 +144,7 @@ class _MoveByMove:
         return np.array([self._stage(game, row) for game, row in zip(games.tolist(), rows, strict=True)], np.int64)
 
     def _stage(self, game: int, row: npt.NDArray[np.uint64]) -> int:
-        """The next action of a game's move."""
+        """The action of a game's planned move for its present stage."""
         main, kickers = self.plans[game].tolist()
         if row[STAGE] != STAGE_KICKER:
             return int(main)

@@ -48,7 +48,7 @@ _LIKELY = math.log(0.01)
 
 
 class Choice(NamedTuple):
-    """What was chosen in some decisions.
+    """The actions chosen in a batch of decisions, and their log-probabilities.
 
     Attributes:
         places: Index of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
@@ -165,7 +165,7 @@ def collect(
 
 
 class _Step(NamedTuple):
-    """The learner's decisions of one step of one group."""
+    """The learner's decisions at one step of one group of games."""
 
     seen: Tensor
     hand_values: Tensor
@@ -598,7 +598,7 @@ class Minibatch:
         return len(self._rows)
 
     def rows(self, shard: slice) -> Tensor:
-        """Some of the decisions, on the device."""
+        """The decisions of a shard, as an index on the device."""
         return torch.from_numpy(self._rows[shard]).to(self.rollout.seen.device)
 
     def counted(self, shard: slice) -> tuple[Tensor, int]:

@@ -188,7 +188,7 @@ class SelfPlay(Training):
         }
 
     def _collect(self) -> Rollout:
-        """Play all games on."""
+        """Play all games on for the steps of one update."""
         past = self._past if self.past_selves.draw(self._past, self.rng) else None
         players = Players(self.learner.reading, self.learner.policy, self.learner.choose, past)
         return collect(self.groups, self.generators, self.config.steps, players, self._threads)

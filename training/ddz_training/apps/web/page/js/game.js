@@ -29,18 +29,18 @@ class GameView {
   constructor(root, id, puzzle, game, choices) {
     this.root = root;
     this.choices = choices; // what a form offers
-    this.play = new Play(id, puzzle, game, (moved) => this.show(moved));
+    this.play = new Play(id, puzzle, game, (moved) => this.draw(moved));
     this.controls = new Controls(this);
     this.busy = false;
     this.asking = false; // for a hint; the cards can be played meanwhile
     this.hand = null;
     this.choice = null; // what the chosen cards can be played as
     this.suggestion = -1; // the move of a hint whose cards are raised
-    this.seen = game.number; // moves that have been drawn
+    this.drawn = game.number; // moves
     this.ended = game.over; // before this page looked
     this.listeners = [
       [document, "keydown", (event) => this.controls.key(event)],
-      [document, "visibilitychange", () => { if (!document.hidden) this.act(() => this.play.lookAgain()); }],
+      [document, "visibilitychange", () => { if (!document.hidden) this.act(() => this.play.catchUp()); }],
       [window, "pagehide", () => this.keep()],
       [root, "click", (event) => { if (!event.target.closest("button, a, summary")) skip(); }],
     ];
@@ -54,7 +54,7 @@ class GameView {
       this.hand = left;
     }
     for (const [target, name, listener] of this.listeners) target.addEventListener(name, listener);
-    this.show();
+    this.draw();
     this.act(() => this.play.others());
   }
 
@@ -81,7 +81,7 @@ class GameView {
     try {
       await work();
     } catch (error) {
-      if (error.status === 409 || error.status === 507) await this.play.fresh(); // another page has moved, or nothing was kept
+      if (error.status === 409 || error.status === 507) await this.play.reload(); // another page has moved, or nothing was kept
       notify(error.message);
     } finally {
       this.busy = false;
@@ -96,7 +96,7 @@ class GameView {
   }
 
   /** What the chosen cards can be played as, which is known as soon as they lie still. */
-  async look() {
+  async readChosen() {
     const { id, game } = this.play;
     const about = () => `${this.play.game.number} ${this.hand.text}`;
     const now = about();
@@ -110,12 +110,12 @@ class GameView {
     this.choice = null;
     this.enable();
     const { yours, game } = this.play;
-    if (this.hand.text && yours && game.stage === "play") this.look().then(() => this.enable(), () => {}); // who plays hears of a fault
+    if (this.hand.text && yours && game.stage === "play") this.readChosen().then(() => this.enable(), () => {}); // who plays hears of a fault
   }
 
   playChosen() {
     this.act(async () => {
-      const { readings, reason } = await this.look();
+      const { readings, reason } = await this.readChosen();
       if (reason) notify(this.complaint(reason));
       else if (readings.length > 1) this.pick(readings);
       else await this.play.go("move", { text: readings[0] });
@@ -140,7 +140,7 @@ class GameView {
 
   move(text) { this.act(() => this.play.go("move", { text })); }
   undo() { this.act(() => this.play.go("undo")); }
-  retry() { this.act(async () => { this.play.failed = null; this.show(); await this.play.others(); }); }
+  retry() { this.act(async () => { this.play.failed = null; this.draw(); await this.play.others(); }); }
   replace() { this.act(() => this.play.go("replace", { seat: this.play.failed.seat, agent: this.choices.agent })); }
   next() { this.act(async () => (location.hash = await nextPuzzle(this.play.puzzle))); }
 
@@ -178,7 +178,7 @@ class GameView {
 
   suggest(place) {
     this.suggestion = place;
-    this.show();
+    this.draw();
     this.hand.choose(this.suggested);
     const shown = this.controls.buttons[this.suggested] ?? this.hand.element.querySelector("[aria-pressed=true]");
     shown?.focus({ preventScroll: true }); // Enter plays it
@@ -191,7 +191,7 @@ class GameView {
 
   toggle(name) {
     set(name, !setting(name));
-    this.show();
+    this.draw();
   }
 
   // --- what the person sees ---
@@ -249,16 +249,16 @@ class GameView {
   }
 
   /** Draw everything; chosen cards stay chosen, unless the person has moved. */
-  show(moved = false) {
+  draw(moved = false) {
     const { alive, id, puzzle, game } = this.play;
     if (!alive) return;
     remember(game, puzzle);
     const end = this.play.ended && !this.ended;
     this.ended = this.play.ended;
-    const news = game.number > this.seen;
+    const news = game.number > this.drawn;
     if (news) soundOf(game);
-    const heard = game.moves.slice(news ? this.seen - game.number : game.moves.length).filter(({ seat }) => seat !== game.seat);
-    this.seen = game.number;
+    const heard = game.moves.slice(news ? this.drawn - game.number : game.moves.length).filter(({ seat }) => seat !== game.seat);
+    this.drawn = game.number;
     if (!this.play.thoughts) this.suggestion = -1;
     this.hand = new Hand(game.table.seats[game.seat].hand, () => { hush(); this.chosen(); }, moved ? null : this.hand);
     const below = make("div", { class: "below" }, messages(this.headline()), this.advice(), this.hand.element, make("div", { class: "controls", "data-focus": "controls" }, this.controls.draw()));

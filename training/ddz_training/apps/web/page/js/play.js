@@ -14,9 +14,9 @@ const pause = (time) => new Promise((done) => { hurry = done; setTimeout(done, t
 export const skip = () => hurry();
 
 export class Play {
-  /** @param puzzle its number, if it is one of the puzzles; @param show is called when something else is to be seen, with whether the person has moved. */
-  constructor(id, puzzle, game, show) {
-    Object.assign(this, { id, puzzle, game, show });
+  /** @param puzzle its number, if it is one of the puzzles; @param redraw is called when something else is to be seen, with whether the person has moved. */
+  constructor(id, puzzle, game, redraw) {
+    Object.assign(this, { id, puzzle, game, redraw });
     this.alive = true;
     this.thoughts = null; // what an adviser thinks
     this.failed = null; // why the others do not go on
@@ -57,19 +57,19 @@ export class Play {
   /** What was thought of another position is of no use; draw this one. */
   forget(moved = false) {
     this.thoughts = this.failed = null;
-    this.show(moved);
+    this.redraw(moved);
   }
 
   /** The game as it is now, after moves of any seat. */
-  async fresh() {
+  async reload() {
     this.game = await get(`games/${this.id}`);
     this.forget();
   }
 
   /** Another page may have moved. */
-  async lookAgain() {
+  async catchUp() {
     const now = await get(`games/${this.id}`, null);
-    if (now.number !== this.game.number) await this.fresh();
+    if (now.number !== this.game.number) await this.reload();
     await this.others();
   }
 
@@ -82,9 +82,9 @@ export class Play {
         if (!this.alive) return;
         await (this.game.must_pass ? this.send("move", { text: "pass" }) : this.send("advance"));
       } catch (error) {
-        if (error.status === 409) { await this.fresh(); continue; }
+        if (error.status === 409) { await this.reload(); continue; }
         this.failed = { text: error.message, seat: error.data?.failed };
-        return this.show();
+        return this.redraw();
       }
     }
   }

@@ -122,7 +122,7 @@ export async function replayPage(root, id, at) {
       button("last", () => go(total), number >= total), button("run", run, !more, word(running ? "halt" : "run")));
     const adviser = adviserChoice("adviser", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } });
     const questions = make("div", { class: "controls", "data-focus": "questions" },
-      button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : own == null ? "curve" : "my game")), adviser, button("play on", () => tryAgain(game.number), game.over), button("save", save));
+      button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : own == null ? "curve" : "my game")), adviser, button("play on", () => tryAgain(game.number), game.over));
     const turn = game.over ? ending(game) : `${number} / ${total} · ${word("to move", { name: whoAs(game, game.turn) })}`;
     const below = make("div", { class: "below" }, messages(make("p", { class: "status" }, turn)), steps, questions);
     const names = game.names.map((_, seat) => whoAs(game, seat));
@@ -130,7 +130,7 @@ export async function replayPage(root, id, at) {
     const known = (chances ?? []).some((found) => found?.landlord != null);
     const bar = asking && make("progress", { value: done, max: 1, "aria-label": word("curve") });
     const losses = Object.fromEntries((chances ?? []).flatMap((found, place) => (found?.loss > 0 ? [[place, found.loss]] : [])));
-    const side = [bar, known && curveElement(chances, game, own, go), known && mineElement(chances, game, own, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses), keysElement("keys replay")];
+    const side = [bar, known && curveElement(chances, game, own, go), known && mineElement(chances, game, own, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses, button("save", save)), keysElement("keys replay")];
     announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${said(game.moves.at(-1).text)}. ${turn}` : turn);
     entitle(turn);
     redraw(root, make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));

@@ -23,8 +23,9 @@ function plate(game, seat) {
   const crown = seat.number === game.table.landlord && !game.puzzle && [symbol("crown"), " "];
   const name = seat.number === game.seat ? word("you") : short(game.names[seat.number]);
   const alarm = seat.size > 0 && seat.size < 3 && seat.number !== game.seat && !game.over && !game.puzzle && "alarm";
-  const more = [!game.puzzle && word(seat.role), count(seat.size), seat.doubled && word("doubled"), game.cheaters.includes(seat.number) && word("cheats")].filter(Boolean).join(" · ");
-  return make("div", { class: `plate ${seat.acting ? "acting" : ""} ${alarm || ""}` }, make("b", {}, crown || null, name), make("span", {}, more));
+  const more = [count(seat.size), seat.doubled && word("doubled"), game.cheaters.includes(seat.number) && word("cheats")].filter(Boolean).join(" · ");
+  const role = !game.puzzle && seat.role && make("span", { class: "role" }, `${word(seat.role)} · `);
+  return make("div", { class: `plate ${seat.acting ? "acting" : ""} ${alarm || ""}` }, make("b", {}, crown || null, name), make("span", {}, role || null, more));
 }
 
 /** The last move of a seat. */
@@ -59,7 +60,7 @@ export function tableElement(game, hand, more = [], news = false) {
   const others = table.seats.length > 2 ? [["left", at(2)], ["right", at(1)]] : [["left", at(1)]];
   const seats = others.map(([place, seat]) => make("div", { class: `seat ${place}` }, plate(game, seat), row(seat.hand, seat.size - seat.hand.length)));
   const some = table.landlord_cards.length + table.landlord_backs;
-  const bottom = some > 0 && [make("div", {}, word("landlord cards")), row(table.landlord_cards, table.landlord_backs, "small spread")];
+  const bottom = some > 0 && [make("div", { class: "label" }, word("landlord cards")), row(table.landlord_cards, table.landlord_backs, "small spread")];
   const middle = make("div", { class: "middle" }, bottom || null, !!table.left_out && make("div", {}, word("left out", { cards: table.left_out })), !game.puzzle && game.scoring !== "win" && make("div", { id: "stake" }, stakeText(game)), // a win counts the same at any
     game.seat !== null && !game.puzzle && scoreElement(game), more);
   const last = news && game.moves.at(-1)?.seat;

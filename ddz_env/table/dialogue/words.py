@@ -5,6 +5,7 @@ Only whole phrases are rewritten.  What they state, keep or ask for is read from
 
 from __future__ import annotations
 
+import functools
 import re
 
 from ddz_env.core.cards import RANK_NAMES
@@ -50,8 +51,12 @@ def in_notation(text: str) -> str:
     """
     text = _CHAIN.sub(_chain, text)
     for size, group in _GROUPS.items():
-        text = group.sub(lambda named, size=size: size * _rank(named[named.lastindex or 0]), text)
+        text = group.sub(functools.partial(_group, size), text)
     return _KICKERS.sub(lambda named: f"{named[1]}+{_rank(named[3])}", text)
+
+
+def _group(size: int, named: re.Match[str]) -> str:
+    return size * _rank(named[named.lastindex or 0])
 
 
 def _rank(name: str) -> str:

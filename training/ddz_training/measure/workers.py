@@ -152,8 +152,13 @@ _executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine
 
 
 def _begin(start: Start, lifeline: Connection) -> None:
-    serve_parent(lifeline, lambda: [worker.close() for worker in _begun])
+    serve_parent(lifeline, _end)
     _begun.append(start())
+
+
+def _end() -> None:
+    for worker in _begun:
+        worker.close()
 
 
 def _work(task: Any) -> Any:

@@ -225,13 +225,17 @@ class PromptProtocol(H11Protocol):
     """uvicorn's HTTP, which closes a connection whose request does not arrive in time; uvicorn itself would wait."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Note when the connection began."""
+        """Set the time limit."""
         super().connection_made(transport)
-        client = transport.get_extra_info("peername")[:2]
-        asyncio.get_running_loop().call_later(ARRIVING, lambda: client in _answering or transport.close())
+
+        def close_if_idle() -> None:
+            if tuple(transport.get_extra_info("peername") or ())[:2] not in _answering:
+                transport.close()
+
+        asyncio.get_running_loop().call_later(ARRIVING, close_if_idle)
 
 
-_answering = set[tuple[str, int]]()
+_answering = set[tuple[str, int] | None]()
 """Clients whose request is here: each has a connection of its own, which closes with the answer."""
 
 

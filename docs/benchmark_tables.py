@@ -11,7 +11,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ddz_training.measure.benchmark.field import ANCHOR, DEALS, FIELD
+from ddz_agents.neural.shipped import POLICIES, policy_path
+from ddz_agents.neural.weights import load_weights
+from ddz_env.playing.provenance import file_digest
+from ddz_training.measure.benchmark.field import ANCHOR, DEALS, FIELD, digest, frozen_moves
 from ddz_training.measure.benchmark.leaderboard import RATINGS_FILE, field_ratings, place
 from ddz_training.measure.benchmark.play import SCORING, Results, read_file
 from ddz_training.measure.markdown import markdown_table
@@ -78,6 +81,37 @@ def field_table() -> str:
     return f"{table}\n\nThe ratings are fitted to {field_ratings().played}."
 
 
+TRAINED = {
+    "policy-v1": ("2026-11-21", "two cores of one processor"),
+    "policy-v2": ("2026-11-25", "one core"),
+    "policy-v3": ("2026-11-28", "one H200, 16 virtual cores"),
+}
+"""When a policy first shipped, and on what it learned what its file notes; all else in the table is read or fitted."""
+
+
+def frozen_policies(folder: Path = FOLDER) -> str:
+    """The policies that ship under an id: what they are, and their ratings among the quick players."""
+    ratings, rows = field_ratings(), []
+    for name, digests in POLICIES.items():
+        path = policy_path(name)
+        assert file_digest(path) == digests[-1], f"{path} is another file than the one that shipped"
+        notes, (date, hardware) = load_weights(path).notes, TRAINED[name]
+        elo = ratings.elo.get(name)
+        if elo is None:
+            elo = place(read_file(folder / f"{name}.csv").records, name, ratings.fixed)
+        made = f"{notes['decisions'] / 1e6:,.0f}", f"{notes['hours']:.2g}", hardware
+        rows.append((f"`{name}`", date, f"`{digests[0]}`", f"`{digests[-1]}`", *made, elo.elo()))
+    header = ("id", "shipped", "digest as trained", "digest as it ships", "million decisions", "hours", "on", "Elo")
+    return markdown_table(header, rows)
+
+
+def frozen_field() -> str:
+    """The players of the field, with what freezes them and their ratings."""
+    ratings, moves = field_ratings(), frozen_moves()
+    rows = [(f"`{one.name}`", f"`{digest(moves[one.name])}`", ratings.elo[one.name].elo()) for one in FIELD.values()]
+    return markdown_table(("id", "digest of its moves", "Elo"), rows)
+
+
 def deals_table() -> str:
     """The lists of deals."""
     rows = [(f"`{one.name}`", str(one.seed), str(one.count), f"`{one.sha256}`") for one in DEALS.values()]
@@ -89,6 +123,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "benchmark-cross": cross,
     "benchmark-field": field_table,
     "benchmark-deals": deals_table,
+    "frozen-policies": frozen_policies,
+    "frozen-field": frozen_field,
 }
 
 

@@ -1,4 +1,4 @@
-"""What the pages of integrations show: the programs that use other libraries, and the results of running them."""
+"""The programs that pages show, and what the pages of integrations show of running theirs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     return (wins, f"{speed['through']:,}", f"{speed['of_ours']:.0%}") if speed else (wins, "–", "–")
 
 
-def code(program: Path) -> str:
+def code(program: Path, language: str = "py") -> str:
     """A program."""
-    return f"```py\n{program.read_text(encoding='utf-8')}```"
+    return f"```{language}\n{program.read_text(encoding='utf-8')}```"
 
 
 def install(library: Path) -> str:
@@ -40,8 +40,12 @@ _OTHERS = {
     "learn-offline": programs.FOLDER / "tianshou" / "learn_offline.py",
 }
 
+_PROGRAMS = Path(__file__).with_name("programs")
+
 TABLES: dict[str, Callable[[], str]] = {
     "integrations": table,
+    "json-program": functools.partial(code, _PROGRAMS / "table.mjs", "js"),
+    "python-program": functools.partial(code, _PROGRAMS / "against.py"),
     **{f"install-{file.parent.name}": functools.partial(install, file.parent) for file in programs.PROGRAMS.values()},
     **{f"code-{name}": functools.partial(code, file) for name, file in (programs.PROGRAMS | _OTHERS).items()},
 }

@@ -7,15 +7,17 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from ddz_agents.worlds.determinize import Words, WorldPool, belief_of, check_decision
+from ddz_agents.worlds.determinize import InconsistentViewError, Words, belief_of
 from ddz_agents.worlds.inference import inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
-from ddz_env.core.engine.layout import HANDS, STAGE, STAGE_PLAY
+from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.legal import finishing_action, legal_mask, nth_legal
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import remove_hand
+from ddz_env.core.notation import word_to_counts
+from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief
 from ddz_env.support.errors import IllegalMoveError
@@ -47,6 +49,94 @@ class Position(NamedTuple):
         return Position(view.row, int(view.seat), view.rule_words)
 
 
+def check_decision(row: Words, seat: int, rules: Words, cheats: bool) -> None:
+    """Raise unless a seat is at the start of a decision that can be searched.
+
+    Args:
+        row: A view's row, or the whole game for a search that cheats; shape ``[32]``.
+        seat: The seat that is to act.
+        rules: The rules array.
+        cheats: Whether every hand must be known.
+
+    Raises:
+        IllegalMoveError: If a move is half built, or it is another seat's turn.
+        InconsistentViewError: If no deal agrees with the view, or a search that cheats is shown one.
+    """
+    if cheats:
+        _check_start(row)
+        _check_hands(row, rules)
+    else:
+        check_view(row, seat, rules)
+    check_turn(row, seat)
+
+
+def check_view(row: Words, seat: int, rules: Words) -> None:
+    """Raise unless some deal agrees with a view at the start of a decision.
+
+    Args:
+        row: A view's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
+        seat: The observer.
+        rules: The rules array.
+
+    Raises:
+        IllegalMoveError: If the observer's move is half built.
+        InconsistentViewError: If the hand sizes or the cards do not add up.
+
+    Example:
+        >>> from ddz_env import State
+        >>> view = State.new(seed=1).view()
+        >>> check_view(view.row, view.seat, view.rule_words)
+    """
+    _check_start(row)
+    players, landlord, open_hands = int(rules[R_PLAYERS]), int(row[at.LANDLORD]), bool(rules[R_OPEN_HANDS])
+    sizes = [(int(row[at.SIZES]) >> (8 * other)) & 255 for other in range(players)]
+    for other in range(players) if open_hands else (seat,):
+        held = int(row[at.HANDS + other]).bit_count()
+        if held != sizes[other]:
+            raise InconsistentViewError(f"seat {other}'s hand has {held} cards, its size is given as {sizes[other]}")
+    words = [row[at.HIDDEN], row[at.LEFT_OUT], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
+    if not open_hands and landlord not in (seat, at.NO_SEAT):  # landlord cards that the landlord still holds
+        words.append(row[at.KNOWN])
+        sizes[landlord] -= int(row[at.KNOWN]).bit_count()
+    others = [size for other, size in enumerate(sizes) if other != seat]
+    pool = int(row[at.HIDDEN]).bit_count()
+    if not open_hands and (min(others) < 0 or sum(others) > pool):
+        raise InconsistentViewError(f"seat {seat} sees {pool} unplaced cards for hands of {others}: no deal agrees")
+    cards = [sum(column) for column in zip(*(word_to_counts(int(word)) for word in words), strict=True)]
+    deck = list(word_to_counts(int(rules[R_DECK])))
+    if cards != deck:
+        raise InconsistentViewError(
+            f"the hand, the played and the unseen cards are {cards} by rank; the deck is {deck}"
+        )
+
+
+def check_turn(row: Words, seat: int) -> None:
+    """Raise unless it is a seat's turn.
+
+    Args:
+        row: A view's row or a full row, shape ``[32]``.
+        seat: The seat that is to act.
+
+    Raises:
+        IllegalMoveError: If it is another seat's.
+    """
+    if int(row[at.SEAT]) != seat:
+        raise IllegalMoveError(f"seat {seat} cannot act: it is seat {int(row[at.SEAT])}'s turn")
+
+
+def _check_start(row: Words) -> None:
+    if int(row[at.STAGE]) == at.STAGE_KICKER:
+        raise IllegalMoveError("a move is half built: search chooses whole moves, from the start of a decision")
+
+
+def _check_hands(row: Words, rules: Words) -> None:
+    """Make sure that every hand is known."""
+    sizes = int(row[at.SIZES])  # of a view's hands; a state has none
+    for seat in range(int(rules[R_PLAYERS]) if sizes else 0):
+        if int(row[at.HANDS + seat]).bit_count() != (sizes >> (8 * seat)) & 255:
+            raise InconsistentViewError(f"seat {seat}'s hand is hidden: a cheating agent needs the state, not a view")
+
+
 def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> Move | None:
     """The only legal move, or a move that empties the hand; None where there is something to search.
 
@@ -67,9 +157,9 @@ def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> M
     first = int(nth_legal(mask, np.uint64(0)))
     if total == 1 and not kickers_of(first):
         return Move(first)
-    if not finish or int(root[STAGE]) != STAGE_PLAY:
+    if not finish or int(root[at.STAGE]) != at.STAGE_PLAY:
         return None
-    hand = root[HANDS + seat]
+    hand = root[at.HANDS + seat]
     main = np.uint64(finishing_action(hand, mask))
     return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
 
@@ -130,9 +220,5 @@ class InferringAgent(SearchAgent[View]):
     """A search whose worlds are weighted by how plausible they make the hidden seats' past moves."""
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Where the worlds that it searches have the hidden cards."""
-        return belief_of(view, self._worlds(view, rng))
-
-    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        """The determinizations to draw from."""
-        return inferred_pool(view, rng, self.options.particles)
+        """The belief about the hidden cards from which the agent's worlds are drawn."""
+        return belief_of(view, inferred_pool(view, rng, self.options.particles))

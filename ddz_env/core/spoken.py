@@ -1,4 +1,4 @@
-"""Moves in the words of their rules: where the landlord is robbed for, ``bid 1`` is a call and ``bid 2`` robs."""
+"""Moves in the words of their rules: with robbing, ``bid 1`` is a call and ``bid 2`` a rob."""
 
 from __future__ import annotations
 

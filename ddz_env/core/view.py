@@ -201,7 +201,7 @@ class View(OwnsArrays):
 
     @property
     def highest_bid(self) -> int:
-        """The highest bid so far, 0 if none; when robbing 1 once somebody has called."""
+        """The highest bid so far, 0 if none; with robbing, 1 once somebody has called."""
         return int(bid_of(self.row, at.HIGHEST_BID))
 
     @property

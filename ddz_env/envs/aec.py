@@ -54,9 +54,10 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
-from ddz_env.envs.stepping import ACT, BEGIN, GAME_OVER, ILLEGAL_REWARD, play_alone
+from ddz_env.envs.stepping import ACT, BEGIN, ILLEGAL_REWARD, play_alone
 from ddz_env.support.checks import as_integer, check_number, check_seed
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
+from ddz_env.support.threads import GamesLock
 
 __all__ = ["env", "parallel_env", "raw_env"]
 
@@ -113,6 +114,53 @@ def wrap(
     return _Guarded(game, check_number("illegal_reward", illegal_reward))
 
 
+def _of_game(name: str) -> property:
+    """A property of a wrapper that reads the raw environment's attribute directly.
+
+    PettingZoo's wrappers look attributes up layer by layer, twenty times per step, which takes longer than everything
+    else together.  Before ``reset`` the game has none, and the wrapper's own error follows.
+    """
+    return property(operator.attrgetter(f"game.{name}"))
+
+
+class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
+    """Enforces the order of calls, and ends the game at an illegal action, as PettingZoo's wrappers do."""
+
+    agents = _of_game("agents")
+    agent_selection = _of_game("agent_selection")
+    rewards = _of_game("rewards")
+    terminations = _of_game("terminations")
+    truncations = _of_game("truncations")
+    infos = _of_game("infos")
+    _cumulative_rewards = _of_game("_cumulative_rewards")
+
+    def __init__(self, env: AECEnv[str, Observation, int | None], illegal_reward: float) -> None:
+        self.game, self._illegal_reward = env.unwrapped, illegal_reward
+        super().__init__(env)
+
+    def step(self, action: Any) -> None:
+        try:
+            super().step(action)
+        except IllegalMoveError:
+            self._end_game()
+
+    def last(self, observe: bool = True) -> Any:
+        return self.env.last(observe)
+
+    def _end_game(self) -> None:
+        """End the game; its player gets the reward for an illegal action, the others zero."""
+        EnvLogger.warn_on_illegal_move()
+        game = self.game
+        game._cumulative_rewards[game.agent_selection] = 0.0
+        game.terminations = dict.fromkeys(game.agents, True)
+        game.truncations = dict.fromkeys(game.agents, True)
+        game.rewards = dict.fromkeys(game.agents, 0.0) | {game.agent_selection: self._illegal_reward}
+        game._accumulate_rewards()
+
+    def __str__(self) -> str:
+        return str(self.env)
+
+
 class raw_env(AECEnv):  # type: ignore[misc]
     """The environment without wrappers: illegal actions raise and leave the game unchanged.
 
@@ -160,7 +208,11 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode)
         self.form = outputs.ObservationForm("dict", dtype, observation_key, mask_key)
         self._text = outputs.check_infos(infos)
-        self._game = _BatchOfOne(self.rules, scoring)
+        self._games = GameBatch(
+            1, self.rules, scoring, masks=True, observations=True, logs=True, infos=self.rules.players
+        )
+        self._bind_rows()
+        self._lock = GamesLock()
         self._seed = random_seed()
         self._number = 0
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
@@ -168,6 +220,16 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.observation_spaces = {agent: self.form.space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
         self.state_space = self.form.box(observation.STATE)
+
+    def _bind_rows(self) -> None:
+        """Keep the rows of the only game at hand: steps index nothing."""
+        self._arrays = tuple(self._games.slots)
+        self._seen, self._mask = self._games.observation[0], self._games.mask[0]
+        self._numbers = list(self._games.slots.infos[0])
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        self._bind_rows()  # the rows of a copy are those of its own games
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         """The observation space of an agent (always the same object).
@@ -198,10 +260,10 @@ class raw_env(AECEnv):  # type: ignore[misc]
             InvalidDealError: If the deal does not fit the rules or the seed is out of range.
         """
         chosen, number = (self._seed, self._number) if seed is None else (check_seed(seed), 0)
-        self._game.deal(chosen, number, options)
+        state = dealt_state(options, self.rules, chosen)
+        self._begin(State.new(chosen, self.rules, number) if state is None else state)
         self._seed = chosen
         self._number = number + 1
-        self._begin()
 
     def set_state(self, state: State) -> None:
         """Continue from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
@@ -211,24 +273,25 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
         """
-        self._game.deal(self._seed, self._number, {"deal": check_position(state, self.rules)})
-        self._begin()
+        self._begin(check_position(state, self.rules))
 
-    def _begin(self) -> None:
-        """Show the position on the table to all agents, and pay them if it is the end of a game."""
+    def _begin(self, state: State) -> None:
+        """Put a position on the table; all agents see it, and are paid if it is the end of a game."""
+        self._games.lay_out(0, state)
+        self._carry_out(BEGIN)
         self.beginning = object()  # one per game, by which players recognize it
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._show()
+        self._select()
 
     def step(self, action: int | None) -> None:
         """Play an action of the selected agent, or None once it is dead.
 
-        One kernel (:func:`ddz_env.envs.stepping.play`) plays and writes the next observation, mask and infos; then an
-        agent is selected, and at the end of the game every agent gets its return.
+        One kernel (:func:`ddz_env.envs.stepping.play_alone`) checks the action, plays it, and writes the next
+        observation, mask and infos; then an agent is selected, and at the end of the game every agent gets its return.
 
         Raises:
             GameOverError: If no agent is left.
@@ -244,9 +307,37 @@ class raw_env(AECEnv):  # type: ignore[misc]
         if over:
             self._was_dead_step(action)
             return
-        self._game.step(action)
+        number = action if type(action) is int else as_integer(action)
+        if number is None or not 0 <= number < NUM_ACTIONS or not self._carry_out(ACT, number):
+            self.game_state().step_action(action)  # knows what is wrong, and raises it
+            raise IllegalMoveError(f"action {shown(action)} is not legal now")
         self._cumulative_rewards[agent] = 0.0
-        self._show()
+        self._select()
+
+    def _carry_out(self, order: int, action: int = 0) -> bool:
+        """Carry out an order in the game; returns False, and does nothing, if the action is not legal."""
+        lock = self._lock
+        if not lock.acquire(False):
+            raise lock.refuse()
+        try:
+            seat, over = play_alone(order, action, self._arrays)
+        finally:
+            lock.release()
+        if seat >= 0:
+            self._acting_seat, self._over = seat, over
+        return seat >= 0
+
+    def _select(self) -> None:
+        """Select the seat to act, and at the end of the game pay everybody's return, once."""
+        self.agent_selection = self.possible_agents[self._acting_seat]
+        self._infos = {}
+        if self._over:
+            for agent, value in zip(self.agents, self._games.slots.returns[0].tolist(), strict=False):
+                self.rewards[agent] = value
+                self.terminations[agent] = True
+            self._accumulate_rewards()
+        if self.render_mode == "human":
+            self.render()
 
     def observe(self, agent: str) -> Observation:
         """What an agent sees now; the arrays are the caller's own.
@@ -257,12 +348,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If there is no such agent.
         """
-        game, selected = self._game, self.agent_selection
-        if agent is not selected:
-            agent = self.possible_agents[self._seat(agent)]
-        if agent == selected and not self.terminations.get(agent, True):
-            return self.form.seen(game.observation, game.mask)  # type: ignore[no-any-return]
-        return self.form.seen(game.observe(self._seats[agent]), np.zeros_like(game.mask))  # type: ignore[no-any-return]
+        seat = self._seat(agent)
+        if agent == self.agent_selection and not self.terminations.get(agent, True):
+            return self.form.seen(self._seen, self._mask)  # type: ignore[no-any-return]
+        slots, words = self._games.slots, np.empty(observation.OBSERVATION_WORDS, np.uint64)
+        observation.write_observation(slots.rows[0], slots.rings[0], slots.rules, np.uint64(seat), words)
+        return self.form.seen(words.view(np.int8), np.zeros_like(self._mask))  # type: ignore[no-any-return]
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """What the selected agent sees, its rewards since it acted, how it ended, and its info.
@@ -283,21 +374,23 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return self._infos
 
     def _info(self, agent: str) -> dict[str, Any]:
-        info = self._infos[agent] = outputs.as_info(self._game.infos[self._seats[agent]].tolist(), text=self._text)
+        info = self._infos[agent] = outputs.as_info(self._numbers[self._seats[agent]].tolist(), text=self._text)
         return info
 
     def state(self) -> npt.NDArray[Any]:
         """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
-        return self.form.vector(observation.full_state(self._game), observation.STATE)
+        out = np.empty(observation.STATE_WORDS, np.uint64)
+        observation.write_state(self.row, self._games.slots.rules, out)
+        return self.form.vector(out.view(np.int8), observation.STATE)
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
         """The engine's row, shape ``[32]``, uint64.  Changing it is unchecked."""
-        return self._game.row
+        return self._games.slots.rows[0]
 
     def game_state(self) -> State:
         """The game as a :class:`~ddz_env.State` of its own (it sees all hands)."""
-        return self._game.state(0)
+        return self._games.state(0)
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw the table: text (``ansi``), a picture (``rgb_array``) or a window (``human``)."""
@@ -312,128 +405,3 @@ class raw_env(AECEnv):  # type: ignore[misc]
             return self._seats[agent]
         except (KeyError, TypeError):
             raise InvalidOptionError(unknown("agent", agent, self.possible_agents)) from None
-
-    def _show(self) -> None:
-        """Select the seat to act, and at the end of the game pay everybody's return, once."""
-        game = self._game
-        self.agent_selection = self.possible_agents[game.seat]
-        self._infos = {}
-        if game.over:
-            for agent, value in zip(self.agents, game.returns.tolist(), strict=True):
-                self.rewards[agent] = value
-                self.terminations[agent] = True
-            self._accumulate_rewards()
-        if self.render_mode == "human":
-            self.render()
-
-
-class _BatchOfOne(GameBatch):
-    """One game without a learner, and its arrays without the first axis; the seat to act, and whether it is over."""
-
-    views = *GameBatch.views, "row", "rule_words", "infos", "returns"
-    row: npt.NDArray[np.uint64]
-    rule_words: npt.NDArray[np.uint64]
-    infos: list[npt.NDArray[np.int64]]
-    returns: npt.NDArray[np.float64]
-    seat: int
-    over: bool
-
-    def __init__(self, rules: Rules, scoring: str | None) -> None:
-        super().__init__(1, rules, scoring, masks=1, observations=1, logs=1, infos=rules.players)
-
-    def _bind_views(self) -> None:
-        super()._bind_views()
-        slots = self.slots
-        self.observation, self.mask = self.observation[0], self.mask[0]
-        self.row, self.rule_words, self.infos = slots.rows[0], slots.rules, list(slots.infos[0])
-        self.returns = slots.returns[0, : self.rules.players]
-
-    def deal(self, seed: int, number: int, options: Mapping[str, Any] | None = None) -> None:
-        """Start game ``number`` of a seed, or the deal that the options name.
-
-        Raises:
-            InvalidDealError: If the deal does not fit.
-            InvalidOptionError: If an option is unknown.
-        """
-        state = dealt_state(options, self.rules, seed)
-        self.lay_out(0, State.new(seed, self.rules, number) if state is None else state)
-        self._obey(BEGIN)
-
-    def step(self, action: Any) -> None:
-        """Play one action.
-
-        Raises:
-            GameOverError: If the game has ended.
-            InvalidMoveError: If the id does not exist.
-            IllegalMoveError: If it is not legal now.  The game is unchanged.
-        """
-        number = action if type(action) is int else as_integer(action)
-        if number is None or not (0 <= number < NUM_ACTIONS and self._obey(ACT, number)):
-            self.state(0).step_action(action)  # knows what is wrong, and raises it
-            raise IllegalMoveError(f"action {shown(action)} is not legal now")
-
-    def _obey(self, order: int, action: int = 0) -> bool:
-        """Carry out an order; returns False, and does nothing, if the action is not legal."""
-        lock = self._lock
-        if not lock.acquire(False):
-            raise lock.refuse()
-        try:
-            result: int = play_alone(order, action, *self.slots)
-        finally:
-            lock.release()
-        if result >= 0:
-            self.seat, self.over = result % GAME_OVER, result >= GAME_OVER
-        return result >= 0
-
-    def observe(self, seat: int) -> npt.NDArray[np.int8]:
-        """A fresh observation of any seat, shape ``[OBSERVATION_SIZE]``, int8."""
-        out = np.empty(observation.OBSERVATION_WORDS, np.uint64)
-        observation.write_observation(self.row, self.slots.rings[0], self.rule_words, np.uint64(seat), out)
-        return out.view(np.int8)
-
-
-def _of_game(name: str) -> property:
-    """A property of a wrapper that reads the raw environment's attribute directly.
-
-    PettingZoo's wrappers look attributes up layer by layer, twenty times per step, which takes longer than everything
-    else together.  Before ``reset`` the game has none, and the wrapper's own error follows.
-    """
-    return property(operator.attrgetter(f"game.{name}"))
-
-
-class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
-    """Enforces the order of calls, and ends the game at an illegal action, as PettingZoo's wrappers do."""
-
-    agents = _of_game("agents")
-    agent_selection = _of_game("agent_selection")
-    rewards = _of_game("rewards")
-    terminations = _of_game("terminations")
-    truncations = _of_game("truncations")
-    infos = _of_game("infos")
-    _cumulative_rewards = _of_game("_cumulative_rewards")
-
-    def __init__(self, env: AECEnv[str, Observation, int | None], illegal_reward: float) -> None:
-        self.game, self._illegal_reward = env.unwrapped, illegal_reward
-        super().__init__(env)
-
-    def step(self, action: Any) -> None:
-        try:
-            super().step(action)
-        except IllegalMoveError:
-            self._end_game()
-
-    def last(self, observe: bool = True) -> Any:
-        return self.env.last(observe)
-
-    def _end_game(self) -> None:
-        """End the game; its player gets the reward for an illegal action, the others zero."""
-        EnvLogger.warn_on_illegal_move()
-        game = self.game
-        game._cumulative_rewards[game.agent_selection] = 0.0
-        game.terminations = dict.fromkeys(game.agents, True)
-        game.truncations = dict.fromkeys(game.agents, True)
-        game.rewards = dict.fromkeys(game.agents, 0.0) | {game.agent_selection: self._illegal_reward}
-        game._accumulate_rewards()
-
-    def __str__(self) -> str:
-        return str(self.env)

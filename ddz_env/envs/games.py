@@ -1,14 +1,15 @@
 """The holder of games, which every environment steps: one game or thousands.
 
-Environments keep games as arrays (:mod:`ddz_env.envs.slots`), because a :class:`~ddz_env.State` costs microseconds a
-step.  What people and agents need (a state, a view, readable moves) is rebuilt from them on request.
+Environments keep games as arrays (:class:`~ddz_env.envs.stepping.Slots`), because a :class:`~ddz_env.State` costs
+microseconds per step.  What people and agents need (a state, a view, readable moves) is rebuilt from them on request.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from copy import copy
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +17,13 @@ import numpy.typing as npt
 from ddz_env.core.actions import NUM_ACTIONS, action_name, listed_actions
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.notation import slot_move
-from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_SIZE, mask_bytes
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State
 from ddz_env.core.view import ids_in
-from ddz_env.envs import slots as at
-from ddz_env.envs.slots import Slots, Words, allocate
-from ddz_env.envs.stepping import EVERYONE, FINISHED, first_illegal, play, play_learners
+from ddz_env.envs.stepping import Slots, allocate, first_illegal, play
 from ddz_env.support.checks import as_array, check_choice, check_integer, described
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
-from ddz_env.support.owned import own
+from ddz_env.support.owned import OwnsArrays
 from ddz_env.support.threads import GamesLock, one_at_a_time, run_chunks
 
 MOST_GAMES = 2**24
@@ -34,7 +32,7 @@ MOST_GAMES = 2**24
 _DEAL_OPTIONS = ("hands", "bottom", "check_sizes")
 
 
-class GameBatch:
+class GameBatch(OwnsArrays):
     """Some games, stepped and shown by one compiled call.
 
     Args:
@@ -42,77 +40,49 @@ class GameBatch:
         rules: The rules.
         scoring: A key of ``SCORINGS``, the rules' own by default.
         threads: How many threads step.
-        role: The learner's role, ``RANDOM_ROLE`` or ``EVERYONE``.
-        kinds: How each role's opponent plays (``ASKED`` ...).
-        stride: By how much the number of a slot's game grows.
-        renews: Whether the step that ends a game deals the slot's next one.
-        **parts: The arrays that are written (:func:`ddz_env.envs.slots.allocate`).
+        **settings: What else the games need (:func:`ddz_env.envs.stepping.allocate`).
 
     Attributes:
         num_games: As above.
         rules: As above.
         threads: As above.
         slots: All arrays.
-        observation: What the seat to act or the learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8 (no rows if
-            left out); every step overwrites it.
-        mask: Its legal actions, shape ``[num_games, 400]``, int8, likewise.
 
     Raises:
         InvalidRulesError: If the scoring is unknown.
     """
 
-    def __init__(
-        self,
-        num_games: int,
-        rules: Rules,
-        scoring: str | None,
-        *,
-        threads: int = 1,
-        role: int = EVERYONE,
-        kinds: Sequence[int] = (),
-        stride: int = 1,
-        renews: bool = False,
-        **parts: int,
-    ) -> None:
+    def __init__(self, num_games: int, rules: Rules, scoring: str | None, *, threads: int = 1, **settings: Any) -> None:
         self.num_games, self.rules, self.threads = num_games, rules, threads
         self._lock = GamesLock()
-        self.slots = allocate(num_games, **parts)
-        self._bind_views()
-        self.slots.rules[:] = rules.words()
         name = rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
-        self.slots.terms[: at.KINDS] = role, SCORINGS[name], 0, stride, renews
-        self.slots.terms[at.KINDS : at.KINDS + len(kinds)] = kinds
-        self.slots.terms.view(np.float64)[at.PEASANT_REWARD] = rules.peasant_reward
-        self.slots.cells[:, at.STATUS] = FINISHED
+        self.slots = allocate(num_games, rules, name, **settings)
 
-    slots: Slots
-    views: ClassVar[tuple[str, ...]] = ("observation", "mask")
-    """The attributes that are views of the slots; copies of them would not be, so no pickle holds them."""
+    @property
+    def observation(self) -> npt.NDArray[np.int8]:
+        """What the seat to act or the learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8.
 
-    def _bind_views(self) -> None:
-        """Set the attributes that are views of the slots."""
-        self.observation: npt.NDArray[np.int8] = self.slots.observations.view(np.int8).reshape(-1, OBSERVATION_SIZE)
-        self.mask: npt.NDArray[np.int8] = mask_bytes(self.slots.masks.reshape(-1, MASK_BYTE_WORDS))
+        It has no rows if it is left out.  Every step overwrites it.
+        """
+        return self.slots.observations
+
+    @property
+    def mask(self) -> npt.NDArray[np.int8]:
+        """Its legal actions, shape ``[num_games, 400]``, int8, likewise."""
+        return self.slots.masks[:, :NUM_ACTIONS]
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        saved = {name: value for name, value in self.__dict__.items() if name not in self.views}
-        return saved | {"slots": Slots._make(array.copy() for array in self.slots)}
+        return {**self.__dict__, "slots": Slots._make(map(copy, self.slots))}
 
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.__dict__.update(own(saved))
-        self._bind_views()
-
-    def run(self, orders: Any, *out: Words) -> None:
-        """Carry out an order in each game (``WAIT``, ``DEAL`` ... of :mod:`ddz_env.envs.stepping`).
+    def run(self, orders: Any) -> None:
+        """Carry out an order in each game (:mod:`ddz_env.envs.stepping`).
 
         Args:
             orders: One for all games, or one per game.
-            *out: What the kernel writes besides.
         """
-        self.slots.cells[:, at.ORDER] = orders
-        kernel = play if self.slots.terms[at.ROLE] == EVERYONE else play_learners
-        run_chunks(kernel, self.num_games, self.threads, self.slots, *out)
+        self.slots.games["order"] = orders
+        run_chunks(play, self.num_games, self.threads, self.slots)
 
     def lay_out(self, index: int, state: State) -> None:
         """Write a state into a game."""

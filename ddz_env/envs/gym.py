@@ -33,11 +33,11 @@ from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
-from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_count
 from ddz_env.envs.learner_games import LearnerGames
 from ddz_env.envs.opponents import with_partner
 from ddz_env.envs.outputs import RENDER_MODES, as_info
+from ddz_env.envs.stepping import INFO_WIDTH
 from ddz_env.support import checks
 from ddz_env.support.errors import InvalidMoveError, InvalidOptionError, shown
 from ddz_env.support.owned import OwnsArrays
@@ -60,7 +60,7 @@ class _LearnerEnv(OwnsArrays):
     observation_space: Any
     action_space: Any
     np_random: Any
-    _count, _threads, _renew, _copy = 1, 1, False, False
+    _count, _threads, _renew, _hands_out = 1, 1, False, False
     _modes: tuple[str, ...] = RENDER_MODES
 
     def __init__(
@@ -77,6 +77,7 @@ class _LearnerEnv(OwnsArrays):
         mask_key: str = "action_mask",
         infos: str = "numbers",
         partner: Any = None,
+        deals: Any = None,
     ) -> None:
         self._refuse = checks.check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "raise"
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode, self._modes)
@@ -84,7 +85,7 @@ class _LearnerEnv(OwnsArrays):
         self._text = outputs.check_infos(infos)
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
         settings: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
-        settings |= {"hands_out": self._copy}
+        settings |= {"hands_out": self._hands_out, "deals": deals}
         opponents = with_partner(partner, opponents, role, Rules.preset(rules))
         self._games = LearnerGames(self._count, rules, opponents, role, scoring, **settings)
         self._all = np.ones(self._count, np.bool_)
@@ -105,7 +106,7 @@ class _LearnerEnv(OwnsArrays):
 
     def _picture(self, index: int, fps: float) -> Any:
         """Text or a picture of what a game's learner sees."""
-        return self._screen.show(self._games.state(index).view(int(self._games.slots.cells[index, at.LEARNER])), fps)
+        return self._screen.show(self._games.state(index).view(int(self._games.slots.games["learner"][index])), fps)
 
 
 class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
@@ -130,6 +131,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         infos: ``"numbers"``, which every library can stack, or ``"text"``.
         partner: Who plays the other peasant where the role is a peasant's: anything that ``opponents`` takes, as
             an object that plays with the learner's weights.  By default it is one of the opponents.
+        deals: Deals of your own instead of shuffled ones (:mod:`ddz_env.envs.deals`).
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
@@ -220,7 +222,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
             self.render()
         slots, mask = self._games.slots, self._games.mask[0]
         info = as_info(slots.infos[0, 0].tolist(), text=self._text)
-        info |= {"illegal": slots.cells[0, at.ILLEGAL], "action_mask": mask.copy()}
+        info |= {"illegal": np.int64(slots.games["illegal"][0]), "action_mask": mask.copy()}
         return self.form.seen(self._games.observation[0], mask), info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
@@ -290,7 +292,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         modes = {"render_modes": [*self._modes], "render_fps": 2}
         self.metadata = {**modes, "autoreset_mode": self.autoreset_mode}
-        self._copy = checks.check_flag("copy", copy)
+        self._hands_out = checks.check_flag("copy", copy)
         self._threads, self._renew = usable_threads(threads), self.autoreset_mode == AutoresetMode.SAME_STEP
         super().__init__(*options, **named)
         self.single_observation_space, self.single_action_space = self.observation_space, self.action_space
@@ -380,10 +382,11 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         self._ended, cut = ended | truncated, truncated & ~ended
         final: dict[str, Any] = {}
         if self._renew and self._ended.any():
-            final = self._final(ended, cut, illegal)
+            left = cut if self._games.renews else self._ended  # what still shows its last position
+            final = self._final(ended, left, illegal)
             self._elapsed[self._ended] = 0
-            if cut.any():
-                self._games.begin(cut)
+            if left.any():
+                self._games.begin(left)
         observed, infos = self._seen()
         return observed, rewards, ended, truncated, infos | final
 
@@ -400,7 +403,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             values = self.form.vector(values, OBSERVATION)
         present = (self._all if dealt is None else dealt).copy()
         # Where the step that ends a game deals the next one, no game that is shown has ended by an illegal action.
-        illegal = np.zeros(self.num_envs, np.int64) if self._renew else slots.cells[:, at.ILLEGAL].copy()
+        illegal = np.zeros(self.num_envs, np.int64) if self._renew else slots.games["illegal"].astype(np.int64)
         infos = self._stacked(present, slots.infos[:, 0].T.copy(), illegal, masks)
         return self.form.of(values, masks), infos
 
@@ -418,19 +421,19 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         columns |= {"illegal": illegal, "action_mask": masks}
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
-    def _final(self, ended: npt.NDArray[np.bool_], cut: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
+    def _final(self, ended: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
         """The last observations and infos of games that have just ended or were truncated, in Gymnasium's form."""
-        slots, over = self._games.slots, ended | cut
+        slots, over = self._games.slots, self._ended
         (indices,) = over.nonzero()
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
         masks[indices, 0] = 1
-        if cut.any():
-            vectors, masks[cut] = (part[cut] for part in self._games.handed)
-            slots.last_observations[cut], slots.last_infos[cut] = vectors.view(np.uint64), slots.infos[cut, 0]
-        last_seen = self.form.vector(slots.last_observations[indices].view(np.int8), OBSERVATION)
+        if left.any():
+            vectors, masks[left] = (part[left] for part in self._games.handed)
+            slots.last_observations[left], slots.last_infos[left] = vectors, slots.infos[left, 0]
+        last_seen = self.form.vector(slots.last_observations[indices], OBSERVATION)
         observations = np.empty(self.num_envs, object)  # of None
         observations[indices] = np.fromiter(self.form.each(last_seen, masks[indices]), object, len(indices))
-        written = np.zeros((outputs.WIDTH, self.num_envs), np.int64)
+        written = np.zeros((INFO_WIDTH, self.num_envs), np.int64)
         written[:, indices] = slots.last_infos[indices].T
         info = self._stacked(over.copy(), written, (illegal & ended).astype(np.int64), masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}

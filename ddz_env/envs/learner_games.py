@@ -12,19 +12,170 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.observation import mask_bytes
-from ddz_env.core.rules import Rules
+from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
+from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.core.engine.moves import random_move
+from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.words import U0
+from ddz_env.core.rules import R_PLAYERS, Rules
 from ddz_env.core.state import State
-from ddz_env.core.view import ROLES
-from ddz_env.envs import slots as at
+from ddz_env.core.view import ROLES, seat_role
+from ddz_env.envs.deals import Deals
 from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
-from ddz_env.envs.opponents import Opponents
-from ddz_env.envs.stepping import ACT, ANSWER, BEGIN, DEAL, FINISHED, LOOK, OPPONENT_TURN, RANDOM_ROLE, RESUME, WAIT
+from ddz_env.envs.opponents import ASKED, STAGED, UNIFORM, Opponents
+from ddz_env.envs.stepping import (
+    ACT,
+    ANSWER,
+    BEGIN,
+    DEAL,
+    FINISHED,
+    ILLEGAL_REWARD,
+    LEARNER_TURN,
+    LOOK,
+    OPPONENT_TURN,
+    RANDOM_ROLE,
+    RENEW,
+    RESUME,
+    UNSEEN_TURN,
+    WAIT,
+    Slots,
+    clear_outcome,
+    deal_game,
+    is_playable,
+    play_action,
+    play_whole_move,
+    write_outcome,
+    write_outputs,
+)
 from ddz_env.support.checks import check_choice, check_seed
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 from ddz_env.support.errors import GameOverError, InvalidRulesError
+from ddz_env.support.threads import run_chunks
 
 Chosen = npt.NDArray[np.bool_]
 """Which of the games, shape ``[num_games]``, bool."""
+
+_OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
+_NO_SEAT = np.uint64(NO_SEAT)
+_STAGE_OVER = np.uint64(STAGE_OVER)
+
+
+# --- Kernels ----------------------------------------------------------------------------------------------------------
+
+
+@pure_kernel
+def _seat_learner(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> None:
+    """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
+    game.decided = False
+    game.stream = advance(key(game.seed ^ _OPPONENT_STREAM, game.number))
+    if role != RANDOM_ROLE and row[LANDLORD] != _NO_SEAT:
+        seat = row[LANDLORD] + np.uint64(role)
+        game.learner = np.int64(seat if seat < rules[R_PLAYERS] else seat - rules[R_PLAYERS])
+    elif game.order != RESUME:
+        game.learner = np.int64(below(mix(game.stream), rules[R_PLAYERS]))
+
+
+@inline_kernel
+def _carry_out(index: int, slots: Slots) -> bool:
+    """Carry out the order of a game; returns whether the game goes on from there."""
+    row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
+    order = game.order
+    if order == ANSWER:
+        play_whole_move(row, ring, log, game.main, game.kickers, slots.rules)
+    elif order == ACT:
+        clear_outcome(game, slots.returns[index])
+        game.decided = True
+        if not is_playable(game.action, slots.bits[index]):
+            game.reward = ILLEGAL_REWARD
+            game.illegal = True
+            game.done = True
+            game.status = FINISHED
+            return False
+        play_action(row, ring, log, np.uint64(game.action), slots.rules)
+    else:
+        if order != RENEW:
+            clear_outcome(game, slots.returns[index])
+        if order in (DEAL, RENEW):
+            deal_game(row, ring, game, slots.bits[index], slots.rules)
+        _seat_learner(row, game, slots.role, slots.rules)
+    return True
+
+
+@inline_kernel
+def _play_opponents(index: int, slots: Slots) -> None:
+    """Play for compiled opponents until the learner or an agent must decide, or the game is over."""
+    row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
+    bits, learner = slots.bits[index], np.uint64(game.learner)
+    while row[STAGE] != _STAGE_OVER:
+        if row[SEAT] == learner:
+            game.status = LEARNER_TURN
+            return
+        role = seat_role(row, row[SEAT], slots.rules)
+        kind = slots.kinds[role if role < 3 else 0]  # in an auction all opponents are the same
+        if kind != STAGED and kind != UNIFORM:
+            game.status = OPPONENT_TURN if kind == ASKED else UNSEEN_TURN
+            return
+        game.stream = advance(game.stream)
+        if kind == UNIFORM:
+            main, kickers = random_move(row, slots.rules, bits, mix(game.stream))
+        else:
+            legal_mask(row, slots.rules, bits)
+            main, kickers = nth_legal(bits, below(mix(game.stream), count_legal(bits))), U0
+        play_whole_move(row, ring, log, main, kickers, slots.rules)
+    game.status = FINISHED
+    if game.decided or not slots.renews:
+        write_outcome(row, game, slots.scoring, slots.peasant_reward, slots.returns[index], slots.rules)
+
+
+@pure_kernel
+def _copy_row(source: np.ndarray, target: np.ndarray) -> None:
+    for index in range(target.shape[0]):  # an assignment would allocate
+        target[index] = source[index]
+
+
+@pure_kernel
+def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray, masks: np.ndarray) -> None:
+    """Carry out the order of each of the games ``first..stop-1``, play on, and write what they show.
+
+    Where the step that ends a game deals the next one, what the learner saw last is kept, and games that end before the
+    learner has decided anything are passed over.
+
+    Args:
+        first: The first game.
+        stop: The end.
+        slots: The games.
+        observations: Output: what the learners see, as in :class:`~ddz_env.envs.stepping.Slots`; what opponents see is
+            written into the games.
+        masks: Output, likewise.
+    """
+    for index in range(first, stop):
+        game = slots.games[index]
+        if game.order == WAIT:
+            continue
+        plays = game.order != LOOK
+        if game.order == ACT and game.status == FINISHED:  # over before its learner could act
+            game.decided = True
+            game.done = True
+            plays = False
+        while True:
+            if plays and _carry_out(index, slots):
+                _play_opponents(index, slots)
+            over, asked = game.status == FINISHED, game.status == OPPONENT_TURN
+            if game.status != UNSEEN_TURN and (game.decided or not (over and slots.renews)):
+                seat = np.int64(slots.rows[index, SEAT]) if asked else game.learner
+                seen, legal = (slots.observations, slots.masks) if asked else (observations, masks)
+                write_outputs(index, slots, np.uint64(seat), over, seen, legal)
+            if not (plays and over and slots.renews):
+                break
+            if game.decided:
+                _copy_row(observations[index], slots.last_observations[index])
+                _copy_row(slots.infos[index, 0], slots.last_infos[index])
+            game.number += np.uint64(slots.stride)
+            game.order = RENEW
+
+
+# --- The games --------------------------------------------------------------------------------------------------------
 
 
 def check_role(role: str, rules: Rules) -> int:
@@ -55,12 +206,14 @@ class LearnerGames(GameBatch):
         renews: Whether the step that ends a game deals the next one.  A game that ends before its learner has decided
             anything (possible in the half-deck game) is passed over.
         hands_out: Whether every step writes what the learners see into new arrays, the caller's own.
+        deals: Deals of one's own (:mod:`ddz_env.envs.deals`); no step deals the next game then.
 
     Attributes:
         handed: What each learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8, and its legal actions, shape
             ``[num_games, 400]``, int8, action 0 alone when the game is over.  Steps that hand nothing out overwrite
             ``observation`` and ``mask``.
         seeded: Which games have had a seed, shape ``[num_games]``, bool.
+        renews: Whether the step that ends a game deals the next one.
 
     Raises:
         InvalidRulesError: If preset, scoring or role does not exist under the rules.
@@ -80,14 +233,27 @@ class LearnerGames(GameBatch):
         log: bool = False,
         renews: bool = False,
         hands_out: bool = False,
+        deals: Any = None,
     ) -> None:
         rules = Rules.preset(rules)
+        self._deals = None if deals is None else Deals(deals, rules)
+        self.renews = renews and deals is None
         number = check_role(role, rules)
         self._opponents = players = Opponents(opponents, role, rules, num_games, threads)
-        extras: dict[str, Any] = {"logs": log or players.read_moves, "last": renews}
-        shown: dict[str, Any] = dict.fromkeys(("masks", "observations", "infos"), 1)
-        setting: dict[str, Any] = {"threads": threads, "role": number, "kinds": players.kinds, "renews": renews}
-        super().__init__(num_games, rules, scoring, **setting, **shown, **extras)
+        super().__init__(
+            num_games,
+            rules,
+            scoring,
+            threads=threads,
+            role=number,
+            kinds=players.kinds,
+            renews=self.renews,
+            masks=True,
+            observations=True,
+            infos=1,
+            logs=log or players.read_moves,
+            last=renews,
+        )
         self.seeded = np.zeros(num_games, np.bool_)
         self._hands_out = hands_out
 
@@ -132,23 +298,34 @@ class LearnerGames(GameBatch):
             for index in np.flatnonzero(chosen).tolist():
                 self.lay_out(index, position)
         self._opponents.begin(chosen)
-        self._play(np.where(chosen, DEAL if position is None else order, np.where(self.seeded, LOOK, WAIT)))
+        self._play_to_learners(
+            np.where(chosen, self._deal(chosen) if position is None else order, np.where(self.seeded, LOOK, WAIT))
+        )
         for part in self.handed:
             part[~self.seeded] = 0
 
     def _number(self, chosen: Chosen, seeds: list[int | None] | None) -> None:
         """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""
-        keys = self.slots.keys
-        keys[chosen, at.NUMBER] += np.uint64(1)
+        games = self.slots.games
+        games["number"][chosen] += np.uint64(1)
         if seeds is None and bool(self.seeded[chosen].all()):
             return
         for index in np.flatnonzero(chosen).tolist():
             seed = None if seeds is None else seeds[index]
             if seed is None and self.seeded[index]:
                 continue
-            keys[index, at.SEED] = random_seed() if seed is None else seed
-            keys[index, at.NUMBER] = 0
+            games["seed"][index] = random_seed() if seed is None else seed
+            games["number"][index] = 0
             self.seeded[index] = True
+
+    def _deal(self, chosen: Chosen) -> int:
+        """Lay deals of one's own into the chosen games if there are any; returns the order that begins the games."""
+        if self._deals is None:
+            return DEAL
+        for index in np.flatnonzero(chosen).tolist():
+            seed, game = int(self.slots.games["seed"][index]), int(self.slots.games["number"][index])
+            self.lay_out(index, self._deals.state(seed, game, game * self.num_games + index))
+        return BEGIN
 
     def check(self, actions: npt.ArrayLike, chosen: Chosen, *, refuse: bool) -> npt.NDArray[np.int64]:
         """Check the learner's actions.
@@ -165,9 +342,9 @@ class LearnerGames(GameBatch):
                 bring its reward.
         """
         checked = check_actions(actions, self.num_games)
-        cells = self.slots.cells
-        over = chosen & (cells[:, at.STATUS] == FINISHED)
-        if over.any() and (over := over & ((cells[:, at.DECIDED] > 0) | ~self.seeded)).any():
+        games = self.slots.games
+        over = chosen & (games["status"] == FINISHED)
+        if over.any() and (over := over & (games["decided"] | ~self.seeded)).any():
             raise GameOverError(f"game {over.argmax()} is over: call reset")
         if refuse:
             indices = np.flatnonzero(chosen)
@@ -181,31 +358,33 @@ class LearnerGames(GameBatch):
         """
         orders: Any = ACT
         if not chosen.all():
-            orders = np.where(chosen, ACT, DEAL)
             self._number(~chosen, None)
+            orders = np.where(chosen, ACT, self._deal(~chosen))
             self._opponents.begin(~chosen)
-        self.slots.cells[:, at.ACTION] = actions
-        self._play(orders)
+        self.slots.games["action"] = actions
+        self._play_to_learners(orders)
 
     def outcome(self) -> tuple[Chosen, npt.NDArray[np.float64], Chosen]:
         """Which games the last step ended, the learners' rewards and whether their actions were illegal; copies."""
-        ended = self.slots.cells[:, at.ENDED] > 0
-        return ended, np.where(ended, self.slots.returns[:, at.OWN], 0.0), self.slots.cells[:, at.ILLEGAL] > 0
+        games = self.slots.games
+        ended = games["done"].copy()
+        return ended, np.where(ended, games["reward"], 0.0), games["illegal"].copy()
 
-    def _play(self, orders: Any) -> None:
+    def _play_to_learners(self, orders: Any) -> None:
         """Carry out orders, then ask opponents until every game waits for its learner."""
-        out, self.handed = (self.slots.observations, self.slots.masks), (self.observation, self.mask)
+        observations, masks = self.slots.observations, self.slots.masks
         if self._hands_out:
-            out = np.empty_like(out[0]), np.empty_like(out[1])
-            self.handed = out[0].view(np.int8), mask_bytes(out[1])
+            observations, masks = np.empty_like(observations), np.empty_like(masks)
+        self.handed = observations, masks[:, :NUM_ACTIONS]
         while orders is not None:
-            self.run(orders, *out)
+            self.slots.games["order"] = orders
+            run_chunks(play_learners, self.num_games, self.threads, self.slots, observations, masks)
             self._opponents.tell(self.state)
             orders = self._answered() if self._opponents.in_python else None
 
     def _answered(self) -> npt.NDArray[Any] | None:
         """Ask the opponents in all games that wait for one; None if no game does."""
-        waiting = self.slots.cells[:, at.STATUS] >= OPPONENT_TURN
+        waiting = self.slots.games["status"] >= OPPONENT_TURN
         if not waiting.any():
             return None
         self._opponents.answer(waiting.nonzero()[0], self.slots, self.state)

@@ -14,24 +14,30 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import counts_to_word
-from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
+from ddz_env.core.engine.kickers import may_ride
+from ddz_env.core.engine.layout import HANDS, LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_PLAY
+from ddz_env.core.engine.legal import legal_mask, marked
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.observation import mask_bytes
+from ddz_env.core.engine.words import U0
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
-from ddz_env.envs import slots as at
 from ddz_env.envs.games import check_actions, refuse_illegal
-from ddz_env.envs.slots import Slots
-from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM, UNSEEN, first_illegal_move
+from ddz_env.envs.stepping import Slots
 from ddz_env.playing.agent import BatchPlayer, act_batch, answers_in_batches, close, sight
 from ddz_env.playing.game import call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
 from ddz_env.support.owned import OwnsArrays
 from ddz_env.support.threads import run_chunks
+
+ASKED, UNIFORM, STAGED, UNSEEN = range(4)
+"""How an opponent plays: as an agent; compiled: uniform over whole moves, uniform over stages; as an agent who reads
+the engine's rows, so that the position is not written for it."""
 
 _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
 
@@ -189,7 +195,7 @@ class Opponents(OwnsArrays):
 
         Args:
             waiting: The games.
-            slots: The arrays of all games; the answers are written into their keys.
+            slots: The arrays of all games; the answers are written into them.
             state: A game as a state of its own.
 
         Raises:
@@ -197,10 +203,9 @@ class Opponents(OwnsArrays):
             IllegalAgentMoveError: If its answer is not a legal move.
         """
         called = self._called(slots.rows[waiting]) if len(self.in_python) > 1 else None
-        answers = slots.keys[:, at.MAIN : at.KICKERS + 1]
 
         def rng(game: int) -> np.random.Generator:
-            key = tuple(slots.keys[game, : at.STREAM].tolist())
+            key = int(slots.games["seed"][game]), int(slots.games["number"][game])
             if self._rngs.get(game, ((), None))[0] != key:
                 self._rngs[game] = key, agent_generator(key)
             return self._rngs[game][1]
@@ -211,11 +216,12 @@ class Opponents(OwnsArrays):
                 continue
             if opponent.batch is None:
                 states, rngs = [state(game) for game in games.tolist()], [rng(game) for game in games.tolist()]
-                answers[games] = whole_moves(opponent.agent, states, rngs)
+                mains, kickers = np.array(whole_moves(opponent.agent, states, rngs), np.uint64).T
             elif opponent.kind == UNSEEN:
-                answers[games] = _moves(opponent, games, slots, self._threads)
+                mains, kickers = _moves(opponent, games, slots, self._threads).T
             else:
-                answers[games, 0], answers[games, 1] = _stages(opponent, games, slots, self._threads, rng), 0
+                mains, kickers = _stages(opponent, games, slots, self._threads, rng), 0
+            slots.games["main"][games], slots.games["kickers"][games] = mains, kickers
 
     def _called(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
         """For each row, the index in ``in_python`` of the agent that plays the seat to act."""
@@ -275,7 +281,7 @@ def _stages(
 ) -> npt.NDArray[np.int64]:
     """One stage in each of some games, checked."""
     batch: Any = opponent.batch
-    arrays = games, slots.rows[games], slots.observations[games].view(np.int8), mask_bytes(slots.masks[games])
+    arrays = games, slots.rows[games], slots.observations[games], slots.masks[games, :NUM_ACTIONS]
     actions = _ask(opponent, threads, lambda *part: batch.actions(*part, rng), *arrays)
     actions = check_actions(actions, len(games))
     refuse_illegal(actions, slots.bits[games], lambda wrong: f"agent {opponent.agent.name!r} in game {games[wrong]}")
@@ -293,3 +299,26 @@ def _moves(opponent: Opponent, games: npt.NDArray[np.intp], slots: Slots, thread
         problem = f"main id {main} with the kickers {kickers:#x}"
         raise IllegalMoveError(f"agent {opponent.agent.name!r} in game {games[wrong]}: {problem} is not a legal move")
     return moves
+
+
+@pure_kernel
+def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, moves: np.ndarray) -> int:
+    """Index of the first whole move that is not legal, -1 if all are.
+
+    Args:
+        rows: The games at the start of a decision, shape ``[k, 32]``, uint64.
+        rules: The rules array.
+        mask: Memory, shape ``[7]``, uint64.
+        moves: Main ids and kickers as hands, shape ``[k, 2]``, uint64.
+    """
+    for index in range(rows.shape[0]):
+        row, main = rows[index], moves[index, 0]
+        legal_mask(row, rules, mask)
+        if main >= np.uint64(NUM_ACTIONS) or not marked(mask, main):
+            return index
+        if row[STAGE] == STAGE_PLAY:
+            if not may_ride(row, row[HANDS + np.int64(row[SEAT])], main, moves[index, 1], rules):
+                return index
+        elif moves[index, 1] != U0:
+            return index
+    return -1

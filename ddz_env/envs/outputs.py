@@ -15,14 +15,11 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.layout import HISTORY_MOVES, MOVES, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
-from ddz_env.core.engine.words import U0, U1, U16
 from ddz_env.core.notation import move_text
 from ddz_env.core.observation import OBSERVATION, Layout
 from ddz_env.core.state import State
-from ddz_env.core.view import ROLES, STAGE_NAMES, View, seat_role
+from ddz_env.core.view import ROLES, STAGE_NAMES, View
 from ddz_env.support.checks import check_choice
-from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import InvalidOptionError, shown
 
 DTYPES = ("int8", "float32")
@@ -97,9 +94,6 @@ KINDS = ("numbers", "text")
 _NUMBERS = (*(np.int64(number) for number in range(NUM_ACTIONS)), np.int64(-1))
 """Every number that an info can hold, at its own index (-1 is the last): looking one up is faster than making it."""
 
-_MAIN_BITS = np.uint64(0xFFFF)
-_RING_SLOTS = np.uint64(HISTORY_MOVES)
-
 
 class Info(NamedTuple):
     """One key of an info dict: its names, its values as numbers and as text, and what it says.
@@ -130,38 +124,10 @@ INFOS = (
     Info("last_action", "0..399; -1 none yet", "last_move", "in notation, with kickers; empty", "the last whole move"),
     Info("last_player", "0..2; -1 no one yet", "last_player", "`player_0` ...; empty", "the seat that made it"),
 )
-"""What every info holds, in the order of the arrays below; the docs page is generated from it."""
+"""What every info holds, in the order in which kernels write it; the docs page is generated from it."""
 
 KEYS = tuple(info.key for info in INFOS)
 TEXT_KEYS = tuple(info.text_key for info in INFOS)
-
-WIDTH = len(KEYS) + 1
-"""Width of the arrays that kernels write: a number per key, and the cards of the last move, which its text needs."""
-
-
-@pure_kernel
-def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
-    """Write the info of one seat.
-
-    Args:
-        row: The game, shape ``[32]``, uint64.
-        ring: The recent moves, shape ``[16, 2]``, uint64.
-        rules: The rules array.
-        seat: For whom.
-        out: Output, shape ``[WIDTH]``, int64.
-    """
-    stage = row[STAGE]
-    if stage == STAGE_KICKER and seat != row[SEAT]:
-        stage = np.uint64(STAGE_PLAY)  # the half-built move of another seat is not on the table yet
-    out[0] = np.int64(seat)
-    out[1] = seat_role(row, seat, rules)
-    out[2] = np.int64(stage)
-    out[3] = out[4] = -1
-    if row[MOVES] > U0:
-        cards, packed = ring[np.int64((row[MOVES] - U1) % _RING_SLOTS)]
-        out[3] = np.int64(packed & _MAIN_BITS)
-        out[4] = np.int64(packed >> U16)
-        out[5] = np.int64(cards)
 
 
 def check_infos(infos: str) -> bool:
@@ -177,7 +143,7 @@ def as_info(written: list[int], *, text: bool) -> dict[str, Any]:
     """An info as environments return it.
 
     Args:
-        written: What :func:`write_info` wrote.
+        written: What :func:`ddz_env.envs.stepping.write_info` wrote.
         text: Whether to put it into words.
 
     Returns:

@@ -1,59 +1,232 @@
-"""Stepping games: the kernels that deal them, play in them, and write what they show.
+"""Stepping games: their arrays, and the kernels that deal them, play in them and write what they show.
 
-A game has one learner, whose opponents are compiled, answer from Python, or both; or all its seats are the learner's
-(``EVERYONE``), and then it is stepped action by action.  What takes :class:`~ddz_env.envs.slots.Slots` is pure, because
-other kernels count references to each array.
+Here are games whose seats are all the caller's, stepped action by action (:func:`play`); games with one learner and
+opponents are in :mod:`ddz_env.envs.learner_games`.  Kernels that take :class:`Slots` are pure, because other kernels
+count references to each array.
+
+An *order* says what a step does with a game:
+
+==========  ============================================================================================
+``WAIT``    nothing
+``LOOK``    show the position
+``DEAL``    deal the game of its seed and number
+``BEGIN``   begin with a row that is dealt already
+``RESUME``  likewise, and the learner keeps its random seat
+``ACT``     play the learner's action
+``ANSWER``  play what an opponent answered
+``RENEW``   deal the next game in the step that ended one
+==========  ============================================================================================
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.deal import new_game
-from ddz_env.core.engine.kickers import may_ride
-from ddz_env.core.engine.layout import HANDS, LANDLORD, MOVES, NO_SEAT, SEAT, STAGE, STAGE_OVER, STAGE_PLAY
+from ddz_env.core.engine.layout import (
+    HISTORY_MOVES,
+    HISTORY_WORDS,
+    MOVES,
+    ROW_WORDS,
+    SEAT,
+    STAGE,
+    STAGE_KICKER,
+    STAGE_OVER,
+    STAGE_PLAY,
+)
 from ddz_env.core.engine.legal import count_legal, legal_mask, marked, nth_legal
-from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_and_record
-from ddz_env.core.engine.tables import KICKER_ID, MAIN_SEGMENT, SEGMENT_KICKER_SIZE
+from ddz_env.core.engine.tables import KICKER_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
-from ddz_env.core.engine.words import PLANE, U0, U1, lowest, remove
-from ddz_env.core.observation import expand_mask, write_concealed, write_observation
-from ddz_env.core.rules import DEAL_UNSHUFFLED, R_DEAL, R_PLAYERS
+from ddz_env.core.engine.words import PLANE, U0, U1, U16, lowest, remove
+from ddz_env.core.observation import (
+    CONCEALED_WORDS,
+    MASK_BYTE_WORDS,
+    OBSERVATION_WORDS,
+    expand_mask,
+    write_concealed,
+    write_observation,
+)
+from ddz_env.core.rules import DEAL_UNSHUFFLED, R_DEAL, Rules
+from ddz_env.core.state import SCORINGS
 from ddz_env.core.view import seat_role
-from ddz_env.envs import slots as at
-from ddz_env.envs.outputs import write_info
-from ddz_env.envs.slots import Slots
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
-"""Orders: nothing; show the position; deal; begin with a row that is dealt already; likewise, and the learner keeps a
-random seat; play the learner's action; play what an opponent answered; deal the next game in the same step."""
 
 LEARNER_TURN, FINISHED, OPPONENT_TURN, UNSEEN_TURN = range(4)
 """What a game waits for: the learner, a new deal, an agent, an agent who needs no observation."""
-
-ASKED, UNIFORM, STAGED, UNSEEN = range(4)
-"""How an opponent plays: as an agent; compiled: uniform over whole moves, uniform over stages; as an agent who reads
-the engine's rows, so that the position is not written for it."""
 
 RANDOM_ROLE, EVERYONE = 3, 4
 """Roles of the learner besides the three: a random seat, and all seats."""
 
 ILLEGAL_REWARD = -1.0
 
-GAME_OVER = 4
-"""Added to the number of the seat to act once the game is over."""
+LOG_MOVES = 256
+"""Completed moves a log holds.  54 cards are at most 54 plays with two passes after each, and an auction."""
 
-_OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
+INFO_WIDTH = 6
+"""Numbers of an info: those of :data:`ddz_env.envs.outputs.INFOS`, and the cards of the last move."""
+
 _SAMPLE_STREAM = np.uint64(0x53414D504C45)
-_NO_SEAT = np.uint64(NO_SEAT)
-_STAGE_OVER, _STAGE_PLAY = np.uint64(STAGE_OVER), np.uint64(STAGE_PLAY)
+_STAGE_OVER = np.uint64(STAGE_OVER)
 _KICKER_ID = np.uint64(KICKER_ID)
 _U15 = np.uint64(15)
+_MAIN_BITS = np.uint64(0xFFFF)
+_RING_SLOTS = np.uint64(HISTORY_MOVES)
+
+Bytes = npt.NDArray[np.int8]
+Words = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.int64]
+
+
+# --- The arrays -------------------------------------------------------------------------------------------------------
+
+GAME = np.dtype(
+    [
+        ("seed", np.uint64),  # of its deals
+        ("number", np.uint64),  # its number under that seed
+        ("stream", np.uint64),  # state of its random generator: the opponents', or that of sampled actions
+        ("order", np.int64),  # what to do next
+        ("action", np.int64),  # the learner's action
+        ("main", np.uint64),  # an opponent's answer: main id, or the action id of a single stage
+        ("kickers", np.uint64),  # its kickers as a hand
+        ("learner", np.int64),  # the learner's seat
+        ("seat", np.int8),  # the seat to act
+        ("role", np.int8),  # its role, 3 none yet
+        ("status", np.int64),  # what the game waits for
+        ("decided", np.bool_),  # whether the learner has decided anything in it
+        ("done", np.bool_),  # whether the last step ended a game
+        ("illegal", np.bool_),  # whether the learner's last action was illegal
+        ("reward", np.float64),  # the learner's, of the game that the last step ended
+    ],
+    align=True,
+)
+"""What is noted of a game besides its cards and moves."""
+
+
+class Slots(NamedTuple):
+    """The arrays of ``n`` games, and what is the same in all of them.
+
+    Attributes:
+        rules: The rules array, shape ``[18]``, uint64.
+        scoring: The number of the scoring.
+        peasant_reward: What a peasant wins.
+        role: The learner's role, ``RANDOM_ROLE`` or ``EVERYONE``.
+        kinds: How the opponent of each role plays (:mod:`ddz_env.envs.opponents`), shape ``[players]``, int64.
+        stride: By how much the number of a slot's game grows.
+        renews: Whether the step that ends a game deals the next one.
+        games: What is noted of each game, shape ``[n]``, of :data:`GAME`.
+        rows: The games as the engine holds them, shape ``[n, 32]``, uint64.
+        rings: Their recent moves, shape ``[n, 16, 2]``, uint64.
+        returns: Of the game that the last step ended, by seat, shape ``[n, 3]``, float64.
+        bits: Masks as bits, shape ``[n, 7]``, uint64.
+        masks: Masks as bytes, shape ``[n, 400]`` (rounded up to whole words), int8.
+        observations: Shape ``[n, 512]``, int8.
+        concealed: What the seat does not see, shape ``[n, 48]``, int8.
+        infos: Of all seats or of the learner, shape ``[n, seats, INFO_WIDTH]``, int64 (:func:`write_info`).
+        logs: All moves, shape ``[n, 256, 2]``, uint64.
+        last_observations: What the learner saw at the end of the game that ended last, where the step that ends one
+            deals the next; shape ``[n, 512]``, int8.
+        last_infos: Its info then, shape ``[n, INFO_WIDTH]``, int64.
+
+    Of ``masks``, ``observations``, ``concealed`` and the last two, arrays that are not wanted have no rows; ``infos``
+    and ``logs`` then have the shapes ``[n, 0, INFO_WIDTH]`` and ``[n, 0, 2]``.
+    """
+
+    rules: Words
+    scoring: int
+    peasant_reward: float
+    role: int
+    kinds: Integers
+    stride: int
+    renews: bool
+    games: npt.NDArray[np.void]
+    rows: Words
+    rings: Words
+    returns: npt.NDArray[np.float64]
+    bits: Words
+    masks: Bytes
+    observations: Bytes
+    concealed: Bytes
+    infos: Integers
+    logs: Words
+    last_observations: Bytes
+    last_infos: Integers
+
+
+def allocate(
+    n: int,
+    rules: Rules,
+    scoring: str,
+    *,
+    role: int = EVERYONE,
+    kinds: Integers | None = None,
+    stride: int = 1,
+    renews: bool = False,
+    masks: bool = False,
+    observations: bool = False,
+    concealed: bool = False,
+    infos: int = 0,
+    logs: bool = False,
+    last: bool = False,
+) -> Slots:
+    """Zeroed arrays for ``n`` games.
+
+    Args:
+        n: How many games.
+        rules: The rules.
+        scoring: A key of ``SCORINGS``.
+        role: As in :class:`Slots`.
+        kinds: As in :class:`Slots`; of no meaning without a learner.
+        stride: As in :class:`Slots`.
+        renews: As in :class:`Slots`.
+        masks: Whether masks are written as bytes.
+        observations: Whether observations are.
+        concealed: Whether the cards that a seat does not see are.
+        infos: How many infos a game has: one, or one for each seat.
+        logs: Whether all moves are kept.
+        last: Whether what the learner saw last is.
+    """
+
+    def words(*shape: int) -> Words:
+        return np.zeros((n, *shape), np.uint64)
+
+    def rows_of_bytes(wanted: bool, width: int) -> Bytes:
+        return np.zeros((n if wanted else 0, 8 * width), np.int8)
+
+    games = np.zeros(n, GAME)
+    games["status"] = FINISHED
+    return Slots(
+        rules=rules.words(),
+        scoring=SCORINGS[scoring],
+        peasant_reward=float(rules.peasant_reward),
+        role=role,
+        kinds=np.zeros(3, np.int64) if kinds is None else kinds,
+        stride=stride,
+        renews=renews,
+        games=games,
+        rows=words(ROW_WORDS),
+        rings=words(HISTORY_MOVES, HISTORY_WORDS),
+        returns=np.zeros((n, 3), np.float64),
+        bits=words(MASK_WORDS),
+        masks=rows_of_bytes(masks, MASK_BYTE_WORDS),
+        observations=rows_of_bytes(observations, OBSERVATION_WORDS),
+        concealed=rows_of_bytes(concealed, CONCEALED_WORDS),
+        infos=np.zeros((n, infos, INFO_WIDTH), np.int64),
+        logs=words(logs * LOG_MOVES, HISTORY_WORDS),
+        last_observations=rows_of_bytes(last, OBSERVATION_WORDS),
+        last_infos=np.zeros((n if last else 0, INFO_WIDTH), np.int64),
+    )
+
+
+# --- Kernels of all games ---------------------------------------------------------------------------------------------
 
 
 @pure_kernel
@@ -67,29 +240,6 @@ def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
     """Index of the first action that is not legal, -1 if all are."""
     for index in range(actions.shape[0]):
         if not is_playable(actions[index], bits[index]):
-            return index
-    return -1
-
-
-@pure_kernel
-def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, moves: np.ndarray) -> int:
-    """Index of the first whole move that is not legal, -1 if all are.
-
-    Args:
-        rows: The games at the start of a decision, shape ``[k, 32]``, uint64.
-        rules: The rules array.
-        mask: Memory, shape ``[7]``, uint64.
-        moves: Main ids and kickers as hands, shape ``[k, 2]``, uint64.
-    """
-    for index in range(rows.shape[0]):
-        row, main = rows[index], moves[index, 0]
-        legal_mask(row, rules, mask)
-        if main >= np.uint64(NUM_ACTIONS) or not marked(mask, main):
-            return index
-        if row[STAGE] == _STAGE_PLAY:
-            if not may_ride(row, row[HANDS + np.int64(row[SEAT])], main, moves[index, 1], rules):
-                return index
-        elif moves[index, 1] != U0:
             return index
     return -1
 
@@ -135,9 +285,9 @@ def play_whole_move(
 
 
 @pure_kernel
-def _deal(row: np.ndarray, ring: np.ndarray, keys: np.ndarray, bits: np.ndarray, rules: np.ndarray) -> None:
-    """Deal the game that the keys name; ``bits`` is scratch."""
-    seed = key(keys[at.SEED], keys[at.NUMBER])
+def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, rules: np.ndarray) -> None:
+    """Deal the game of a seed and a number; ``bits`` is scratch."""
+    seed = key(game.seed, game.number)
     if rules[R_DEAL] == DEAL_UNSHUFFLED:
         new_unshuffled_game(row, seed, rules, bits)
     else:
@@ -145,130 +295,84 @@ def _deal(row: np.ndarray, ring: np.ndarray, keys: np.ndarray, bits: np.ndarray,
     ring[:] = U0
 
 
-@pure_kernel
-def _seat_learner(row: np.ndarray, keys: np.ndarray, cells: np.ndarray, role: int, rules: np.ndarray) -> None:
-    """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
-    cells[at.DECIDED] = 0
-    keys[at.STREAM] = advance(key(keys[at.SEED] ^ _OPPONENT_STREAM, keys[at.NUMBER]))
-    if role != RANDOM_ROLE and row[LANDLORD] != _NO_SEAT:
-        seat = row[LANDLORD] + np.uint64(role)
-        cells[at.LEARNER] = np.int64(seat if seat < rules[R_PLAYERS] else seat - rules[R_PLAYERS])
-    elif cells[at.ORDER] != RESUME:
-        cells[at.LEARNER] = np.int64(below(mix(keys[at.STREAM]), rules[R_PLAYERS]))
-
-
 @part_kernel
-def _begin_step(cells: np.ndarray, returns: np.ndarray) -> None:
+def clear_outcome(game: Any, returns: np.ndarray) -> None:
     """Clear what the last step wrote: rewards, ends and illegal actions."""
-    cells[at.ENDED] = cells[at.ILLEGAL] = 0
+    game.done = False
+    game.illegal = False
+    game.reward = 0.0
     for seat in range(returns.shape[0]):
         returns[seat] = 0.0
 
 
-@inline_kernel
-def _obey(index: int, slots: Slots) -> bool:
-    """Carry out the order of a game with a learner; returns whether the game goes on from there."""
-    row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
-    keys, cells = slots.keys[index], slots.cells[index]
-    order = cells[at.ORDER]
-    if order == ANSWER:
-        play_whole_move(row, ring, log, keys[at.MAIN], keys[at.KICKERS], slots.rules)
-    elif order == ACT:
-        _begin_step(cells, slots.returns[index])
-        cells[at.DECIDED] = 1
-        if not is_playable(cells[at.ACTION], slots.bits[index]):
-            slots.returns[index, at.OWN] = ILLEGAL_REWARD
-            cells[at.ILLEGAL] = cells[at.ENDED] = 1
-            cells[at.STATUS] = FINISHED
-            return False
-        play_action(row, ring, log, np.uint64(cells[at.ACTION]), slots.rules)
-    else:
-        if order != RENEW:
-            _begin_step(cells, slots.returns[index])
-        if order in (DEAL, RENEW):
-            _deal(row, ring, keys, slots.bits[index], slots.rules)
-        _seat_learner(row, keys, cells, slots.terms[at.ROLE], slots.rules)
-    return True
-
-
-@inline_kernel
-def _play_on(index: int, slots: Slots) -> None:
-    """Play for compiled opponents until the learner or an agent must decide, or the game is over."""
-    row, ring, log = slots.rows[index], slots.rings[index], slots.logs[index]
-    keys, cells, bits = slots.keys[index], slots.cells[index], slots.bits[index]
-    learner = np.uint64(cells[at.LEARNER])
-    while row[STAGE] != _STAGE_OVER:
-        if row[SEAT] == learner:
-            cells[at.STATUS] = LEARNER_TURN
-            return
-        role = seat_role(row, row[SEAT], slots.rules)
-        kind = slots.terms[at.KINDS + (role if role < 3 else 0)]  # in an auction all opponents are the same
-        if kind != STAGED and kind != UNIFORM:
-            cells[at.STATUS] = OPPONENT_TURN if kind == ASKED else UNSEEN_TURN
-            return
-        keys[at.STREAM] = advance(keys[at.STREAM])
-        if kind == UNIFORM:
-            main, kickers = random_move(row, slots.rules, bits, mix(keys[at.STREAM]))
-        else:
-            legal_mask(row, slots.rules, bits)
-            main, kickers = nth_legal(bits, below(mix(keys[at.STREAM]), count_legal(bits))), U0
-        play_whole_move(row, ring, log, main, kickers, slots.rules)
-    cells[at.STATUS] = FINISHED
-    if cells[at.DECIDED] or not slots.terms[at.RENEWS]:
-        _pay(row, cells, slots.terms, slots.returns[index], slots.rules)
+@pure_kernel
+def write_outcome(
+    row: np.ndarray, game: Any, scoring: int, peasant_reward: float, returns: np.ndarray, rules: np.ndarray
+) -> None:
+    """Write the returns of a game that is over."""
+    write_returns(row, rules, scoring, peasant_reward, returns)
+    game.done = game.decided
+    game.reward = returns[game.learner]
 
 
 @pure_kernel
-def _pay(row: np.ndarray, cells: np.ndarray, terms: np.ndarray, returns: np.ndarray, rules: np.ndarray) -> None:
-    """Write the returns of a game that is over."""
-    write_returns(row, rules, terms[at.SCORING], terms.view(np.float64)[at.PEASANT_REWARD], returns)
-    cells[at.ENDED] = cells[at.DECIDED]
-    returns[at.OWN] = returns[cells[at.LEARNER]]
+def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
+    """Write the info of one seat.
+
+    Args:
+        row: The game, shape ``[32]``, uint64.
+        ring: The recent moves, shape ``[16, 2]``, uint64.
+        rules: The rules array.
+        seat: For whom.
+        out: Output, shape ``[INFO_WIDTH]``, int64.
+    """
+    stage = row[STAGE]
+    if stage == STAGE_KICKER and seat != row[SEAT]:
+        stage = np.uint64(STAGE_PLAY)  # the half-built move of another seat is not on the table yet
+    out[0] = np.int64(seat)
+    out[1] = seat_role(row, seat, rules)
+    out[2] = np.int64(stage)
+    out[3] = out[4] = -1
+    if row[MOVES] > U0:
+        cards, packed = ring[np.int64((row[MOVES] - U1) % _RING_SLOTS)]
+        out[3] = np.int64(packed & _MAIN_BITS)
+        out[4] = np.int64(packed >> U16)
+        out[5] = np.int64(cards)
 
 
 @inline_kernel
-def _show(index: int, slots: Slots, seat: np.uint64, over: bool, observation: np.ndarray, mask: np.ndarray) -> None:
-    """Write what a seat may see; observation and mask into rows that have no words where they are not wanted.
+def write_outputs(
+    index: int, slots: Slots, seat: np.uint64, over: bool, observations: np.ndarray, masks: np.ndarray
+) -> None:
+    """Write what a seat may see; the observation and the mask into arrays without rows where they are not wanted.
 
     A learner's game that is over offers action 0, which changes nothing: a distribution over no actions at all does not
     exist, and policies answer for such a game before the next is dealt.
     """
-    row, ring, bits, cells = slots.rows[index], slots.rings[index], slots.bits[index], slots.cells[index]
+    row, ring, bits, game = slots.rows[index], slots.rings[index], slots.bits[index], slots.games[index]
     legal_mask(row, slots.rules, bits)
     if over:
         bits[:] = U0
         bits[0] = U1
-    if mask.shape[0] > 0:
-        expand_mask(bits, mask)
-    if observation.shape[0] > 0:
-        write_observation(row, ring, slots.rules, seat, observation)
-    if slots.concealed.shape[1] > 0:
-        write_concealed(row, slots.rules, seat, slots.concealed[index])
+    if masks.shape[0] > 0:
+        expand_mask(bits, masks[index].view(np.uint64))
+    if observations.shape[0] > 0:
+        write_observation(row, ring, slots.rules, seat, observations[index].view(np.uint64))
+    if slots.concealed.shape[0] > 0:
+        write_concealed(row, slots.rules, seat, slots.concealed[index].view(np.uint64))
     infos = slots.infos[index]
     for number in range(infos.shape[0]):
         write_info(row, ring, slots.rules, seat if infos.shape[0] == 1 else np.uint64(number), infos[number])
-    cells[at.ACTING] = np.int64(row[SEAT])
-    cells[at.ACTING_ROLE] = seat_role(row, row[SEAT], slots.rules)
+    game.seat = np.int8(row[SEAT])
+    game.role = np.int8(seat_role(row, row[SEAT], slots.rules))
 
 
-@pure_kernel
-def _copy(source: np.ndarray, target: np.ndarray) -> None:
-    for index in range(target.shape[0]):  # an assignment would allocate
-        target[index] = source[index]
-
-
-@part_kernel
-def _act(index: int, slots: Slots) -> None:
-    """Play the action of a game in which all seats are the learner's."""
-    _begin_step(slots.cells[index], slots.returns[index])
-    slots.cells[index, at.DECIDED] = 1
-    action = np.uint64(slots.cells[index, at.ACTION])
-    play_action(slots.rows[index], slots.rings[index], slots.logs[index], action, slots.rules)
+# --- Games whose seats are all the caller's ---------------------------------------------------------------------------
 
 
 @pure_kernel
 def play(first: int, stop: int, slots: Slots) -> None:
-    """Carry out one order in each of the games ``first..stop-1``, in which all seats are the learner's.
+    """Carry out the order of each of the games ``first..stop-1``: look, deal, begin, or play a legal action.
 
     Args:
         first: The first game.
@@ -276,125 +380,55 @@ def play(first: int, stop: int, slots: Slots) -> None:
         slots: The games.
     """
     for index in range(first, stop):
-        row, cells, keys = slots.rows[index], slots.cells[index], slots.keys[index]
-        order = cells[at.ORDER]
-        if order == ACT:
-            _act(index, slots)
-        elif order != LOOK:
-            _begin_step(cells, slots.returns[index])
-            cells[at.DECIDED] = 0
-        deals = order == DEAL
+        row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
+        if game.order != LOOK:
+            clear_outcome(game, returns)
+            game.decided = game.order == ACT
+        if game.order == ACT:
+            play_action(row, ring, slots.logs[index], np.uint64(game.action), slots.rules)
+        deals = game.order == DEAL
         if row[STAGE] == _STAGE_OVER and not deals:
-            _pay(row, cells, slots.terms, slots.returns[index], slots.rules)
-            deals = slots.terms[at.RENEWS] != 0
-            keys[at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
+            write_outcome(row, game, slots.scoring, slots.peasant_reward, returns, slots.rules)
+            deals = slots.renews
+            game.number += np.uint64(slots.stride)
         if deals:
-            _deal(row, slots.rings[index], keys, slots.bits[index], slots.rules)
-        _show(index, slots, row[SEAT], False, slots.observations[index], slots.masks[index])
+            deal_game(row, ring, game, slots.bits[index], slots.rules)
+        write_outputs(index, slots, row[SEAT], False, slots.observations, slots.masks)
 
 
 @pure_kernel
-def play_alone(
-    order: int,
-    action: int,
-    rules: np.ndarray,
-    terms: np.ndarray,
-    rows: np.ndarray,
-    rings: np.ndarray,
-    keys: np.ndarray,
-    cells: np.ndarray,
-    returns: np.ndarray,
-    bits: np.ndarray,
-    masks: np.ndarray,
-    observations: np.ndarray,
-    concealed: np.ndarray,
-    infos: np.ndarray,
-    logs: np.ndarray,
-    last_observations: np.ndarray,
-    last_infos: np.ndarray,
-) -> int:
-    """:func:`play` for a single game that is dealt already: begin it, or play an action.
+def play_alone(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, bool]:
+    """Carry out an order in a single game, after checking the action.
 
-    It takes the arrays of its :class:`Slots` one by one: Numba takes almost two microseconds longer for a named tuple
-    that Python passes, half of a step.
+    Args:
+        order: ``BEGIN`` or ``ACT``.
+        action: Any integer.
+        arrays: The :class:`Slots` of the game as a plain tuple: it takes Numba two microseconds less to read.
 
     Returns:
-        The seat to act, plus ``GAME_OVER`` behind the end of the game; -1 if the action is not legal, and nothing has
-        changed.
+        The seat to act, or -1 if the action is not legal, and nothing has changed; and whether the game is over.
     """
-    slots = Slots(
-        rules, terms, rows, rings, keys, cells, returns, bits, masks, observations, concealed, infos, logs,
-        last_observations, last_infos,
-    )  # fmt: skip
-    row, cells = slots.rows[0], slots.cells[0]
-    if order == ACT:
-        if not is_playable(action, slots.bits[0]):
-            return -1
-        cells[at.ACTION] = action
-        _act(0, slots)
-    else:
-        _begin_step(cells, slots.returns[0])
-    over = row[STAGE] == _STAGE_OVER
-    if over:
-        _pay(row, cells, slots.terms, slots.returns[0], slots.rules)
-    _show(0, slots, row[SEAT], False, slots.observations[0], slots.masks[0])
-    seat: int = cells[at.ACTING]
-    return seat + (GAME_OVER if over else 0)
-
-
-@pure_kernel
-def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray, masks: np.ndarray) -> None:
-    """Carry out one order in each of the games ``first..stop-1``, play on, and write what they show.
-
-    Where the step that ends a game deals the next one, what the learner saw last is kept, and games that end before the
-    learner has decided anything are passed over.
-
-    Args:
-        first: The first game.
-        stop: The end.
-        slots: The games.
-        observations: Output: what the learners see, shape ``[n, OBSERVATION_WORDS]``, uint64; what opponents see is
-            written into the games.
-        masks: Output, shape ``[n, 50]``, uint64, likewise.
-    """
-    for index in range(first, stop):
-        cells, renews = slots.cells[index], slots.terms[at.RENEWS] != 0
-        order = cells[at.ORDER]
-        if order == WAIT:
-            continue
-        plays = order != LOOK
-        if order == ACT and cells[at.STATUS] == FINISHED:  # over before its learner could act
-            cells[at.ENDED] = cells[at.DECIDED] = 1
-            plays = False
-        while True:
-            if plays and _obey(index, slots):
-                _play_on(index, slots)
-            over, asked = cells[at.STATUS] == FINISHED, cells[at.STATUS] == OPPONENT_TURN
-            if cells[at.STATUS] != UNSEEN_TURN and (cells[at.DECIDED] or not (over and renews)):
-                seat = np.int64(slots.rows[index, SEAT]) if asked else cells[at.LEARNER]
-                observation = slots.observations[index] if asked else observations[index]
-                mask = slots.masks[index] if asked else masks[index]
-                _show(index, slots, np.uint64(seat), over, observation, mask)
-            if not (plays and over and renews):
-                break
-            if cells[at.DECIDED]:
-                _copy(observations[index], slots.last_observations[index])
-                _copy(slots.infos[index, 0], slots.last_infos[index])
-            slots.keys[index, at.NUMBER] += np.uint64(slots.terms[at.STRIDE])
-            cells[at.ORDER] = RENEW
+    slots = Slots(*arrays)
+    if order == ACT and not is_playable(action, slots.bits[0]):
+        return -1, False
+    game = slots.games[0]
+    game.order, game.action = order, action
+    play(0, 1, slots)
+    return np.int64(game.seat), slots.rows[0, STAGE] == _STAGE_OVER
 
 
 @pure_kernel
 def seed_samples(slots: Slots) -> None:
     """Seed each game's generator of sampled actions."""
-    for index in range(slots.keys.shape[0]):
-        slots.keys[index, at.STREAM] = key(slots.keys[index, at.SEED] ^ _SAMPLE_STREAM, np.uint64(index))
+    for index in range(slots.games.shape[0]):
+        game = slots.games[index]
+        game.stream = key(game.seed ^ _SAMPLE_STREAM, np.uint64(index))
 
 
 @pure_kernel
 def sample(slots: Slots) -> None:
     """Draw a uniform legal action for each game from its own stream."""
-    for index in range(slots.keys.shape[0]):
-        keys, bits = slots.keys[index], slots.bits[index]
-        keys[at.STREAM] = advance(keys[at.STREAM])
-        slots.cells[index, at.ACTION] = np.int64(nth_legal(bits, below(mix(keys[at.STREAM]), count_legal(bits))))
+    for index in range(slots.games.shape[0]):
+        game, bits = slots.games[index], slots.bits[index]
+        game.stream = advance(game.stream)
+        game.action = np.int64(nth_legal(bits, below(mix(game.stream), count_legal(bits))))

@@ -33,7 +33,8 @@ class Agent(Protocol):
     ``reset(seat, rules)``          before the first decision of every game
     ``observe(seat, move)``         after every completed move, the agent's own included
     ``act_batch(views, rngs)``      a move for each of several views of independent games
-    ``batched(num_games, rules)``   a :class:`BatchPlayer` that answers for many games at once, stage by stage
+    ``batched(num_games, rules)``   a :class:`BatchPlayer` that answers for many games at once, stage by stage; None
+                                    for none (:class:`BatchAgent`)
     ``decide(view, rng)``           like ``act``, with the statistics of the search (:class:`Decision`)
     ``candidates(view)``            the whole moves that the last ``decide`` compared, where it has visits
                                     (:class:`ddz_env.playing.thoughts.Candidate`)
@@ -58,8 +59,7 @@ class BatchPlayer(Protocol):
 
     It chooses what ``act`` would choose, one stage at a time (the main group, then each kicker).  A move is finished
     before another seat acts, so one memory per game suffices; a player that keeps it in an array ``plans`` of shape
-    ``[num_games, ...]`` can be saved in the middle of a move.  A subclass that overrides ``act`` alone chooses game by
-    game (:func:`answers_in_batches`).
+    ``[num_games, ...]`` can be saved in the middle of a move.
 
     A player that needs nothing but the rows may have a method ``moves(rows)``, too; it answers with whole moves: main
     ids and kickers as hands, shape ``[k, 2]``, uint64.  Learners' environments then write no observations for it.
@@ -89,6 +89,21 @@ class BatchPlayer(Protocol):
             Action ids, shape ``[k]``, int64.
         """
         ...
+
+
+class BatchAgent:
+    """A base of agents that offer ``batched``: a subclass that overrides ``act`` alone chooses game by game.
+
+    Its parent's batches would play as the parent does, so that its ``batched`` is None; a subclass that overrides both
+    keeps its own.  (Python treats ``__eq__`` and ``__hash__`` alike.)
+    """
+
+    batched: Any
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "act" in vars(cls) and "batched" not in vars(cls):
+            cls.batched = None
 
 
 def check_to_act(view: View, *refused: str) -> None:
@@ -178,14 +193,8 @@ class Decision:
 
 
 def answers_in_batches(agent: Any) -> bool:
-    """Whether an agent offers ``batched``, and no subclass has overridden ``act`` since."""
-    if not hasattr(agent, "batched"):
-        return False
-    owner = getattr(agent.batched, "__self__", agent)  # behind a wrapper that names it, perhaps
-    if "act" in getattr(owner, "__dict__", {}):
-        return False
-    first = next((cls for cls in type(owner).__mro__ if {"act", "batched"} & vars(cls).keys()), None)
-    return first is None or "batched" in vars(first)
+    """Whether an agent offers ``batched``."""
+    return getattr(agent, "batched", None) is not None
 
 
 class StagedAdapter:

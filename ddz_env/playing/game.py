@@ -24,9 +24,6 @@ from ddz_env.support.folders import PACKAGES
 MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
 """Makes a generator of a key."""
 
-Ask = Callable[[Agent, State, np.random.Generator], object]
-"""Asks an agent for its move: :func:`ask`, or a function that also measures or notes something."""
-
 _Answer = TypeVar("_Answer")
 
 _WARM_SEED = 2026
@@ -140,19 +137,13 @@ def seat_generators(
     return [make([*key, seat]) for seat in range(players)]
 
 
-def ask(agent: Agent, state: State, rng: np.random.Generator) -> object:
-    """An agent's answer to what it may see of a game (:func:`ddz_env.playing.agent.sight`)."""
-    return agent.act(sight(agent, state), rng)
-
-
-def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], asking: Ask = ask) -> State:
+def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> State:
     """Play a game from any position to its end.
 
     Args:
         state: The game, played on in place.
         agents: One agent per seat; the same object may sit on several seats.
         rngs: One generator per seat (:func:`seat_generators`).
-        asking: Asks the agent whose turn it is.
 
     Returns:
         The finished state (the same object).
@@ -173,20 +164,30 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
     for seat, agent in enumerate(agents):
         tell(agent, seat, state.rules, ())
     while not state.is_over:
-        play_one(state, agents, rngs, asking)
+        play_one(state, agents, rngs)
     return state
 
 
-def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], asking: Ask = ask) -> Move:
+def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> Move:
     """Get the move of the seat to act, check it, play it, and let every agent observe it.
 
     Raises:
         AgentFaultError: If an agent raises: the one to act, or one that observes.
         IllegalAgentMoveError: If the answer is not a legal move.
     """
+    agent, seat = agents[state.seat], state.seat
+    return play_and_tell(state, agents, call(agent, seat, "act", agent.act, sight(agent, state), rngs[seat]))
+
+
+def play_and_tell(state: State, agents: Sequence[Agent], answer: object) -> Move:
+    """Check and play what the agent of the seat to act has answered, and let every agent observe it.
+
+    Raises:
+        AgentFaultError: If an agent that observes raises.
+        IllegalAgentMoveError: If the answer is not a legal move.
+    """
     seat = state.seat
-    agent = agents[seat]
-    move = play_answer(state, agent, call(agent, seat, "act", asking, agent, state, rngs[seat]))
+    move = play_answer(state, agents[seat], answer)
     for listening_seat, listener in enumerate(agents):
         call(listener, listening_seat, "observe", observe, listener, seat, move)
     return move

@@ -11,6 +11,7 @@ Factories are loaded when they are needed: ``random`` does not wait for search k
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
-from ddz_env.support.options import Option, options_type, plain_value, split_options
+from ddz_env.support.options import Option, options_type, plain_value, refuse_unknown, split_options
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
@@ -107,7 +108,7 @@ def make_agent(agent: str | object) -> Agent:
     factory, options = read_agent(player)
     try:
         agent_object = factory(**options)
-    except (InvalidAgentOptionError, TypeError) as error:  # the latter where a function has no such parameter
+    except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
     checked = _checked(agent_object, player, player)
     return checked if bidder is None else WithBidder(checked, make_agent(bidder))
@@ -184,23 +185,15 @@ def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
 
 
 def _checked(agent: Any, text: str, name: str) -> Agent:
-    """The agent, with a name of its own if it has none."""
+    """The agent, which is given a name if it has none."""
     if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
         raise UnknownAgentError(f"{text} is not an agent: it needs a method act(view, rng) that returns a Move")
-    return agent if hasattr(agent, "name") else _Named(agent, name)
-
-
-class _Named:
-    """Wraps an agent without a name and gives it one: its specification or its class."""
-
-    def __init__(self, agent: Any, name: str) -> None:
-        self._agent = agent
-        self.name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("__") or attribute == "_agent":  # while unpickling there is no agent yet
-            raise AttributeError(attribute)
-        return getattr(self._agent, attribute)
+    if not hasattr(agent, "name"):
+        try:
+            agent.name = name
+        except AttributeError as error:  # slots, a frozen dataclass
+            raise UnknownAgentError(f"{text} has no name and cannot be given one: add an attribute name") from error
+    return agent  # type: ignore[no-any-return]
 
 
 def agent_options(name: str) -> tuple[Option, ...]:
@@ -286,14 +279,29 @@ def _import_module(name: str) -> Any:
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Refuse options that a factory has not declared; one that declares none checks them itself."""
+    """Refuse options that a factory does not take: those that it declares, or else its parameters."""
     declared = options_type(factory)
     if declared is None:
+        _check_parameters(factory, options)
         return
     declared.check_names(options)
     for name in _WORK if options.get(_TIME) is not None else ():
         if name in options:
             raise InvalidAgentOptionError(f"{_TIME} replaces {name}: leave one of the two out")
+
+
+def _check_parameters(factory: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Refuse options that are no parameters of a factory, and the lack of one that it needs."""
+    try:
+        signature = inspect.signature(factory)
+    except ValueError:  # compiled code has none
+        return
+    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in signature.parameters.values()):
+        refuse_unknown(options, list(signature.parameters), InvalidAgentOptionError)
+    try:
+        signature.bind(**options)
+    except TypeError as error:
+        raise InvalidAgentOptionError(str(error)) from None
 
 
 def _unknown(name: str) -> UnknownAgentError:

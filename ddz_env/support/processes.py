@@ -8,36 +8,48 @@ import os
 import signal
 import sys
 import threading
-import time
-import uuid
 from collections.abc import Callable
-from pathlib import Path
+from multiprocessing.connection import Connection
 from typing import NoReturn
 
-CLOSE_SECONDS = 1.0
+CLOSE_SECONDS = 0.5
 """What agents get to let go of what they hold when a process ends."""
 
-_PROC = Path("/proc")
-_ROUNDS, _PAUSE = 200, 0.005
-"""How often at most marked processes are looked for and killed, and seconds between."""
 
+def serve_parent(lifeline: Connection, close: Callable[[], object]) -> None:
+    """Make this process work for its parent: it ends with it, ignores Ctrl-C, and uses one core.
 
-def end_with_parent() -> None:
-    """End this process when the one that started it has ended, for whatever reason.
+    It leads a group of processes, which ends with it; Windows has no such groups.
 
-    A killed parent cannot end its workers, and the queue that they read from stays open: each holds its other end.
+    Args:
+        lifeline: The end of a pipe whose other end is the parent's alone: it closes when the parent closes it or ends,
+            for whatever reason.
+        close: Releases what this process holds.
     """
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
+    def end_with_parent() -> None:
+        lifeline.poll(None)
+        _let_go(close)
+        if hasattr(os, "killpg"):
+            os.killpg(0, signal.SIGKILL)
+        os._exit(0)
 
-def serve_parent() -> None:
-    """Make this process work for its parent: it ends with it, ignores Ctrl-C, and uses one core."""
-    threading.Thread(target=end_with_parent, name="parent-watch", daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
+    threading.Thread(target=end_with_parent, name="parent-watch").start()  # Python waits for it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # libraries must not start one thread per core
+
+
+def end_group(leader: int | None) -> None:
+    """Kill a process with the group that it leads, as far as they are still there.
+
+    Args:
+        leader: The number of the process; None if it was never started.
+    """
+    if leader is not None:
+        with contextlib.suppress(OSError, AttributeError):  # Windows has no groups
+            os.killpg(leader, signal.SIGKILL)
 
 
 def leave(code: int, close: Callable[[], object] | None = None) -> NoReturn:
@@ -47,46 +59,17 @@ def leave(code: int, close: Callable[[], object] | None = None) -> NoReturn:
         code: The exit code.
         close: Releases what this process holds; an agent that hangs in it is not waited for.
     """
+    _let_go(close)
+    for child in multiprocessing.active_children():
+        child.kill()
+    os._exit(code)
+
+
+def _let_go(close: Callable[[], object] | None) -> None:
     if close is not None:
         closing = threading.Thread(target=close, daemon=True)
         closing.start()
         closing.join(CLOSE_SECONDS)
-    for child in multiprocessing.active_children():
-        child.kill()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()
-    os._exit(code)
-
-
-def new_mark(name: str) -> dict[str, str]:
-    """A variable for the environment of a program, with a value of its own.
-
-    Args:
-        name: The variable.
-    """
-    return {name: uuid.uuid4().hex}
-
-
-def marked(mark: dict[str, str]) -> list[int]:
-    """The running processes that carry a mark."""
-    [(name, value)] = mark.items()
-    text = f"{name}={value}".encode()
-    pids = []
-    for entry in _PROC.glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if int(entry.parent.name) != os.getpid() and text in entry.read_bytes().split(b"\0"):
-                pids.append(int(entry.parent.name))
-    return pids
-
-
-def end_marked(mark: dict[str, str]) -> None:
-    """Kill every process that carries a mark, until there is none."""
-    for _ in range(_ROUNDS):
-        pids = marked(mark)
-        if not pids:
-            return
-        for pid in pids:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(_PAUSE)

@@ -27,7 +27,7 @@ from ddz_env.core.observation import (
 )
 from ddz_env.core.view import ROLES
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.envs.outputs import WIDTH, write_info
+from ddz_env.envs.stepping import INFO_WIDTH, write_info
 from ddz_env.table.session import Record
 from tests.hidden import Scripted, permuted, twin_games
 
@@ -173,7 +173,7 @@ def test_mask_state_and_concealed(rules: object) -> None:
 
 
 def told(state: State, seat: int) -> list[int]:
-    out = np.zeros(WIDTH, np.int64)
+    out = np.zeros(INFO_WIDTH, np.int64)
     write_info(state.row, state.ring, state.rule_words, np.uint64(seat), out)
     return out.tolist()
 

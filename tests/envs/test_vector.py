@@ -12,7 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from ddz_agents.random import RandomAgent
-from ddz_env import Move, View
+from ddz_env import Move, State, View
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.playing.agent import answers_in_batches
@@ -20,6 +20,15 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 
 N = 7
+
+
+def short_deal(rng: np.random.Generator, number: int) -> State:
+    """An endgame of up to three cards each, which an opponent may end before the learner acts."""
+    cards = "".join(rng.choice(list("3456789TJQKA2"), 9, replace=False))
+    hands = [cards[first : first + int(rng.integers(1, 4))] for first in (0, 3, 6)]
+    return State.from_hands(hands, check_sizes=False)
+
+
 ID = "ddz_env/DouDizhu-v0"
 SETTINGS: dict[str, dict[str, Any]] = {
     "landlord": {"role": "landlord", "scoring": "stake"},
@@ -31,6 +40,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "dict": {"observation": "dict", "observation_key": "obs", "mask_key": "mask", "role": "landlord"},
     "scaled": {"dtype": "float32", "infos": "text", "rules": "bidding"},
     "scaled dict": {"dtype": "float32", "observation": "dict", "rules": "mini"},
+    "own deals": {"deals": short_deal},
     "mixed": {"opponents": {"landlord": "random", "peasant_down": RandomAgent()}, "role": "peasant_up"},
 }
 EARLY: dict[str, Any] = {"hands": ["33", "4", "5"], "check_sizes": False}
@@ -352,6 +362,7 @@ def test_a_subclass_that_overrides_act_is_asked() -> None:
     _, infos = vector.reset(seed=0)
     vector.step(infos["action_mask"].argmax(axis=1))
     assert Mine.asked > 0
+    assert not answers_in_batches(Mine())
     assert answers_in_batches(make_agent("rules"))
     assert not answers_in_batches(make_agent("random"))
 

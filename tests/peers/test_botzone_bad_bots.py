@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 import uuid
 from pathlib import Path
@@ -11,7 +13,6 @@ import pytest
 from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits
 from ddz_env import Rules
 from ddz_env.peers.botzone.games import GAMES
-from ddz_env.support.processes import marked
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.measure.duplicate import DealPlayer, GameRecord
 
@@ -29,18 +30,27 @@ BAD: dict[str, tuple[str, str]] = {
     "plays a card that does not exist": ("""echo '{"response": [99]}'""", "MISSING_CARD"),
     "plays a card twice": ("""echo '{"response": [0, 0]}'""", "MISSING_CARD|REPEATED_CARD"),
     "forks and hangs": ("for i in 1 2 3 4 5 6 7 8; do (sleep 1000; sleep 1000) & done; wait", "TLE"),
-    "leaves its group": ("setsid sh -c 'setsid sleep 1000 & sleep 1000' & echo no", "NJ"),
     "closes its output": ("exec 1>&-; sleep 1000", "TLE"),
     "hangs when it is to go on": (f"echo '[]'; echo '{MARKER}'; read x; read x; sleep 1000", "TLE|PASS|not legal"),
 }
 
 
 @pytest.fixture
-def mark(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def mark(monkeypatch: pytest.MonkeyPatch) -> bytes:
     """In the environment of everything that the test starts."""
     value = uuid.uuid4().hex
     monkeypatch.setenv("DDZ_TEST", value)
-    return {"DDZ_TEST": value}
+    return f"DDZ_TEST={value}".encode()
+
+
+def commands_of(mark: bytes) -> list[bytes]:
+    """The commands of the running processes that carry a mark."""
+    commands = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.name != str(os.getpid()) and mark in (folder / "environ").read_bytes().split(b"\0"):
+                commands.append((folder / "cmdline").read_bytes())
+    return [command for command in commands if b"resource_tracker" not in command]  # Python's own stays
 
 
 def lost(spec: str, preset: str, time_limit: float | None = None) -> list[GameRecord]:
@@ -59,7 +69,7 @@ def bot_of(folder: Path, script: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_a_bad_bot_loses_its_games(kind: str, tmp_path: Path, mark: dict[str, str]) -> None:
+def test_a_bad_bot_loses_its_games(kind: str, tmp_path: Path, mark: bytes) -> None:
     script, reason = BAD[kind]
     seconds = 0.15 if "TLE" in reason else 5.0
     records = lost(f"botzone:{bot_of(tmp_path, script)},seconds={seconds}", "botzone")
@@ -67,10 +77,10 @@ def test_a_bad_bot_loses_its_games(kind: str, tmp_path: Path, mark: dict[str, st
     for record in records:
         assert any(each in record.fault for each in reason.split("|")), record.fault
         assert record.win[0] == (1.0 if record.seats == "baa" else -1.0)
-    assert marked(mark) == []
+    assert commands_of(mark) == []
 
 
-def test_a_bot_at_fault_ends_a_match_by_the_judges_rules(tmp_path: Path, mark: dict[str, str]) -> None:
+def test_a_bot_at_fault_ends_a_match_by_the_judges_rules(tmp_path: Path, mark: bytes) -> None:
     bot = bot_of(tmp_path, "exit 1")
     log = play_match(GAMES["FightTheLandlord"], ["random", f"botzone:{bot}", "random"])
     assert log.scores == [2.5, -1, -1]
@@ -79,22 +89,21 @@ def test_a_bot_at_fault_ends_a_match_by_the_judges_rules(tmp_path: Path, mark: d
     log = play_match(GAMES["FightTheLandlord2"], [f"botzone:{bot}", "random", "random"])
     assert log.faults == ["INVALID_BID", "", ""]
     assert log.replay()[0].is_over
-    assert marked(mark) == []
+    assert commands_of(mark) == []
 
 
-def test_limits_of_memory_and_a_bot_that_cannot_be_started(tmp_path: Path, mark: dict[str, str]) -> None:
+def test_limits_of_memory_and_a_bot_that_cannot_be_started(tmp_path: Path, mark: bytes) -> None:
     hungry = BotProgram([sys.executable, "-c", "x = bytearray(1 << 31); print([])"], Limits(20, 512, 64))
     with pytest.raises(BotFaultError, match="RE: it crashed"):
         hungry.ask("{}")
     with pytest.raises(BotFaultError, match="RE: it cannot be started"):
         BotProgram([str(tmp_path / "nothing")], Limits(1, 512, 64)).ask("{}")
-    assert marked(mark) == []
+    assert commands_of(mark) == []
 
 
 @pytest.mark.long
-def test_an_agent_that_is_cut_off_takes_its_bot_with_it(tmp_path: Path, mark: dict[str, str]) -> None:
-    bot = bot_of(tmp_path, "setsid sleep 1000 &\nsleep 1000")
+def test_an_agent_that_is_cut_off_takes_its_bot_with_it(tmp_path: Path, mark: bytes) -> None:
+    bot = bot_of(tmp_path, "sleep 1000 &\nsleep 1000")
     records = lost(f"botzone:{bot},seconds=100", "botzone", time_limit=0.5)
     assert [record.fault_by for record in records] == ["a", "a"]
-    left = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in marked(mark)]
-    assert not [command for command in left if b"resource_tracker" not in command]  # Python's own stays
+    assert commands_of(mark) == []

@@ -19,7 +19,7 @@ from ddz_env import Move, Rules, State, View, gym
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator, published_generator
 from ddz_training.apps.cli import app
-from ddz_training.measure.agent_process import AgentProcesses
+from ddz_training.measure.agent_process import AgentProcesses, arrives
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, forfeited
 from ddz_training.measure.errors import AgentFailedError
@@ -201,6 +201,21 @@ def test_an_agent_in_a_process_of_its_own_that_waits_or_dies_has_lost() -> None:
                 play(preset, processes.make(f"{__name__}:Stalls"))
         finally:
             processes.close()
+
+
+class Stopped:
+    """A pipe that was stopped with its reader, for longer than the limit, and then has an answer in half a second."""
+
+    waited = 0.0
+
+    def poll(self, seconds: float) -> bool:
+        self.waited += seconds if self.waited else 30.0
+        return self.waited > 30.5
+
+
+def test_the_time_that_all_was_stopped_is_not_charged() -> None:
+    assert arrives(Stopped(), 1.0)  # type: ignore[arg-type]
+    assert not arrives(Stopped(), 0.4)  # type: ignore[arg-type]
 
 
 @pytest.mark.long

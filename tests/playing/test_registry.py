@@ -43,6 +43,10 @@ def test_what_is_no_agent_has_a_named_error(spec: str) -> None:
         ("isuct:=5", "'isuct:=5'"),
         ("isuct:iteration=5", r"did you mean 'iterations'\?\); there are .*exploration"),
         ("isuct:iterations=0", "'isuct:iterations=0': iterations=0 must be a whole number"),
+        ("rules:foo=1", "'rules:foo=1': there is no option 'foo'; there are none"),
+        ("policy:foo=1", "'policy:foo=1': there is no option 'foo'; there are path"),
+        (f"{__name__}:deeper:deph=1", r"there is no option 'deph' \(did you mean 'depth'\?\); there are depth"),
+        (f"{__name__}:deeper", "missing a required argument: 'depth'"),
     ],
 )
 def test_bad_options_have_a_named_error(spec: str, message: str) -> None:
@@ -72,13 +76,34 @@ class _Bare:
     def act(self, view: Any, rng: Any) -> None: ...
 
 
+class _Closed:
+    __slots__ = ()
+
+    def act(self, view: Any, rng: Any) -> None: ...
+
+
+def deeper(depth: int) -> _Bare:
+    if depth < 0:
+        raise TypeError("the fault of the factory itself")
+    return _Bare()
+
+
+def test_a_fault_inside_a_factory_is_not_one_of_its_options() -> None:
+    with pytest.raises(TypeError, match="itself"):
+        make_agent(f"{__name__}:deeper:depth=-1")
+
+
 def test_an_object_that_can_act_is_an_agent_and_gets_a_name_if_it_has_none() -> None:
     named = RandomAgent()
     assert make_agent(named) is named
-    assert make_agent(_Bare()).name == "_Bare"
+    bare = _Bare()
+    assert make_agent(bare) is bare
+    assert bare.name == "_Bare"  # type: ignore[attr-defined]
     for wrong in (3, None, RandomAgent, object()):
         with pytest.raises(UnknownAgentError, match="needs a method act"):
             make_agent(wrong)
+    with pytest.raises(UnknownAgentError, match="add an attribute name"):
+        make_agent(_Closed())
 
 
 def test_the_options_of_an_agent_are_those_that_it_declares() -> None:

@@ -33,7 +33,7 @@ T_TARGET, T_OWNER, T_PASSES = range(3)
 
 @pure_kernel
 def note_move(tallies: np.ndarray, trick: np.ndarray, seat: int, main: int, landlord: int) -> None:
-    """Count one move.
+    """Add one move to the tallies of how its seat plays.
 
     Args:
         tallies: Counts of the three seats, shape ``[3, len(TALLIES)]``, int32; changed.

@@ -26,14 +26,14 @@ from ddz_agents.belief.conduct import CONDUCT_COLUMNS, TALLIES, conduct_columns,
 from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width, check_inputs, inputs_of, with_every_input
 from ddz_agents.neural.columns import observation_columns
 from ddz_agents.neural.decisions import describe_observations
-from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
+from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural.tensor_file import Arrays, fitting, read_tensor_file, write_tensor_file
 from ddz_agents.neural.trunk import affine, dense, dot, new_buffers, run_trunk, trunk_of
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import Proposal
-from ddz_env import View
+from ddz_env import State, View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.layout import HANDS, MOVES
 from ddz_env.core.observation import HISTORY, OBSERVATION, observe
@@ -79,7 +79,7 @@ class BeliefArchitecture(Options):
 
     @property
     def layers(self) -> Layers:
-        """The layers except those of the head."""
+        """The layers below the belief network's outputs."""
         return Layers(COLUMNS, self.width, self.blocks, {"context": (self.hidden, self.width)})
 
     @property
@@ -268,7 +268,7 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
 
     Raises:
         TensorFileError: If the file is missing, truncated, corrupt or of another format, or holds numbers that are not
-            finite.
+            finite, or answers with such numbers.
         TensorFileMismatchError: If it was written for other observations, conduct or another architecture.
     """
     path = shipped_belief_path() if path is None else path
@@ -283,4 +283,9 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
     read, first = check_inputs(path, about.get("inputs"), "policy"), f"{_PREFIX}trunk.0.weight"
     if first in arrays:
         arrays[first] = with_every_input(arrays[first], read["policy"], "policy", HISTORY)
-    return BeliefModel(sizes, fitting(arrays, _PREFIX, sizes.layers.shapes() | sizes.head, str(path)), notes)
+    model = BeliefModel(sizes, fitting(arrays, _PREFIX, sizes.layers.shapes() | sizes.head, str(path)), notes)
+    with np.errstate(all="ignore"):
+        first = model.proposal(State.new(0).view(), np.random.default_rng(0), 1)
+    if first is None or not np.isfinite(first.logs).all():  # large weights may be finite, and their sums not
+        raise TensorFileError(f"{path} answers with numbers that are not finite")
+    return model

@@ -37,12 +37,12 @@ _MOST_NODES, _MOST_LEVELS = 256, 16
 
 
 class Auction(NamedTuple):
-    """What the search knows of its worlds.
+    """What the bidding search has counted in its dealt worlds, and how it scales payoffs.
 
     Attributes:
         returns: As in :class:`~ddz_agents.bidding.worlds.Outcomes`, shape ``[worlds, 3, 3]``.
         rates: Each seat's win rate as the landlord by its dealt hand, the observer's counted, shape ``[worlds, 3]``.
-        own: The observer's win rate by landlord, shape ``[3]``.
+        win_rates: The observer's win rate by landlord, shape ``[3]``.
         seat: The observer.
         most: The highest base stake that bids, showing and doubling can name.
         scale: Payoffs are divided by it before UCB sees them.
@@ -50,7 +50,7 @@ class Auction(NamedTuple):
 
     returns: npt.NDArray[np.float64]
     rates: npt.NDArray[np.float64]
-    own: npt.NDArray[np.float64]
+    win_rates: npt.NDArray[np.float64]
     seat: int
     most: float
     scale: float
@@ -106,10 +106,10 @@ def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray,
     standing, raised = _named(row, 0, rules), _named(row, highest, rules)
     share = standing / auction.most
     if seat == auction.seat:
-        rate = auction.own[seat]
-        peasant = auction.own[owner] if standing > 0 else 0.5
+        rate = auction.win_rates[seat]
+        peasant = auction.win_rates[owner] if standing > 0 else 0.5
     elif from_stake:  # equation 3, from what it has bid itself so far
-        rate = _opponent(auction.own[seat], staked(row, seat, rules) / auction.most)
+        rate = _opponent(auction.win_rates[seat], staked(row, seat, rules) / auction.most)
         peasant = PEASANT_RATE
     else:
         rate = auction.rates[world, seat]
@@ -133,7 +133,7 @@ def write_worth(
         for seat in range(3):
             worth[seat] = base * auction.returns[world, landlord, seat]
         return
-    rate, is_observer, bet = auction.own[landlord], landlord == auction.seat, np.int64(0)
+    rate, is_observer, bet = auction.win_rates[landlord], landlord == auction.seat, np.int64(0)
     for seat in range(3):
         if (seat == landlord) != is_observer:
             bet = max(bet, staked(row, seat, rules))
@@ -186,7 +186,7 @@ def search_auction(
     exploration: float,
     state: np.uint64,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run iterations from an auction's position.
+    """Search an auction for a number of iterations.
 
     Args:
         view: The row of the seat to act, in the auction, shape ``[32]``, uint64.

@@ -79,7 +79,7 @@ def _deal(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> State:
 
 
 def _play(state: State, moves: list[str]) -> None:
-    """Answer until the auction has ended."""
+    """Let every seat answer until the auction has ended."""
     stage = state.stage
     for move in moves:
         if state.stage == stage:

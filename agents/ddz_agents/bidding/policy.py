@@ -34,7 +34,7 @@ from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, hand_prices, search
 from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
 from ddz_agents.bidding.worlds import Outcomes, answer, outcomes
 from ddz_agents.rules.scratch import new_rule_workspace
-from ddz_agents.worlds.determinize import check_turn
+from ddz_agents.searching import check_turn
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.engine.layout import DOUBLES, OWNER
@@ -58,7 +58,7 @@ _HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
 
 @dataclass(frozen=True)
 class PayoffOptions(Options):
-    """How payoffs are expected.
+    """The options of the expected-payoff agent.
 
     Attributes:
         worlds: Dealt worlds from which the win rate is counted.
@@ -79,7 +79,7 @@ class PayoffOptions(Options):
 
 @dataclass(frozen=True)
 class Appraisal:
-    """One possible answer, and what it is worth.
+    """A legal bid or answer, and its expected payoff.
 
     Attributes:
         move: A bid, or an answer to doubling.
@@ -205,7 +205,7 @@ class StakingAgent(OwnsArrays):
         return best(self.appraise(view, rng)).move
 
     def appraise(self, view: View, rng: np.random.Generator) -> list[Appraisal]:
-        """What each answer is worth (:func:`appraise`)."""
+        """The expected payoff of each legal answer (:func:`appraise`)."""
         check_stage(view)
         check_turn(view.row, view.seat)
         if view.stage != "show":

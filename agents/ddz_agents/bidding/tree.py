@@ -19,7 +19,7 @@ UNTRIED = 1e8
 
 
 class StakeTree(NamedTuple):
-    """Nodes as arrays; node 0 is the root.
+    """The bidding search's tree as arrays; node 0 is the root.
 
     Attributes:
         child: The node behind each answer, 0 if there is none, shape ``[nodes, answers]``, int64.

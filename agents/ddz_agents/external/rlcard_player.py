@@ -53,7 +53,7 @@ class RLCardPlayer:
         self._rng = agent_generator([check_seed(seed)])
 
     def step(self, state: Mapping[str, Any]) -> str:
-        """A move as RLCard writes it, in training.
+        """Choose a move in RLCard's notation; RLCard calls it in training.
 
         Args:
             state: What RLCard's environment hands to its agents.

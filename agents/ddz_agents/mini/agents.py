@@ -28,7 +28,8 @@ from ddz_agents.mini.expectimax import ExpectimaxSolver
 from ddz_agents.mini.inference import History, Inference, OpponentModel, RulesOpponent
 from ddz_agents.open_cards.information_set import InformationSet, check_replayable, information_set
 from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, PerRules, check_solvable
-from ddz_agents.worlds.determinize import Reals, Words, check_turn
+from ddz_agents.searching import check_turn
+from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env import Move, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.rules import Rules
@@ -159,7 +160,7 @@ class ExactAgent(ABC):
 
     @abstractmethod
     def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
-        """Legal moves and what each is worth."""
+        """The legal moves, and the weight of each in the agent's choice."""
 
 
 class CheatingMinimaxAgent(ExactAgent):

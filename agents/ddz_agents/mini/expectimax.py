@@ -117,7 +117,7 @@ def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int, inferred: bool
     """
     row, after, frame = stack.rows[ply], stack.rows[ply + 1], stack.frames[ply]
     mover, cards = np.int64(row[SEAT]), _cards(stack, index)
-    known = row[KNOWN] if np.uint64(mover) == row[LANDLORD] else U0
+    face_up = row[KNOWN] if np.uint64(mover) == row[LANDLORD] else U0
     start = target = frame.first_state + frame.states
     for source in range(frame.first_state, start):
         hand = sets.hands[source, mover]
@@ -129,7 +129,7 @@ def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int, inferred: bool
             for seat in range(3):
                 sets.hands[target, seat] = sets.hands[source, seat]
             sets.hands[target, mover] = remove_hand(hand, cards)
-            ways = 1.0 if inferred else _ways(remove_hand(hand, known), remove_hand(cards, known))
+            ways = 1.0 if inferred else _ways(remove_hand(hand, face_up), remove_hand(cards, face_up))
             sets.weights[target] = sets.weights[source] * ways
             target += 1
     return target - start

@@ -112,7 +112,7 @@ class Inference(OwnsArrays):
         return states
 
     def _hear(self, start: Words, seat: int, history: History) -> InformationSet:
-        """The states after the last move of a history."""
+        """The states that are possible after the last move of a history."""
         mover, move = history[-1]
         before = self._after(start, seat, history[:-1])
         if mover != seat:

@@ -20,14 +20,14 @@ from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
-from ddz_env.playing.agent import BatchPlayer, check_to_act
+from ddz_env.playing.agent import BatchAgent, BatchPlayer, check_to_act
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS
 
 
 @dataclass(frozen=True)
 class PolicyFile(Options):
-    """Which policy an agent reads, and how.
+    """The options that name a policy's file, and say how it is read.
 
     Attributes:
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the newest that
@@ -53,7 +53,7 @@ class PolicyFile(Options):
 
 @dataclass(frozen=True)
 class PolicyOptions(PolicyFile):
-    """The policy of ``policy``, and how it is played.
+    """The options of ``policy``: its file, and how it chooses.
 
     Attributes:
         temperature: 0 takes the most probable action, 1 draws by the probabilities; values below 1 favour probable
@@ -92,7 +92,7 @@ def choose_actions(
 
 
 class PartialMove(NamedTuple):
-    """One move in the making, stage by stage.
+    """A move that is being built, stage by stage.
 
     Attributes:
         view: What its seat knows, at the start of the move.
@@ -109,14 +109,14 @@ class PartialMove(NamedTuple):
     log_prior: float = 0.0
 
     def after(self, action: int, log_probability: float = 0.0) -> PartialMove:
-        """The move with one stage more."""
+        """A copy of the move with one more stage."""
         row, ring = self.row.copy(), self.ring.copy()
         apply_and_record(row, ring, np.uint64(action), self.view.rule_words)
         return PartialMove(self.view, row, ring, (*self.actions, action), self.log_prior + log_probability)
 
     @property
     def whole(self) -> bool:
-        """Whether no stage is left."""
+        """Whether the move is complete."""
         return bool(self.actions) and int(self.row[STAGE]) != STAGE_KICKER
 
     @property
@@ -135,7 +135,7 @@ def next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
     return observations.view(np.int8), mask_bytes(masks)
 
 
-class ModelAgent:
+class ModelAgent(BatchAgent):
     """Plays by any :class:`~ddz_agents.neural.model.PolicyModel`.
 
     Args:

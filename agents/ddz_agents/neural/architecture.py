@@ -83,7 +83,7 @@ class Layers(NamedTuple):
 
     @property
     def added(self) -> list[str]:
-        """The names of the linear layers in the blocks; place 1 of the trunk, and its last, are rectifiers."""
+        """The names of the linear layers in the residual blocks, by PyTorch's numbering of the trunk."""
         return [f"trunk.{2 + block}.linear" for block in range(self.blocks)]
 
     def shapes(self) -> Shapes:

@@ -29,7 +29,7 @@ _REST = {"rest": "rest", "rest-prospects": "prospects"}
 
 @dataclass(frozen=True)
 class BlindOptions(PolicyFile):
-    """The policy, and what it does not see.
+    """The options of ``blind``: a policy, and the input that is hidden from it.
 
     Attributes:
         input: The input that is switched off (`docs/reference/network-inputs.md` has the table of inputs; ``rest`` and

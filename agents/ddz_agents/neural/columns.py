@@ -89,7 +89,7 @@ about how a hand can be played out."""
 
 
 class Column(NamedTuple):
-    """What one column is made of.
+    """How one column of a network's input is computed from bytes.
 
     Attributes:
         kind: ``SCALED``, ``AT_LEAST``, ``CHAIN`` or ``PROSPECT``.
@@ -104,7 +104,7 @@ class Column(NamedTuple):
 
 
 class Input(NamedTuple):
-    """One input of a network.
+    """A named group of columns that a network reads.
 
     Attributes:
         name: Its name in :attr:`Columns.at`.
@@ -136,7 +136,7 @@ def _prospects(hand: int) -> tuple[Column, ...]:
 
 
 class Columns:
-    """A table of inputs, and what follows from it.
+    """All columns that a network reads, in order, and what follows from them.
 
     Args:
         *inputs: The table.
@@ -156,7 +156,7 @@ class Columns:
         self.at: Any = at(*starts)
 
     def slice_of(self, name: str) -> slice:
-        """The columns of an input."""
+        """Where the columns of a named input lie."""
         first = getattr(self.at, name)
         return slice(first, first + next(len(entry.columns) for entry in self.inputs if entry.name == name))
 
@@ -172,7 +172,7 @@ _BESIDE = (
     Input(
         "sizes",
         f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous",
-        tuple(column for place in _LEFT.tolist() for column in _thresholds(place, MOST_CARDS)),
+        tuple(column for byte in _LEFT.tolist() for column in _thresholds(byte, MOST_CARDS)),
     ),
     Input("key", f"the rank to exceed: thresholds 1 to {NUM_RANKS}", _thresholds(KEY, NUM_RANKS)),
 )
@@ -229,7 +229,7 @@ CRITIC_INPUTS = Columns(
     Input(
         "counts",
         "bombs so far, the highest bid, passes in a row; scaled",
-        tuple(column for place in _COUNTS.tolist() for column in _scaled(place, place + 1)),
+        tuple(column for byte in _COUNTS.tolist() for column in _scaled(byte, byte + 1)),
     ),
     Input("half_built", "the bytes of the move in progress, scaled", _scaled(PENDING, _AFTER_PENDING)),
     Input("state", "role, stage and the like, scaled", _scaled(TAIL, OBSERVATION.size)),

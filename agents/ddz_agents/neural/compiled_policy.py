@@ -70,7 +70,7 @@ LIKELIEST, DRAWN = -2, -1
 
 
 class PolicyNet(NamedTuple):
-    """A policy.
+    """A policy's layers as compiled code takes them.
 
     Attributes:
         trunk: Its trunk.
@@ -106,7 +106,7 @@ _Parts = tuple[Any, ...]
 
 
 def _parts_of(net: _Parts) -> _Parts:
-    """The parts of a network."""
+    """Split a network's weights into its layers."""
     nested = (_parts_of(part) if isinstance(part, tuple) else (part,) for part in net)
     return tuple(itertools.chain.from_iterable(nested))
 
@@ -183,8 +183,8 @@ def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffer
         hand_values[0, 0], hand_values[0, 1] = sure, price
         rest_counts(seen, action, counts)
         affine_of_entries(counts, hand_values, policy.rests, policy.rest, buffers, rest)
-        own = dot(state, policy.logits.weights[action]) + policy.logits.bias[action]
-        logs[action] = own + (dot(rest, scales) + shift)
+        logit = dot(state, policy.logits.weights[action]) + policy.logits.bias[action]
+        logs[action] = logit + (dot(rest, scales) + shift)
     _log_softmax(logs, mask)
     return dot(state, policy.value.weights[0]) + policy.value.bias[0]
 
@@ -203,7 +203,7 @@ def _evaluate_row(
 def _run_policy(
     observations: np.ndarray, masks: np.ndarray, parts: _Parts, logs: np.ndarray, values: np.ndarray
 ) -> None:
-    """Evaluate rows."""
+    """Evaluate a batch of observations with a policy."""
     policy = _policy_of_parts(parts)
     buffers = _buffers_of(policy, ROWS)
     for first in range(0, values.size, ROWS):
@@ -281,7 +281,7 @@ def _value_game(
 
 @kernel
 def _run_critic(observations: np.ndarray, concealed: np.ndarray, parts: _Parts, values: np.ndarray) -> None:
-    """Evaluate games."""
+    """Evaluate a batch of games, all hands seen, with a critic."""
     critic = _critic_of_parts(parts)
     buffers = new_buffers(1, critic.inputs.most, critic.value.weights.shape[1], 0, 0)
     for index in range(values.size):

@@ -41,7 +41,7 @@ from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest, popcount
 from ddz_env.core.observation import HISTORY, OBSERVATION
-from ddz_env.envs.slots import ACTING, Slots
+from ddz_env.envs.stepping import Slots
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _CONCEALED, _LEFT, _SIGNS, _AGAINST_RULES = (
@@ -240,9 +240,9 @@ def _describe_decision(
     game: int, slots: Slots, memory: HandMemory, workspace: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
 ) -> None:
     """Describe the decision of a game of a batch, without its actions."""
-    see(slots.observations[game].view(np.int8), seen)
-    see_concealed(slots.concealed[game].view(np.int8), seen)
-    value_hands_in_sight(seen, game, slots.cells[game, ACTING], memory, workspace, hand_values)
+    see(slots.observations[game], seen)
+    see_concealed(slots.concealed[game], seen)
+    value_hands_in_sight(seen, game, np.int64(slots.games[game].seat), memory, workspace, hand_values)
     value_own_hand(seen, workspace, hand_values)
 
 
@@ -348,7 +348,7 @@ def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
 
 @functools.cache
 def policy_fields(history: int) -> Fields:
-    """The fields of a policy's table."""
+    """The fields (runs of columns from one byte) of a policy's input."""
     return fields_of(policy_inputs(history))
 
 

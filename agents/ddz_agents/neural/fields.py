@@ -36,7 +36,7 @@ _PROSPECT_ENTRIES = 4
 
 
 class Fields(NamedTuple):
-    """A table of inputs, as kernels walk through it.
+    """A network's columns grouped by the byte that they come from, for kernels.
 
     Attributes:
         fields: Kind, source, first column and number of columns of each, shape ``[fields, 4]``, int64.
@@ -52,7 +52,7 @@ class Fields(NamedTuple):
 
 
 def fields_of(table: Columns) -> Fields:
-    """The fields of a table of inputs."""
+    """Group a network's columns by the byte that they come from."""
     fields, scales, before, first, most = [], [], np.full(table.size, -1, np.int64), 0, 0
 
     def link(start: int, size: int, step: int = 1) -> None:
@@ -112,7 +112,7 @@ def _enter_prospects(values: np.ndarray, column: int, places: np.ndarray, factor
 
 @pure_kernel
 def enter(seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.ndarray, factors: np.ndarray) -> int:
-    """Write the entries of one row.
+    """Write which rows of running sums one input adds up.
 
     Args:
         seen: The bytes, int8.
@@ -163,7 +163,7 @@ def add_entries(places: np.ndarray, factors: np.ndarray, count: int, sums: np.nd
 
 @pure_kernel
 def fill(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndarray, columns: np.ndarray) -> None:
-    """Write the columns that entries stand for, float32: each with all columns that its running sum goes on from."""
+    """Write the plain columns, float32, that entries of running sums stand for."""
     columns[:] = np.float32(0.0)
     for k in range(count):
         column = np.int64(places[k])

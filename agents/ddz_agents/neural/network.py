@@ -68,12 +68,12 @@ class Block(nn.Module):
         self.linear = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Shape ``[n, width]`` to the same."""
+        """Apply the block, shape ``[n, width]``."""
         return x + torch.relu(self.linear(self.norm(x)))
 
 
 def new_trunk(layers: Layers) -> nn.Sequential:
-    """The layers below the outputs."""
+    """Make the layers below the outputs: residual blocks."""
     width = layers.width
     blocks = [Block(width) for _ in range(layers.blocks)]
     return nn.Sequential(nn.Linear(layers.columns, width), nn.ReLU(), *blocks, nn.LayerNorm(width), nn.ReLU())

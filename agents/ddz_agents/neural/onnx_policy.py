@@ -37,7 +37,7 @@ EXPORTED = "ddz-policy-onnx"
 
 
 class Format(NamedTuple):
-    """A kind of ONNX file.
+    """A kind of ONNX file that can be played: its inputs and outputs.
 
     Attributes:
         kind: Its name.
@@ -155,7 +155,7 @@ class OnnxPolicy:
         return log_probabilities, values
 
     def _run(self, *inputs: npt.NDArray[Any]) -> Sequence[Floats]:
-        """The outputs of the graph."""
+        """Run the graph on a batch; returns its outputs."""
         outputs: Sequence[Floats] = self._session.run(
             list(self._form.outputs), dict(zip(self._form.inputs, inputs, strict=True))
         )
@@ -216,7 +216,7 @@ def check_nodes(path: str | Path, session: Any, form: Format) -> None:
 
 
 def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
-    """A file of another program: say how it is made playable, or what is wrong with it.
+    """Raise for a file without our metadata, saying how it is made playable or what is wrong.
 
     Raises:
         TensorFileMismatchError: Always.

@@ -100,8 +100,8 @@ class SB3Policy:
 
     def __init__(self, policy: MaskableActorCriticPolicy, purpose: Purpose | None = None) -> None:
         self._form = saved_form(policy.observation_space, policy.action_space)
-        known = purpose or Purpose()
-        self.policy, self.rules, self.objective = policy, known.rules, known.objective
+        purpose = purpose or Purpose()
+        self.policy, self.rules, self.objective = policy, purpose.rules, purpose.objective
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.

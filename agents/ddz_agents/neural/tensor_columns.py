@@ -23,7 +23,7 @@ from ddz_agents.rules.prices import LOSER
 
 
 class TensorColumns:
-    """A table of inputs on a device.
+    """Computes a network's columns from bytes by tensor operations on a device.
 
     Args:
         table: The table.
@@ -45,7 +45,7 @@ class TensorColumns:
         self._parts = _prospect_numbers(device)
 
     def of(self, seen: Tensor, hand_values: Tensor) -> Tensor:
-        """The columns of decisions.
+        """The columns of a batch of decisions.
 
         Args:
             seen: Their bytes, shape ``[n, bytes]``, int8.

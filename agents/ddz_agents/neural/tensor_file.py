@@ -65,7 +65,7 @@ def layout_fingerprint() -> str:
 
 
 def heading(kind: str, version: int) -> dict[str, str]:
-    """The metadata that a file begins with.
+    """Make the metadata that a weights file of this package begins with.
 
     Args:
         kind: What the file is.

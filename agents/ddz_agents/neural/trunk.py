@@ -97,9 +97,9 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
     """Memory for a network of that size, where ``rows`` rows are described side by side."""
     most = max(columns, REST_COLUMNS, width)
     scratch = Scratch(np.zeros((rows, PRICE_WORDS), np.int64), np.zeros((rows, MEMORY_WORDS), np.uint64))
-    known, mask = np.zeros((rows, HANDS_KNOWN, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)
+    splits, mask = np.zeros((rows, HANDS_KNOWN, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)
     return ForwardBuffers(
-        RuleWorkspace(scratch, known, mask, np.zeros((rows, ABOUT_WORDS), np.uint64)),
+        RuleWorkspace(scratch, splits, mask, np.zeros((rows, ABOUT_WORDS), np.uint64)),
         Decisions(
             np.zeros((rows + 1, DECISION_SIZE), np.int8), np.zeros((rows + 1, DECISION_HANDS, HAND_VALUES), np.int16)
         ),
@@ -122,7 +122,7 @@ def scratch_of(scratches: RuleWorkspace, row: int) -> RuleWorkspace:
     """The memory of a row; only for kernels that do not count references, for its arrays own nothing."""
     prices, memory = scratches.scratch
     return RuleWorkspace(
-        Scratch(prices[row], memory[row]), scratches.known[row], scratches.mask[row], scratches.about[row]
+        Scratch(prices[row], memory[row]), scratches.splits[row], scratches.mask[row], scratches.about[row]
     )
 
 
@@ -309,7 +309,7 @@ def affine_of_entries(
 
 @pure_kernel
 def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
-    """Make the last states of some first ones."""
+    """Run the residual blocks on a batch."""
     states, normals, added = buffers.states, buffers.normals, buffers.added
     gains, shifts = trunk.norms
     last = trunk.blocks.bias.shape[0]

@@ -1,28 +1,25 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through seventeen files:
+A decision passes through twelve files: :mod:`ddz_agents.searching` (whether there is something to search), this one
+(the options, the root, the move), and the five of this room and five that all tree searches share:
 
-* :mod:`ddz_agents.searching` and :mod:`~ddz_agents.worlds.determinize`: whether there is something to search;
-* this one: the policy's word on the root, worlds, the budget, the choice;
-* :mod:`~ddz_agents.belief.model` and :mod:`~ddz_agents.belief.conduct`: the hidden hands that the belief network draws;
-* :mod:`~ddz_agents.worlds.inference` and :mod:`~ddz_agents.worlds.particles`: the worlds, weighted by what was played;
-* :mod:`~ddz_agents.worlds.story`, :mod:`~ddz_agents.worlds.learned_player` and
-  :mod:`~ddz_agents.worlds.rules_player`: what was played, and how likely the policy and the rule agent play so;
+* :mod:`~ddz_agents.neural_search.beliefs`: the worlds, and which seats are the rule agent.  Behind it is the room
+  :mod:`ddz_agents.worlds`, with the models of players and the belief network;
 * :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
-* :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves;
-* :mod:`~ddz_agents.neural_search.descent`: down a tree and back up;
-* :mod:`~ddz_agents.neural_search.players`: what each seat is expected to play, at the root, in a tree and at a leaf;
-* :mod:`ddz_agents.tree_search.search`, :mod:`~ddz_agents.tree_search.tree` and :mod:`~ddz_agents.tree_search.choice`:
-  what all tree searches share.
+* *selection*, :mod:`~ddz_agents.neural_search.descent`: down a tree by PUCT and back up, in worlds that
+  :mod:`~ddz_agents.worlds.determinize` draws and trees of :mod:`ddz_agents.tree_search.tree`;
+* *policy*, :mod:`~ddz_agents.neural_search.games`: who moves unasked in the games of a search; everywhere else the
+  prior guides, which the network gives with its values;
+* *value*, :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves, or a playout of
+  :mod:`ddz_agents.tree_search.search`;
+* :mod:`ddz_agents.tree_search.choice`: from the root's statistics to a move.
 
-Behind them are the network, which may be any :class:`~ddz_agents.neural.model.PolicyModel`, and the rule agent
-(:mod:`ddz_agents.rules.rules`), by which some seats are expected to play.
+The network may be any :class:`~ddz_agents.neural.model.PolicyModel`; the rule agent is :mod:`ddz_agents.rules.rules`.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -30,19 +27,16 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
-from ddz_agents.neural.model import Floats, PolicyModel
+from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
+from ddz_agents.neural_search.beliefs import Beliefs
 from ddz_agents.neural_search.forest import Forest, halve
-from ddz_agents.neural_search.players import recognized
 from ddz_agents.neural_search.values import CachedModel, Evaluator, leaf_kind
 from ddz_agents.searching import Position, SearchAgent, kickers_of
 from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred
-from ddz_agents.worlds.learned_player import LearnedPlayer
-from ddz_agents.worlds.rules_player import FAITHFUL, RESPONSES, RulesPlayer
+from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.random import key
@@ -52,12 +46,8 @@ from ddz_env.support.clocks import Clock
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_env.support.options import Options, Range, takes
 
-_KNOWN_KINDS = 0, 1 + RESPONSES.index(FAITHFUL)
-"""Places of the policy and the rule agent among the kinds of players that a hidden seat may be."""
 _ROUNDS = 2
 """Of annealing: in each the policy evaluates every particle's decisions."""
-_FIRST_PRICE = 0.05
-"""Milliseconds that a move of the past costs a particle, before any has been timed."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +99,7 @@ class ModelSearchOptions(Options):
 
 @dataclass(frozen=True)
 class NeuralSearchOptions(ModelSearchOptions, PolicyFile):
-    """The policy of ``neural-ismcts``, and how it is searched with."""
+    """The options of ``neural-ismcts``: its policy, and how the search spends its budget."""
 
     def files(self) -> tuple[Path, ...]:
         """The policy's file, and the belief network's where there are particles."""
@@ -140,10 +130,14 @@ class ModelSearchAgent(SearchAgent[View]):
         super().__init__(options)
         self.model = model
         self._cached = CachedModel(model)
-        self._network = load_belief() if options.asks_belief else None
-        others = () if options.worlds == "own" else map(RulesPlayer, RESPONSES)
-        self._believed = (LearnedPlayer(self._cached), *others)
-        self._price = _FIRST_PRICE
+        self._beliefs = Beliefs(
+            self._cached,
+            0 if options.worlds == "uniform" else options.particles,
+            network=options.asks_belief,
+            rule_agents=options.worlds != "own",
+            rounds=_ROUNDS,
+            milliseconds=options.milliseconds and options.milliseconds / 2,
+        )
         evaluator = Evaluator(self._cached, _leaf(options, model), uniform_prior=options.prior == "uniform")
         self._forest = Forest(options.trees, options.batch, evaluator)
 
@@ -153,53 +147,28 @@ class ModelSearchAgent(SearchAgent[View]):
         self._cached.forget()
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         log_priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(options.trees)])
-        move = self._settled_move(log_priors)
-        if move is not None:
-            return Decision(move, visits={move.main: 1}, line=move.actions)
+        likeliest = int(log_priors.argmax())
+        sure = options.settled < 1 and log_priors[likeliest] >= math.log(options.settled)
+        if sure and not kickers_of(likeliest):  # where kickers ride with it, they are searched for
+            return Decision(Move(likeliest), visits={likeliest: 1}, line=(likeliest,))
         forest.believe(*self._inferred(view, rng))
         candidates = options.candidates if options.prior == "policy" else NUM_ACTIONS
         first = halve(forest, log_priors, clock, options.iterations, candidates)
-        return choose(forest.trees, position.row, position.rules, first)
+        return choose(forest.trees, position.row, position.rules, first, [each.prior for each in forest.priors])
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
         return candidates_of(self._forest.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """Where the worlds that it searches have the hidden cards."""
+        """The belief about the hidden cards from which the agent's worlds are drawn."""
         return belief_of(view, self._inferred(view, rng)[0])
 
-    def _settled_move(self, log_probabilities: Floats) -> Move | None:
-        """The move that the policy is all but sure of; where kickers ride with it, they are searched for."""
-        action, settled = int(log_probabilities.argmax()), self.options.settled
-        if settled == 1 or log_probabilities[action] < math.log(settled):
-            return None
-        return None if kickers_of(action) else Move(action)
-
     def _inferred(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
-        """Inferred worlds, and which seats are the rule agent, shape ``[3]``, uint8.
-
-        Under a clock there are only as many as half of the time pays for at the price of the last ones.  The price
-        falls by half at most, lest one decision with nothing to infer lets the next one take all the time; and where it
-        pays for nothing it falls as well, lest one slow moment ends inference for good.
-        """
-        moves, nobody = max(1, len(view.history)), np.zeros(3, np.uint8)
-        particles = 0 if self.options.worlds == "uniform" else self.options.particles
-        if self.options.milliseconds is not None:
-            particles = min(particles, int(self.options.milliseconds / 2 / (self._price * moves)))
-        if not particles:
-            self._price /= 2
-            return uniform(), nobody
-        began = time.perf_counter()
-        proposal = None if self._network is None else self._network.proposal(view, rng, particles)
-        known = inferred(view, rng, particles, self._believed, _ROUNDS, proposal)
-        spent = (time.perf_counter() - began) * 1000
-        self._price = max(spent / (particles * moves), self._price / 2)
-        if known is None:
-            return uniform(), nobody
-        if len(self._believed) == 1:  # nobody else to recognize
-            return known.pool, nobody
-        return known.pool, recognized(known.kinds, *_KNOWN_KINDS, view.seat)
+        """The worlds to search, and which seats are the rule agent, shape ``[3]``, uint8."""
+        particles = self._beliefs.infer(view, rng)
+        pool = uniform() if particles is None else particles.pool
+        return pool, self._beliefs.rule_agents(particles, view.seat)
 
 
 def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:

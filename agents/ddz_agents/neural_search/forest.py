@@ -16,9 +16,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural_search.descent import Descents, Searcher, absorb, descend, new_descents
-from ddz_agents.neural_search.players import learn_prior
-from ddz_agents.neural_search.values import Evaluator
+from ddz_agents.neural_search.descent import (
+    Descents,
+    Priors,
+    Searcher,
+    absorb,
+    descend,
+    grown_priors,
+    learn_prior,
+    new_descents,
+    new_priors,
+)
+from ddz_agents.neural_search.values import Evaluator, landlord_chances
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool
@@ -33,21 +42,23 @@ _FIRST_ROOM = 1 << 14
 
 
 class Forest(OwnsArrays):
-    """Trees of one decision after the other.
+    """Grows several trees for one decision, and evaluates the leaves of all in one batch.
 
     Args:
         trees: How many.
-        batch: Descents in flight a tree.
+        batch: Descents in flight per tree.
         evaluator: The networks.
 
     Attributes:
         trees: The trees.
-        batch: Descents in flight a tree.
+        priors: The priors of each.
+        batch: Descents in flight per tree.
         descents: Those in flight, ``batch`` of each tree.
     """
 
     def __init__(self, trees: int, batch: int, evaluator: Evaluator) -> None:
         self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(trees)]
+        self.priors: list[Priors] = [new_priors(_FIRST_ROOM) for _ in range(trees)]
         self.batch = batch
         self.descents = new_descents(trees * batch)
         self._evaluator = evaluator
@@ -63,11 +74,11 @@ class Forest(OwnsArrays):
             Logarithms of the root's prior, shape ``[400]``, float32.
         """
         self._states, self._deals = list(states), list(states)
-        self._searcher = Searcher.of(view)
+        self._searcher = Searcher.of(view, passes_forced=self._evaluator.networks_value)
         log_priors = self._evaluator.root(view)
-        for tree in self.trees:
+        for tree, priors in zip(self.trees, self.priors, strict=True):
             clear(tree)
-            learn_prior(tree, ROOT, log_priors)
+            learn_prior(tree, priors, ROOT, log_priors)
         return log_priors
 
     def believe(self, pool: WorldPool, plays_rules: npt.NDArray[np.uint8]) -> None:
@@ -90,35 +101,38 @@ class Forest(OwnsArrays):
         parts = [self.descents.part(slice(i * self.batch, i * self.batch + share)) for i in range(len(self.trees))]
         for index, part in enumerate(parts):
             self._descend(index, part, firsts)
-        waiting = [np.flatnonzero(part.waits) for part in parts]
-        rows = np.concatenate([index * self.batch + found for index, found in enumerate(waiting)])
-        if not len(rows):
+        waiting = [np.flatnonzero(part.games.waits) for part in parts]
+        leaves = np.concatenate([index * self.batch + numbers for index, numbers in enumerate(waiting)])
+        if not len(leaves):
             return
-        logs, values = self._evaluator.leaves(self.descents.copied(rows), searcher.rules, searcher.opponents)
-        first, networks_value = 0, self._evaluator.networks_value
-        for index, (part, found) in enumerate(zip(parts, waiting, strict=True)):
-            own = slice(first, first + len(found))
-            tree, state = self.trees[index], self._states[index]
-            room, state = absorb(tree, searcher.rules, part, logs[own], values[own], networks_value, state)
-            first, self._states[index] = first + len(found), np.uint64(state)
-            if not room:
-                self.trees[index] = grown(tree)
+        games = self.descents.games.part(leaves)
+        log_priors, values = self._evaluator.leaves(games, searcher.rules, searcher.opponents)
+        ends = np.cumsum([len(numbers) for numbers in waiting])[:-1]
+        per_tree = zip(parts, np.split(log_priors, ends), np.split(values, ends), strict=True)
+        for index, (part, logs, part_values) in enumerate(per_tree):
+            chances = np.empty(len(part_values), np.float32)
+            of = part.games, part_values, self._evaluator.networks_value, searcher.rules
+            self._states[index] = np.uint64(landlord_chances(*of, self._states[index], chances))
+            if not absorb(self.trees[index], self.priors[index], part, logs, chances):
+                self._grow(index)
 
     def _descend(self, index: int, part: Descents, firsts: npt.NDArray[np.int16]) -> None:
         """Make a tree's descents, growing the tree when it is full."""
-        deal, networks_value = self._deals[index], self._evaluator.networks_value
         while True:
-            tree, state = self.trees[index], self._states[index]
-            done, state = descend(tree, self._searcher, part, firsts, deal, networks_value, state)
+            tree, priors, deal, state = self.trees[index], self.priors[index], self._deals[index], self._states[index]
+            done, state = descend(tree, priors, self._searcher, part, firsts, deal, state)
             self._states[index] = np.uint64(state)
             if done == len(firsts):
                 return
-            self.trees[index] = grown(tree)
+            self._grow(index)
             part, firsts = part.part(slice(done, None)), firsts[done:]
+
+    def _grow(self, index: int) -> None:
+        self.trees[index], self.priors[index] = grown(self.trees[index]), grown_priors(self.priors[index])
 
 
 def halve(forest: Forest, log_priors: Floats, clock: Clock, descents: int, candidates: int) -> int:
-    """Find the root's best action.
+    """Find the root's best action by sequential halving.
 
     Args:
         forest: Planted trees.
@@ -152,9 +166,9 @@ def halve(forest: Forest, log_priors: Floats, clock: Clock, descents: int, candi
 
 def _scores(forest: Forest, log_priors: Floats) -> dict[int, float]:
     """Mean reward of every visited action, and what the policy thinks of it."""
-    found = totals(forest.trees, [ROOT] * len(forest.trees))
+    visits, rewards, _ = totals(forest.trees, [ROOT] * len(forest.trees))
     return {
-        action: found.rewards[action] / count + PRIOR_WEIGHT * float(log_priors[action]) / math.sqrt(count)
-        for action, count in found.visits.items()
+        action: rewards[action] / count + PRIOR_WEIGHT * float(log_priors[action]) / math.sqrt(count)
+        for action, count in visits.items()
         if count
     }

@@ -15,25 +15,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.neural_search.descent import Descents, Searcher, describe_leaf, new_descents
+from ddz_agents.neural_search.beliefs import Beliefs
+from ddz_agents.neural_search.games import Games, new_games, none_recognized, play_unasked
 from ddz_agents.neural_search.values import CachedModel, ask_critic, leaf_kind, values_for
-from ddz_agents.worlds.determinize import Reals, Words, check_view
-from ddz_agents.worlds.inference import draw_hands, inferred
-from ddz_agents.worlds.learned_player import LearnedPlayer
+from ddz_agents.searching import check_view
+from ddz_agents.worlds.determinize import Reals, Words
+from ddz_agents.worlds.inference import draw_hands
 from ddz_agents.worlds.particles import distinct, effective_size
-from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer
-from ddz_agents.worlds.story import PlayerModel
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
-from ddz_env.core.engine.layout import HANDS, HIDDEN, SIZES, STAGE, STAGE_OVER
-from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.core.engine.layout import HANDS, HIDDEN, SIZES
 from ddz_env.core.engine.step import apply_and_record
-from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0, U1
 from ddz_env.support.compiling import kernel
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError
 
@@ -48,7 +43,7 @@ _LIKELIEST = 0.99
 
 
 class Judgement(NamedTuple):
-    """What is known of a move.
+    """A move's chance of winning, and how far luck with the sampled worlds may matter.
 
     Attributes:
         chance: The chance of winning after it, 0 to 1.
@@ -60,7 +55,7 @@ class Judgement(NamedTuple):
 
 
 class LogOddsCurve(NamedTuple):
-    """From the critic's mean to the chance of winning, by Platt's scaling (1999).
+    """A map from the critic's mean value of a move to its chance of winning, by Platt's scaling (1999).
 
     With x the log odds of the mean, those of the chance are ``bias + slope * x``.
 
@@ -75,12 +70,12 @@ class LogOddsCurve(NamedTuple):
     def chances(self, means: Reals) -> Reals:
         """The chances where the critic's means, 0 to 1, are these; what is certain stays certain."""
         chances = 1 / (1 + np.exp(-self.bias - self.slope * log_odds(means)))
-        found: Reals = np.where((means <= 0) | (means >= 1), means, chances)
-        return found
+        bounded: Reals = np.where((means <= 0) | (means >= 1), means, chances)
+        return bounded
 
 
 class Calibration(NamedTuple):
-    """The curves of both sides.
+    """The maps to chances of winning, one for each side.
 
     Attributes:
         peasants: For either peasant.
@@ -102,34 +97,24 @@ SHIPPED = Calibration(peasants=LogOddsCurve(-0.375, 0.955), landlord=LogOddsCurv
 
 
 @kernel
-def _begin(searcher: Searcher, moves: np.ndarray, worlds: np.ndarray, games: Descents) -> None:
-    """Play every move in every world, and what needs no decision after it; describe the positions reached.
+def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: np.ndarray, games: Games) -> None:
+    """Play every move in every world.
 
     Args:
-        searcher: Whose chances they are.
+        ring: The moves before, shape ``[16, 2]``, uint64.
+        rules: The rules array.
         moves: The stages of each, shape ``[moves, 1 + MAX_KICKERS]``, int16, ``-1`` behind the last.
         worlds: Full rows, shape ``[worlds, 32]``, uint64.
         games: Output, move by move within world by world.
     """
-    mask = np.empty(MASK_WORDS, np.uint64)
     for world in range(worlds.shape[0]):
         for move in range(moves.shape[0]):
             index = world * moves.shape[0] + move
-            row, ring = games.rows[index], games.rings[index]
-            row[:] = worlds[world]
-            ring[:] = searcher.ring
+            games.rows[index] = worlds[world]
+            games.rings[index] = ring
             for stage in range(moves.shape[1]):
                 if moves[move, stage] >= 0:
-                    apply_and_record(row, ring, np.uint64(moves[move, stage]), searcher.rules)
-            # As skip_known, but without what opponents play whom it knows: that takes long to compile.
-            games.waits[index] = False
-            while row[STAGE] != STAGE_OVER and not games.waits[index]:
-                legal_mask(row, searcher.rules, mask)
-                if count_legal(mask) == U1:
-                    apply_and_record(row, ring, nth_legal(mask, U0), searcher.rules)
-                else:
-                    games.waits[index] = True
-                    describe_leaf(row, ring, searcher.rules, mask, games, index)
+                    apply_and_record(games.rows[index], games.rings[index], np.uint64(moves[move, stage]), rules)
 
 
 class Judge:
@@ -148,9 +133,8 @@ class Judge:
         self._model = load_policy() if model is None else model
         if leaf_kind(self._model) != "critic":
             raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
-        self._calibration, self._worlds, self._network = calibration, worlds, load_belief()
-        self._cached = CachedModel(self._model)
-        self._believed: tuple[PlayerModel, ...] = (LearnedPlayer(self._cached), *map(RulesPlayer, RESPONSES))
+        self._calibration, self._worlds, self._cached = calibration, worlds, CachedModel(self._model)
+        self._beliefs = Beliefs(self._cached, worlds)
 
     def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
         """What is known of each of some moves, for the side of the seat to act.
@@ -187,10 +171,9 @@ class Judge:
         moves of the hidden seats, as in the search; a position without a history has any deal as likely.
         """
         self._cached.forget()
-        proposal = self._network.proposal(view, rng, self._worlds)
-        known = inferred(view, rng, self._worlds, self._believed, proposal=proposal)
-        hands = draw_hands(view, rng, self._worlds) if known is None else known.hands
-        weights = np.full(len(hands), 1 / len(hands)) if known is None else known.weights
+        particles = self._beliefs.infer(view, rng)
+        hands = draw_hands(view, rng, self._worlds) if particles is None else particles.hands
+        weights = np.full(len(hands), 1 / len(hands)) if particles is None else particles.weights
         deals, deal = distinct(hands)
         rows = np.tile(view.row, (len(deals), 1))
         rows[:, HANDS : HANDS + 3], rows[:, HIDDEN], rows[:, SIZES] = deals[:, :3], deals[:, 3], 0
@@ -201,14 +184,14 @@ class Judge:
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
-        searcher = Searcher.of(view)
         rows, weights = self.worlds(view, rng)
         stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
-        for place, move in enumerate(moves):
-            stages[place, : len(move.actions)] = move.actions
-        games = new_descents(len(rows) * len(moves), 0)
-        _begin(searcher, stages, rows, games)
-        seats = np.full(len(games.waits), searcher.seat, np.uint64)
+        for number, move in enumerate(moves):
+            stages[number, : len(move.actions)] = move.actions
+        games = new_games(len(rows) * len(moves))
+        _play_moves(view.ring, view.rule_words, stages, rows, games)
+        play_unasked(games, np.arange(len(games.waits)), view.rule_words, none_recognized())
+        seats = np.full(len(games.waits), view.seat, np.uint64)
         values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return chances.reshape(len(rows), len(moves)), weights
@@ -225,9 +208,9 @@ def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]
     lines = [PartialMove(view, view.row, view.ring)]
     while not all(line.whole for line in lines):
         begun = [line for line in lines if not line.whole]
-        found = [line for line in lines if line.whole]
+        longer = [line for line in lines if line.whole]
         for line, logs in zip(begun, model.evaluate(*next_stages(begun))[0], strict=True):
             likely = np.argsort(-logs, kind="stable")[:most].tolist()
-            found += [line.after(action, float(logs[action])) for action in likely if logs[action] > -np.inf]
-        lines = sorted(found, key=lambda line: -line.log_prior)[:most]
+            longer += [line.after(action, float(logs[action])) for action in likely if logs[action] > -np.inf]
+        lines = sorted(longer, key=lambda line: -line.log_prior)[:most]
     return lines

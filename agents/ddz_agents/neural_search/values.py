@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.descent import Descents, describe_leaf
-from ddz_agents.neural_search.players import RecognizedSeats, skip_known
+from ddz_agents.neural_search.games import Games, RecognizedSeats, play_unasked
+from ddz_agents.tree_search.search import reward_of, simulate_random
 from ddz_agents.worlds.determinize import Words
 from ddz_env import View
-from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
+from ddz_env.core.engine.layout import LANDLORD, NO_GAME, NO_SEAT, SEAT, WINNER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import action_mask, mask_bytes, observe
@@ -33,13 +33,14 @@ from ddz_env.support.owned import OwnsArrays
 AHEAD = 4
 """Decisions that the policy plays from a leaf before it is valued."""
 _ALL = slice(None)
+_NO_SEAT = np.uint64(NO_SEAT)
 ROOM = 1 << 13
 """Positions that are kept; when there are more, all are forgotten."""
 
 
 @runtime_checkable
 class GameCritic(Protocol):
-    """A model with a critic, which values games of which it sees every hand."""
+    """A model with a critic, which values a game from all three hands."""
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
         """Values for observers, -1 to 1: :meth:`ddz_agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""
@@ -47,7 +48,7 @@ class GameCritic(Protocol):
 
 
 def leaf_kind(model: PolicyModel) -> str:
-    """Whose value a leaf gets.
+    """Say what values a search's leaves with this model: its critic, its policy or playouts.
 
     Returns:
         ``critic``: of the game, every hand seen.  ``value``, where the model has no critic: the policy's own, of the
@@ -62,7 +63,7 @@ def leaf_kind(model: PolicyModel) -> str:
 
 
 class Evaluator:
-    """What the networks say of a search's positions.
+    """Asks the networks for priors and values of a search's positions.
 
     Args:
         model: The model.
@@ -82,27 +83,27 @@ class Evaluator:
         mask = action_mask(view)[None]
         return (uniform_prior(mask) if self._uniform_prior else self._model.evaluate(observe(view)[None], mask)[0])[0]
 
-    def leaves(self, descents: Descents, rules: Words, opponents: RecognizedSeats) -> tuple[Floats, Floats]:
+    def leaves(self, games: Games, rules: Words, opponents: RecognizedSeats) -> tuple[Floats, Floats]:
         """Logarithms of the priors of leaves, ``[n, 400]``, and values for the seats to act, -1 to 1, ``[n]``.
 
         Args:
-            descents: Copies of those that wait: they are played on.
+            games: Copies of those at leaves: they are played on.
             rules: The rules array.
-            opponents: What is known of the other seats.
+            opponents: Which of the other seats are recognized.
         """
-        prior = uniform_prior(mask_bytes(descents.masks)) if self._uniform_prior else None
+        prior = uniform_prior(mask_bytes(games.masks)) if self._uniform_prior else None
         if prior is not None and not self.networks_value:  # no network has a say
             return prior, np.zeros(len(prior), np.float32)
-        log_probabilities, values = ask(self._model, descents)
+        log_probabilities, values = ask(self._model, games)
         if self.networks_value:
-            seats = descents.rows[:, SEAT].copy()
-            play_on(self._model, descents, log_probabilities, AHEAD, rules, opponents)
-            values = values_for(descents, seats, self._values)
+            seats = games.rows[:, SEAT].copy()
+            play_on(self._model, games, log_probabilities, AHEAD, rules, opponents)
+            values = values_for(games, seats, self._values)
         return (log_probabilities if prior is None else prior), values
 
-    def _values(self, descents: Descents) -> Floats:
+    def _values(self, games: Games) -> Floats:
         """What positions are worth to the seats to act, shape ``[n]``."""
-        return ask_critic(self._model, descents) if self._kind == "critic" else ask(self._model, descents)[1]
+        return ask_critic(self._model, games) if self._kind == "critic" else ask(self._model, games)[1]
 
 
 def uniform_prior(masks: Bytes) -> Floats:
@@ -118,44 +119,44 @@ def uniform_prior(masks: Bytes) -> Floats:
         return np.log(masks / masks.sum(axis=1, keepdims=True, dtype=np.float32)).astype(np.float32)
 
 
-def ask(model: PolicyModel, descents: Descents, chosen: slice | npt.NDArray[np.intp] = _ALL) -> tuple[Floats, Floats]:
-    """The policy's logarithms of probabilities and its own values, where the descents are, or some of them."""
-    return model.evaluate(descents.observations[chosen].view(np.int8), mask_bytes(descents.masks[chosen]))
+def ask(model: PolicyModel, games: Games, chosen: slice | npt.NDArray[np.intp] = _ALL) -> tuple[Floats, Floats]:
+    """The policy's log-probabilities in some waiting games, ``[n, 400]``, and its own values, ``[n]``."""
+    return model.evaluate(games.observations[chosen].view(np.int8), mask_bytes(games.masks[chosen]))
 
 
-def ask_critic(model: PolicyModel, descents: Descents) -> Floats:
+def ask_critic(model: PolicyModel, games: Games) -> Floats:
     """The critic's values of the games for the seats to act, shape ``[n]``."""
     assert isinstance(model, GameCritic)
-    seen = descents.observations.view(np.int8), mask_bytes(descents.masks), descents.concealed.view(np.int8)
+    seen = games.observations.view(np.int8), mask_bytes(games.masks), games.concealed.view(np.int8)
     return model.value_of_games(*seen)
 
 
-def values_for(descents: Descents, seats: Words, value: Callable[[Descents], Floats]) -> Floats:
+def values_for(games: Games, seats: Words, value: Callable[[Games], Floats]) -> Floats:
     """What games are worth to some seats: 1, -1 or 0 where they are over, elsewhere what the networks say.
 
     Args:
-        descents: The games.
+        games: The games.
         seats: For whom, shape ``[n]``, uint64.
         value: What games that go on are worth to the seats to act.
 
     Returns:
         Shape ``[n]``, float32.
     """
-    winners, landlords = descents.rows[:, WINNER], descents.rows[:, LANDLORD]
+    winners, landlords = games.rows[:, WINNER], games.rows[:, LANDLORD]
     won = (seats == landlords) == (winners == landlords + np.uint64(1))
     values = np.where(winners == NO_GAME, 0, np.where(won, 1, -1)).astype(np.float32)
-    waiting = np.flatnonzero(descents.waits)
+    waiting = np.flatnonzero(games.waits)
     if len(waiting):
         landlords = landlords[waiting]  # of an auction at the leaf, the one that it has come to
-        same_side = (descents.rows[waiting, SEAT] == landlords) == (seats[waiting] == landlords)
-        found = value(descents.copied(waiting))
-        values[waiting] = np.where(same_side, found, -found)
+        same_side = (games.rows[waiting, SEAT] == landlords) == (seats[waiting] == landlords)
+        to_act = value(games.part(waiting))
+        values[waiting] = np.where(same_side, to_act, -to_act)
     return values
 
 
 def play_on(
     model: PolicyModel,
-    descents: Descents,
+    games: Games,
     log_probabilities: Floats,
     decisions: int,
     rules: Words,
@@ -165,54 +166,74 @@ def play_on(
 
     Args:
         model: The policy.
-        descents: Games that wait for a decision; changed.
+        games: Games that wait for a decision; changed.
         log_probabilities: The policy's word on them, shape ``[n, 400]``, float32.
         decisions: How many are played in each; what is forced, or known, does not count.
         rules: The rules array.
-        opponents: What is known of the other seats.
+        opponents: Which of the other seats are recognized.
     """
-    playing = np.arange(len(descents.waits))
+    playing = np.arange(len(games.waits))
     for number in range(decisions):
         if number:
-            log_probabilities, _ = ask(model, descents, playing)
-        _play_actions(descents, playing, log_probabilities.argmax(axis=1), rules, opponents)
-        playing = playing[descents.waits[playing] != 0]
+            log_probabilities, _ = ask(model, games, playing)
+        _play_actions(games, playing, log_probabilities.argmax(axis=1), rules)
+        play_unasked(games, playing, rules, opponents)
+        playing = playing[games.waits[playing] != 0]
         if not len(playing):
             break
 
 
 @kernel
-def _play_actions(
-    descents: Descents, places: np.ndarray, actions: np.ndarray, rules: np.ndarray, opponents: RecognizedSeats
-) -> None:
-    """Play an action in some games, and what needs no decision after it; describe the positions reached.
+def _play_actions(games: Games, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
+    """Play an action in each of the chosen games."""
+    for number in range(chosen.size):
+        index = chosen[number]
+        apply_and_record(games.rows[index], games.rings[index], np.uint64(actions[number]), rules)
+
+
+@kernel
+def landlord_chances(
+    games: Games, values: np.ndarray, networks_value: bool, rules: np.ndarray, state: np.uint64, chances: np.ndarray
+) -> np.uint64:
+    """Value the leaves of a tree for the landlord; those that the networks do not value are played to their end.
 
     Args:
-        descents: The games; rows, rings, descriptions and ``waits`` are changed.
-        places: Which of them, all waiting, shape ``[k]``, int64.
-        actions: One for each of these, shape ``[k]``, int64.
+        games: The games at the leaves, of which those that wait are valued.
+        values: What the networks say for the seats to act, -1 to 1, in the order of those that wait, shape ``[n]``,
+            float32.
+        networks_value: Whether that is a leaf's value.
         rules: The rules array.
-        opponents: What is known of the other seats.
+        state: The generator's state.
+        chances: Output, 0 to 1, shape ``[n]``, float32.
+
+    Returns:
+        The generator's new state.
     """
     mask = np.empty(MASK_WORDS, np.uint64)
-    for number in range(places.size):
-        index = places[number]
-        row, ring = descents.rows[index], descents.rings[index]
-        apply_and_record(row, ring, np.uint64(actions[number]), rules)
-        descents.waits[index] = skip_known(row, ring, rules, mask, opponents)
-        if descents.waits[index]:
-            describe_leaf(row, ring, rules, mask, descents, index)
+    leaf = 0
+    for index in range(games.waits.size):
+        if not games.waits[index]:
+            continue
+        row = games.rows[index]
+        if networks_value and row[LANDLORD] != _NO_SEAT:
+            value = min(max(values[leaf], np.float32(-1.0)), np.float32(1.0))
+            chances[leaf] = (np.float32(1.0) + (value if row[SEAT] == row[LANDLORD] else -value)) / np.float32(2.0)
+        else:  # before there is a landlord, no value says which side a seat will be on
+            state = simulate_random(row, rules, mask, state, True)
+            chances[leaf] = reward_of(row, row[LANDLORD])
+        leaf += 1
+    return state
 
 
 class _AnswerCache(OwnsArrays):
-    """Answers by position."""
+    """Remembers a model's answers by position."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, tuple[Floats, ...]] = {}
+        self._answers: dict[bytes, tuple[Floats, ...]] = {}
 
     def forget(self) -> None:
-        """Begin anew."""
-        self._known = {}
+        """Forget all answers."""
+        self._answers = {}
 
     def of(self, positions: Bytes, evaluate: Callable[[npt.NDArray[np.intp]], tuple[Floats, ...]]) -> list[Floats]:
         """The answers for one position or more; those that are new are evaluated, each once.
@@ -222,13 +243,13 @@ class _AnswerCache(OwnsArrays):
             evaluate: Answers for some of the rows.
         """
         keys = [position.tobytes() for position in positions]
-        if len(self._known) + len(keys) > ROOM:
+        if len(self._answers) + len(keys) > ROOM:
             self.forget()
-        new = {key: row for row, key in enumerate(keys) if key not in self._known}
+        new = {key: row for row, key in enumerate(keys) if key not in self._answers}
         if new:
-            answers = evaluate(np.fromiter(new.values(), np.intp))
-            self._known.update(zip(new, zip(*answers, strict=True), strict=True))
-        return [np.array(column) for column in zip(*(self._known[key] for key in keys), strict=True)]
+            columns = evaluate(np.fromiter(new.values(), np.intp))
+            self._answers.update(zip(new, zip(*columns, strict=True), strict=True))
+        return [np.array(column) for column in zip(*(self._answers[key] for key in keys), strict=True)]
 
 
 class CachedModel:

@@ -13,6 +13,8 @@ Nothing here allocates: a :class:`~ddz_agents.rules.scratch.RuleWorkspace` is ma
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ddz_agents.rules import prices
@@ -126,39 +128,9 @@ def _load_body(
     return riders | split, (solos & ~riders) | split, pairs & ~split  # the other halves of split pairs become solos
 
 
-@inline_kernel
-def _put(scratch: Scratch, count: int, segment: int, rank: np.uint64, kickers: np.uint64, emit: bool) -> int:
-    """Write a move of the answer if ``emit``; returns how many moves there are then."""
-    if emit:
-        scratch.memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
-        scratch.memory[at.KICKERS + count] = kickers
-    return count + 1
-
-
-@inline_kernel
-def _put_each(scratch: Scratch, count: int, segment: int, ranks: np.uint64, emit: bool) -> int:
-    """Append a move without kickers for each rank of a mask; returns the new number of moves."""
-    while emit and ranks != U0:
-        count = _put(scratch, count, segment, words.lowest(ranks), U0, emit)
-        ranks &= ranks - U1
-    return count
-
-
-@inline_kernel
-def _put_chains(scratch: Scratch, chains: int, emit: bool) -> int:
-    """Write the chains taken except planes, which may take kickers; returns how many moves there are then."""
-    count = _ZERO
-    if emit:
-        for index in range(chains):
-            chain = scratch.memory[at.TAKEN + index]
-            if not is_plane(chain >> U4):
-                count = _put(scratch, count, np.int64(chain >> U4), chain & U15, U0, emit)
-    return count
-
-
 @pure_kernel
 def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scratch) -> tuple[int, np.uint64, np.uint64]:
-    """List the planes and quads of a reading, each in its mode.
+    """List the planes and quads of a reading at ``BODY``, each in its mode.
 
     Args:
         chains: How many chains are in ``TAKEN``; the planes among them are listed.
@@ -192,66 +164,92 @@ def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scrat
 
 @pure_kernel
 def _load_bodies(
-    bodies: int, solos: np.uint64, pairs: np.uint64, scratch: Scratch, count: int, emit: bool
-) -> tuple[bool, int, np.uint64, np.uint64, int]:
-    """Let the planes and quads of a reading take their kickers.
+    bodies: int, solos: np.uint64, pairs: np.uint64, scratch: Scratch
+) -> tuple[bool, int, np.uint64, np.uint64]:
+    """Let the planes and quads of a reading take their kickers, which are written at ``BODY_KICKERS``.
 
     Returns:
-        Whether all have their kickers; the prices of the quads, the solos and pairs left, and how many moves there are
-        then.
+        Whether all have their kickers; the prices of the quads, and the solos and pairs left.
     """
-    price = _ZERO
+    memory, price = scratch.memory, _ZERO
     for index in range(bodies):
-        segment, rank, kickers = scratch.memory[at.BODY + index] >> U4, scratch.memory[at.BODY + index] & U15, U0
+        segment, rank, kickers = memory[at.BODY + index] >> U4, memory[at.BODY + index] & U15, U0
         if segment == U0:  # a plane of six never takes kickers
-            return False, price, solos, pairs, count
+            return False, price, solos, pairs
         if tables.SEGMENT_KICKER_COUNT[segment] != U0:
             kickers, solos, pairs = _load_body(segment, rank, solos, pairs, scratch)
             if kickers == U0 or not _allowed(segment, scratch):
-                return False, price, solos, pairs, count
+                return False, price, solos, pairs
         if tables.SEGMENT_COPIES[segment] == U4:
             price += prices.price_of_quad(np.int64(segment), rank, scratch)
-        count = _put(scratch, count, np.int64(segment), rank, kickers, emit)
-    return True, price, solos, pairs, count
+        memory[at.BODY_KICKERS + index] = kickers
+    return True, price, solos, pairs
+
+
+class Reading(NamedTuple):
+    """A way to read the cards that some chains leave.
+
+    Attributes:
+        broken: The trios that are broken up into a solo and a pair each, by rank.
+        rocket: Whether the rocket is whole.
+        modes: The modes of the planes and then of the quads, three bits each.
+    """
+
+    broken: np.uint64
+    rocket: bool
+    modes: np.uint64
+
+
+class Pieces(NamedTuple):
+    """What a reading makes of the cards.
+
+    Attributes:
+        possible: Whether all planes and quads have their kickers.
+        price: The prices of everything but trios, solos and pairs.
+        bodies: How many planes and quads there are at ``BODY`` and ``BODY_KICKERS``.
+        quads_as_pairs: The quads of which one pair is played and the other is among the pairs.
+        trios: The trios, by rank.
+        solos: The solos left, by rank.
+        pairs: The pairs left, by rank.
+    """
+
+    possible: bool
+    price: int
+    bodies: int
+    quads_as_pairs: np.uint64
+    trios: np.uint64
+    solos: np.uint64
+    pairs: np.uint64
 
 
 @inline_kernel
-def _read(
-    hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], scratch: Scratch, emit: bool
-) -> tuple[bool, int, np.uint64, np.uint64, np.uint64, int]:
-    """Price one reading of the cards that some chains leave, except what trios carry; write its moves if ``emit``.
+def _read(hand: np.uint64, chains: int, reading: Reading, scratch: Scratch) -> Pieces:
+    """Take the cards that some chains leave apart, as a reading says.
 
     Args:
         hand: The cards left.
         chains: How many chains are in ``TAKEN``.
-        reading: The trios that are broken up into a solo and a pair each, whether the rocket is whole, and the modes of
-            planes and quads.
+        reading: The reading.
         scratch: Prices and memory.
-        emit: Whether to write the moves.
-
-    Returns:
-        Whether all planes and quads have their kickers; the prices so far, the ranks of the trios, solos and pairs
-        left, and how many moves are written.
     """
-    broken, whole, modes = reading
     # Counts of three and four may lie anywhere in 3..2, pairs too; solos include the jokers.
-    solos, pairs = words.exactly(hand, U1) | broken, words.exactly(hand, U2) | broken
-    trios, quads = words.exactly(hand, U3) ^ broken, words.exactly(hand, U4)
-    price, count, bodies = np.int64(scratch.memory[at.SPENT + chains]), _put_chains(scratch, chains, emit), _ZERO
+    solos, pairs = words.exactly(hand, U1) | reading.broken, words.exactly(hand, U2) | reading.broken
+    trios, quads = words.exactly(hand, U3) ^ reading.broken, words.exactly(hand, U4)
+    price, bodies, as_pairs, possible = np.int64(scratch.memory[at.SPENT + chains]), _ZERO, U0, True
     if quads != U0 or scratch.memory[at.PLANES_TAKEN + chains] != U0:
-        bodies, as_trio, as_pairs = _list_bodies(chains, quads, modes, scratch)
+        bodies, as_trio, as_pairs = _list_bodies(chains, quads, reading.modes, scratch)
         solos, pairs, trios = solos | as_trio, pairs | as_pairs, trios | as_trio
-        price += prices.sum_of(as_pairs, at.PAIRS, scratch)  # one pair is played, the other may ride along
-        count = _put_each(scratch, count, at.PAIR, as_pairs, emit)
-    if whole:
+        price += prices.sum_of(as_pairs, at.PAIRS, scratch)
+    if reading.rocket:
         solos &= ~JOKERS
         price += scratch.prices[at.ROCKET_PRICE]
-        count = _put(scratch, count, at.ROCKET, U0, U0, emit)
-    possible = True
     if bodies > 0:
-        possible, more, solos, pairs, count = _load_bodies(bodies, solos, pairs, scratch, count, emit)
-        price += more
-    return possible, price, trios, solos, pairs, count
+        possible, of_quads, solos, pairs = _load_bodies(bodies, solos, pairs, scratch)
+        price += of_quads
+    return Pieces(possible, price, bodies, as_pairs, trios, solos, pairs)
+
+
+# --- What trios carry -------------------------------------------------------------------------------------------------
 
 
 @inline_kernel
@@ -261,43 +259,47 @@ def _part(price: int, sure: bool) -> int:
 
 
 @inline_kernel
-def _load_trios(
-    trios: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch, count: int, emit: bool
-) -> tuple[int, np.uint64, np.uint64, int]:
-    """Let each trio carry the dearer of the lowest solo and the lowest pair, but nothing that is worth keeping.
+def _kicker_of_trio(
+    rank: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch
+) -> tuple[np.uint64, np.uint64, int]:
+    """What a trio carries: the dearer of the lowest solo and the lowest pair, but nothing that is worth keeping.
 
     Args:
-        trios: The ranks of the trios.
-        solos: Those of the solos.
-        pairs: Those of the pairs.
+        rank: The trio's rank.
+        solos: The ranks of the solos left.
+        pairs: Those of the pairs left.
         sure: Which price says what is dear.
         scratch: Prices and memory.
-        count: How many moves are written.
-        emit: Whether to write the trios.
 
     Returns:
-        The prices of what is carried, the solos and pairs left, and how many moves are written.
+        The solo, the pair (as bits of ranks, at most one of both), and the price that need not be paid.
     """
-    carried = _ZERO
+    other = ~(U1 << rank)
+    solo, pair = solos & other, pairs & other
+    solo &= ~solo + U1
+    pair &= ~pair + U1
+    solo_price, pair_price = _ZERO, _ZERO
+    if solo != U0 and _allowed(at.TRIO_SOLO, scratch):
+        solo_price = prices.price_at(words.lowest(solo), at.SOLOS, scratch)
+    if pair != U0 and _allowed(at.TRIO_PAIR, scratch):
+        pair_price = prices.price_at(words.lowest(pair), at.PAIRS, scratch)
+    solo_gain, pair_gain = _part(solo_price, sure), _part(pair_price, sure)
+    if solo_gain > 0 and solo_gain >= pair_gain:
+        return solo, U0, solo_price
+    if pair_gain > 0:
+        return U0, pair, pair_price
+    return U0, U0, _ZERO
+
+
+@inline_kernel
+def _carried(pieces: Pieces, sure: bool, scratch: Scratch) -> int:
+    """The prices of the solos and pairs that the trios carry."""
+    trios, solos, pairs, price = pieces.trios, pieces.solos, pieces.pairs, _ZERO
     while trios != U0:
-        rank, loaded, kickers = words.lowest(trios), at.TRIO, U0
-        other = ~(trios & (~trios + U1))
-        trios &= other
-        solo, pair = solos & other, pairs & other
-        solo &= ~solo + U1
-        pair &= ~pair + U1
-        solo_price, pair_price = _ZERO, _ZERO
-        if solo != U0 and _allowed(at.TRIO_SOLO, scratch):
-            solo_price = prices.price_at(words.lowest(solo), at.SOLOS, scratch)
-        if pair != U0 and _allowed(at.TRIO_PAIR, scratch):
-            pair_price = prices.price_at(words.lowest(pair), at.PAIRS, scratch)
-        solo_gain, pair_gain = _part(solo_price, sure), _part(pair_price, sure)
-        if solo_gain > 0 and solo_gain >= pair_gain:
-            loaded, kickers, solos, carried = at.TRIO_SOLO, solo, solos & ~solo, carried + solo_price
-        elif pair_gain > 0:
-            loaded, kickers, pairs, carried = at.TRIO_PAIR, words.spread(pair, U2), pairs & ~pair, carried + pair_price
-        count = _put(scratch, count, loaded, rank, kickers, emit)
-    return carried, solos, pairs, count
+        solo, pair, carried = _kicker_of_trio(words.lowest(trios), solos, pairs, sure, scratch)
+        solos, pairs, price = solos & ~solo, pairs & ~pair, price + carried
+        trios &= trios - U1
+    return price
 
 
 @inline_kernel
@@ -339,12 +341,23 @@ def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uin
 
 
 @inline_kernel
-def _keep(
-    best: int, hand: np.uint64, chains: int, reading: tuple[np.uint64, bool, np.uint64], memory: np.ndarray
-) -> None:
+def _next_reading(
+    reading: Reading, planes: np.uint64, quads: np.uint64, has_rocket: bool, breakable: np.uint64
+) -> Reading:
+    """The reading to try next: modes change fastest, then the rocket, then the subset of the trios broken up."""
+    broken, rocket, modes = reading.broken, reading.rocket, _next_modes(reading.modes, planes, quads)
+    if modes == U0:
+        if not rocket:
+            broken = (broken - breakable) & breakable  # the next larger subset
+        rocket = has_rocket and not rocket
+    return Reading(broken, rocket, modes)
+
+
+@inline_kernel
+def _keep(best: int, hand: np.uint64, chains: int, reading: Reading, memory: np.ndarray) -> None:
     """Note the cheapest split so far."""
     memory[best], memory[best + 1] = hand, np.uint64(chains)
-    memory[best + 2], memory[best + 3], memory[best + 4] = reading[0], np.uint64(reading[1]), reading[2]
+    memory[best + 2], memory[best + 3], memory[best + 4] = reading.broken, np.uint64(reading.rocket), reading.modes
     for index in range(chains):
         memory[best + 5 + index] = memory[at.TAKEN + index]
 
@@ -367,30 +380,25 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
     planes, quads = memory[at.PLANES_TAKEN + chains], words.exactly(hand, U4)
     rocket = (hand & JOKERS) == JOKERS and _allowed(at.ROCKET, scratch)
     number, breakable = _count_readings(planes, quads, words.exactly(hand, U3), rocket)
-    broken, whole, modes = U0, rocket, U0
+    reading = Reading(U0, rocket, U0)
     for _ in range(number):
-        reading = broken, whole, modes
-        possible, spent, trios, solos, pairs, _ = _read(hand, chains, reading, scratch, at.PRICE_ONLY)
-        if possible:
-            spent += prices.sum_of(solos, at.SOLOS, scratch) + prices.sum_of(pairs, at.PAIRS, scratch)
-            by_price = by_sure = spent + _price_of_trios(trios, scratch)
+        pieces = _read(hand, chains, reading, scratch)
+        if pieces.possible:
+            spent = pieces.price + prices.sum_of(pieces.solos, at.SOLOS, scratch)
+            spent += prices.sum_of(pieces.pairs, at.PAIRS, scratch) + _price_of_trios(pieces.trios, scratch)
+            by_price, by_sure, trios = prices.price_part(spent), prices.sure_part(spent), words.popcount(pieces.trios)
             # A trio carries away no more than the dearest solo or pair: most readings are too dear in any case.
-            number_of_trios = np.int64(words.popcount(trios))
-            if trios != U0 and prices.price_part(by_price) - number_of_trios * scratch.prices[at.DEAREST] < price:
-                by_price -= _load_trios(trios, solos, pairs, False, scratch, _ZERO, at.PRICE_ONLY)[0]
-            if trios != U0 and prices.sure_part(by_sure) - number_of_trios * prices.LOSER < sure:
-                by_sure -= _load_trios(trios, solos, pairs, True, scratch, _ZERO, at.PRICE_ONLY)[0]
-            if prices.price_part(by_price) < price:
-                price = prices.price_part(by_price)
+            if trios != U0 and by_price - np.int64(trios) * scratch.prices[at.DEAREST] < price:
+                by_price = prices.price_part(spent - _carried(pieces, False, scratch))
+            if trios != U0 and by_sure - np.int64(trios) * prices.LOSER < sure:
+                by_sure = prices.sure_part(spent - _carried(pieces, True, scratch))
+            if by_price < price:
+                price = by_price
                 _keep(at.BEST_PRICE, hand, chains, reading, memory)
-            if prices.sure_part(by_sure) < sure:
-                sure = prices.sure_part(by_sure)
+            if by_sure < sure:
+                sure = by_sure
                 _keep(at.BEST_SURE, hand, chains, reading, memory)
-        modes = _next_modes(modes, planes, quads)
-        if modes == U0:  # modes change fastest, then the rocket, then trios
-            if not whole:
-                broken = (broken - breakable) & breakable  # the next larger subset
-            whole = rocket and not whole
+        reading = _next_reading(reading, planes, quads, rocket, breakable)
     return price, sure, number
 
 
@@ -454,6 +462,44 @@ def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
     return words.remove(left, ranks, tables.SEGMENT_COPIES[segment])
 
 
+# --- The answer -------------------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def _write(memory: np.ndarray, count: int, segment: int, rank: np.uint64, kickers: np.uint64) -> int:
+    """Write a move of the answer; returns the new number of moves."""
+    memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
+    memory[at.KICKERS + count] = kickers
+    return count + 1
+
+
+@inline_kernel
+def _write_each(memory: np.ndarray, count: int, segment: int, ranks: np.uint64) -> int:
+    """Write a move without kickers for each of some ranks; returns the new number of moves."""
+    while ranks != U0:
+        count = _write(memory, count, segment, words.lowest(ranks), U0)
+        ranks &= ranks - U1
+    return count
+
+
+@inline_kernel
+def _write_pieces(pieces: Pieces, sure: bool, scratch: Scratch, count: int) -> int:
+    """Write the moves of a reading, except chains and the rocket; returns the new number of moves."""
+    memory, trios, solos, pairs = scratch.memory, pieces.trios, pieces.solos, pieces.pairs
+    for index in range(pieces.bodies):
+        body = memory[at.BODY + index]
+        count = _write(memory, count, np.int64(body >> U4), body & U15, memory[at.BODY_KICKERS + index])
+    while trios != U0:
+        rank = words.lowest(trios)
+        trios &= trios - U1
+        solo, pair, _ = _kicker_of_trio(rank, solos, pairs, sure, scratch)
+        solos, pairs = solos & ~solo, pairs & ~pair
+        segment = at.TRIO_SOLO if solo != U0 else at.TRIO_PAIR if pair != U0 else at.TRIO
+        count = _write(memory, count, segment, rank, solo | words.spread(pair, U2))
+    count = _write_each(memory, count, at.PAIR, pairs)
+    return _write_each(memory, count, at.SOLO, solos)
+
+
 @pure_kernel
 def write_split(sure: bool, workspace: RuleWorkspace) -> int:
     """Write the moves of a cheapest split that was found last into ``workspace.scratch.memory``.
@@ -467,23 +513,27 @@ def write_split(sure: bool, workspace: RuleWorkspace) -> int:
     """
     scratch = workspace.scratch
     memory, best = scratch.memory, at.BEST_SURE if sure else at.BEST_PRICE
-    chains, reading = np.int64(memory[best + 1]), (memory[best + 2], memory[best + 3] != U0, memory[best + 4])
-    planes = U0
+    chains, reading = np.int64(memory[best + 1]), Reading(memory[best + 2], memory[best + 3] != U0, memory[best + 4])
+    planes, count = U0, _ZERO
     for index in range(chains):
         chain = memory[best + 5 + index]
         memory[at.TAKEN + index] = chain
-        planes += np.uint64(is_plane(chain >> U4))
+        if is_plane(chain >> U4):  # it may take kickers, so it is among the pieces
+            planes += U1
+        else:
+            count = _write(memory, count, np.int64(chain >> U4), chain & U15, U0)
     memory[at.PLANES_TAKEN + chains] = planes
-    _, _, trios, solos, pairs, count = _read(memory[best], chains, reading, scratch, at.EMIT)
-    _, solos, pairs, count = _load_trios(trios, solos, pairs, sure, scratch, count, at.EMIT)
-    count = _put_each(scratch, count, at.PAIR, pairs, at.EMIT)
-    return _put_each(scratch, count, at.SOLO, solos, at.EMIT)
+    pieces = _read(memory[best], chains, reading, scratch)
+    count = _write_each(memory, count, at.PAIR, pieces.quads_as_pairs)
+    if reading.rocket:
+        count = _write(memory, count, at.ROCKET, U0, U0)
+    return _write_pieces(pieces, sure, scratch, count)
 
 
 @pure_kernel
 def values_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """Both prices of :func:`split_hand`, looked up where the hand was split before at the same prices."""
-    slot = workspace.known[np.int64((hand * _GOLD) >> _SLOT) & (workspace.known.shape[0] - 1)]
+    slot = workspace.splits[np.int64((hand * _GOLD) >> _SLOT) & (workspace.splits.shape[0] - 1)]
     if slot[0] != hand or slot[1] != workspace.scratch.memory[at.TIMES]:
         price, sure = split_hand(hand, workspace)
         slot[0], slot[1], slot[2] = hand, workspace.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))

@@ -50,7 +50,6 @@ def _priced_as() -> npt.NDArray[np.int64]:
 
 LOADED = _loaded()
 PRICED_AS = _priced_as()
-EMIT, PRICE_ONLY = np.bool_(True), np.bool_(False)
 
 MAX_CHAINS = 136
 MAX_GROUPS = 20
@@ -76,7 +75,9 @@ CHAIN_CARDS = CHAIN + MAX_CHAINS
 """Their cards, as hands."""
 CHAIN_PRICE = CHAIN_CARDS + MAX_CHAINS
 """Their prices."""
-MEMORY_WORDS = CHAIN_PRICE + MAX_CHAINS
+BODY_KICKERS = CHAIN_PRICE + MAX_CHAINS
+"""The kickers of the planes and quads in ``BODY``, as hands."""
+MEMORY_WORDS = BODY_KICKERS + 8
 
 # Where things lie in ``Scratch.prices``.
 WEIGHT = 0
@@ -123,14 +124,14 @@ class RuleWorkspace(NamedTuple):
 
     Attributes:
         scratch: Prices and the search's memory.
-        known: Hands, how many times prices had been set when they were split, and what they cost; shape
+        splits: Hands, how many times prices had been set when they were split, and what they cost; shape
             ``[hands, 3]``, uint64.
         mask: Legal actions, shape ``[MASK_WORDS]``, uint64.
         about: What the seat knows, uint64: see the ``A_`` indexes; shape ``[7]``.
     """
 
     scratch: Scratch
-    known: npt.NDArray[np.uint64]
+    splits: npt.NDArray[np.uint64]
     mask: npt.NDArray[np.uint64]
     about: npt.NDArray[np.uint64]
 

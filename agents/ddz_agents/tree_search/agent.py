@@ -17,7 +17,7 @@ from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.tree_search.search import search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool, draw_game
-from ddz_agents.worlds.inference import MOST_PARTICLES
+from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import key
@@ -73,20 +73,20 @@ class TreeOptions(Options):
         Raises:
             InvalidAgentOptionError: If there is no such simulation.
         """
-        found: object = self.simulation
-        if found == RANDOM:
+        function: object = self.simulation
+        if function == RANDOM:
             return None
-        if isinstance(found, str):
-            module, dot, name = found.rpartition(".")
+        if isinstance(function, str):
+            module, dot, name = function.rpartition(".")
             if not dot:
-                raise self.error(f"simulation={found!r} must be {RANDOM}, or module.function")
+                raise self.error(f"simulation={function!r} must be {RANDOM}, or module.function")
             try:
-                found = getattr(importlib.import_module(module), name)
+                function = getattr(importlib.import_module(module), name)
             except (ImportError, AttributeError, ValueError, TypeError) as error:
                 raise InvalidAgentOptionError(f"simulation={self.simulation!r} names no function: {error}") from error
-        if not is_jitted(found):
+        if not is_jitted(function):
             raise self.error(f"simulation={self.simulation!r} is not a function compiled by Numba")
-        return cast("Policy", found)
+        return cast("Policy", function)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class TreeSearchAgent(SearchAgent[Sight]):
         return candidates_of(self._trees, view.row, view.rule_words)
 
     def _worlds(self, view: Any, rng: np.random.Generator) -> WorldPool | None:
-        """The determinizations to draw from; None where a tree is about one game."""
+        """What determinizations are drawn from, one per iteration; None where a tree is about one game."""
         return None
 
     def _game_of_tree(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
@@ -184,6 +184,9 @@ class IsUctAgent(InferringAgent, TreeSearchAgent[View]):
     @takes(IsUctOptions)
     def __init__(self, options: IsUctOptions) -> None:
         super().__init__(options)
+
+    def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
+        return inferred_pool(view, rng, self.options.particles)
 
 
 class DeterminizedUctAgent(TreeSearchAgent[View]):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_agents.searching import kickers_of
 from ddz_agents.tree_search.tree import ROOT, Tree, child_of, children
@@ -18,33 +19,50 @@ from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
 
+Priors = Sequence[npt.NDArray[np.float32]]
+
 
 class Totals(NamedTuple):
-    """Statistics of the children of one node, added up over the trees, by action."""
+    """Statistics of the children of one node by action, added up over the trees.
+
+    Attributes:
+        visits: Visits, the actions ascending.
+        rewards: Rewards of the side that chooses.
+        priors: Priors; in searches without a prior the number of trees that have the child.
+    """
 
     visits: dict[int, int]
     rewards: dict[int, float]
     priors: dict[int, float]
 
 
-def totals(trees: Sequence[Tree], nodes: Sequence[int]) -> Totals:
-    """Statistics of the children of one node in every tree, the actions ascending."""
+def totals(trees: Sequence[Tree], nodes: Sequence[int], priors_of: Priors | None = None) -> Totals:
+    """Add up the statistics of the children of one node over several trees.
+
+    Args:
+        trees: The trees.
+        nodes: The node's record in each, -1 where a tree does not have it.
+        priors_of: The prior of every record of each tree; None for equal ones.
+    """
     visits: dict[int, int] = {}
     rewards: dict[int, float] = {}
     priors: dict[int, float] = {}
-    for tree, node in zip(trees, nodes, strict=True):
+    for index, (tree, node) in enumerate(zip(trees, nodes, strict=True)):
         if node < 0:
             continue
         block = children(tree, node)
-        parts = (array[block].tolist() for array in (tree.action, tree.visits, tree.reward, tree.prior))
-        for action, count, reward, prior in zip(*parts, strict=True):
+        actions, counts, sums = tree.action[block].tolist(), tree.visits[block].tolist(), tree.reward[block].tolist()
+        weights = [1.0] * len(actions) if priors_of is None else priors_of[index][block].tolist()
+        for action, count, reward, prior in zip(actions, counts, sums, weights, strict=True):
             visits[action] = visits.get(action, 0) + count
             rewards[action] = rewards.get(action, 0.0) + reward
             priors[action] = priors.get(action, 0.0) + prior
     return Totals(dict(sorted(visits.items())), rewards, priors)
 
 
-def choose(trees: Sequence[Tree], root: Words, rules: Words, decided: int | None = None) -> Decision:
+def choose(
+    trees: Sequence[Tree], root: Words, rules: Words, decided: int | None = None, priors: Priors | None = None
+) -> Decision:
     """The best move of a search, stage by stage; of equals the likelier by the prior, then the lowest action.
 
     Args:
@@ -52,9 +70,10 @@ def choose(trees: Sequence[Tree], root: Words, rules: Words, decided: int | None
         root: The row that was searched.
         rules: The rules array.
         decided: The first stage's action, where the search has chosen it already.
+        priors: The prior of every record of each tree; None for equal ones.
     """
     nodes: Sequence[int] = [ROOT] * len(trees)
-    first = totals(trees, nodes)
+    first = totals(trees, nodes, priors)
     row = root.copy()
     line: list[int] = []
     action = _next_action(first, row, rules) if decided is None else decided
@@ -64,17 +83,16 @@ def choose(trees: Sequence[Tree], root: Words, rules: Words, decided: int | None
         if int(row[STAGE]) != STAGE_KICKER:
             break
         nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
-        action = _next_action(totals(trees, nodes), row, rules)
+        action = _next_action(totals(trees, nodes, priors), row, rules)
     values = {action: first.rewards[action] / count for action, count in first.visits.items() if count}
     main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
     return Decision(Move(main, kickers), first.visits, values, tuple(line))
 
 
-def _next_action(found: Totals, row: Words, rules: Words) -> int:
+def _next_action(statistics: Totals, row: Words, rules: Words) -> int:
     """The best action of one stage; the lowest legal one where the search never came."""
-    if not found.visits:
-        return legal_ids(row, rules)[0]
-    return max(found.visits, key=lambda action: (found.visits[action], found.priors[action], -action))
+    visits, _, priors = statistics
+    return max(visits, key=lambda action: (visits[action], priors[action], -action), default=legal_ids(row, rules)[0])
 
 
 MOST_STAGES = 16
@@ -92,9 +110,9 @@ def candidates_of(trees: Sequence[Tree], row: Words, rules: Words, most_stages: 
         rules: The rules array.
         most_stages: Stages (main groups and kickers) of an expected line; 0 for no lines.
     """
-    found: list[Candidate] = []
-    _collect(trees, [ROOT] * len(trees), row, rules, (), found, most_stages)
-    return sorted(found, key=lambda one: (-one.visits, -one.chance, one.move.actions))
+    candidates: list[Candidate] = []
+    _collect(trees, [ROOT] * len(trees), row, rules, (), candidates, most_stages)
+    return sorted(candidates, key=lambda each: (-each.visits, -each.chance, each.move.actions))
 
 
 def _collect(
@@ -103,10 +121,10 @@ def _collect(
     row: Words,
     rules: Words,
     begun: tuple[int, ...],
-    found: list[Candidate],
+    candidates: list[Candidate],
     most_stages: int,
 ) -> None:
-    """Append the moves that continue a begun one."""
+    """Append a candidate for every tried whole move that begins with some actions."""
     visits, rewards, _ = totals(trees, nodes)
     for action, count in visits.items():
         if not count:
@@ -115,11 +133,11 @@ def _collect(
         apply_action(after, np.uint64(action), rules)
         below = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
         if int(after[STAGE]) == STAGE_KICKER:
-            _collect(trees, below, after, rules, stages, found, most_stages)
+            _collect(trees, below, after, rules, stages, candidates, most_stages)
         else:
             [move] = whole_moves_of(stages)
             line = tuple(whole_moves_of(_expected(trees, below, most_stages)))
-            found.append(Candidate(move, count, rewards[action] / count, line))
+            candidates.append(Candidate(move, count, rewards[action] / count, line))
 
 
 def _expected(trees: Sequence[Tree], nodes: Sequence[int], most_stages: int) -> list[int]:
@@ -138,12 +156,11 @@ def _expected(trees: Sequence[Tree], nodes: Sequence[int], most_stages: int) -> 
 def whole_moves_of(actions: Sequence[int]) -> list[Move]:
     """The whole moves of a sequence of action ids; a last move without all its kickers is left out."""
     moves: list[Move] = []
-    place = 0
-    while place < len(actions):
-        main = actions[place]
-        wanted = kickers_of(main)
-        kickers = tuple(action - KICKER_BASE for action in actions[place + 1 : place + 1 + wanted])
-        if len(kickers) == wanted:
+    first = 0
+    while first < len(actions):
+        main, following = actions[first], first + 1 + kickers_of(actions[first])
+        kickers = tuple(action - KICKER_BASE for action in actions[first + 1 : following])
+        if following <= len(actions):
             moves.append(Move(main, kickers))
-        place += 1 + wanted
+        first = following
     return moves

@@ -25,7 +25,7 @@ from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.searching import InferringAgent, Milliseconds, Position
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
-from ddz_agents.worlds.inference import MOST_PARTICLES
+from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, View
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
 from ddz_env.core.engine.random import key
@@ -75,8 +75,8 @@ def _score(arms: Arms, arm: int) -> float:
 @inline_kernel
 def _sort(arms: Arms, alive: int) -> None:
     """Order the candidates still alive by score (they have equally many rollouts); ties keep their order."""
-    for place in range(1, alive):
-        arm, back = arms.order[place], place
+    for index in range(1, alive):
+        arm, back = arms.order[index], index
         score = _score(arms, arm)
         while back > 0 and _score(arms, arms.order[back - 1]) < score:
             arms.order[back] = arms.order[back - 1]
@@ -121,8 +121,8 @@ def play_worlds(
     landlord = view[LANDLORD] == seat
     for _ in range(worlds):
         state = draw_world(view, seat, rules, pool, state, world)
-        for place in range(alive):
-            arm = arms.order[place]
+        for index in range(alive):
+            arm = arms.order[index]
             row[:] = world
             play_move(row, arms.mains[arm], arms.kickers[arm], rules)
             play_out(row, rules, workspace)
@@ -178,17 +178,18 @@ class RolloutAgent(InferringAgent):
         """Compare the candidates; visits and values are those of the best candidate of each main group."""
         if int(position.row[STAGE]) != STAGE_PLAY:
             return Decision(chosen_move(position.row, position.rules, self._workspace))
-        found = best_candidates(position.row, position.rules, self._workspace, self.options.candidates)
-        arms = self._compared = new_arms(*found, self.options.caution)
+        mains, kickers = best_candidates(position.row, position.rules, self._workspace, self.options.candidates)
+        arms = self._compared = new_arms(mains, kickers, self.options.caution)
         if len(arms.order) > 1:
-            pool = self._worlds(view, rng)
+            pool = inferred_pool(view, rng, self.options.particles)
             self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
         move = _move(arms, int(arms.order[0]))
         best: dict[int, Candidate] = {}
-        for one in self.candidates(view):
-            best.setdefault(one.move.main, one)
-        visits = {main: one.visits for main, one in best.items()}
-        return Decision(move, visits, {main: one.chance for main, one in best.items()}, move.actions)
+        for candidate in self.candidates(view):
+            best.setdefault(candidate.move.main, candidate)
+        visits = {main: candidate.visits for main, candidate in best.items()}
+        chances = {main: candidate.chance for main, candidate in best.items()}
+        return Decision(move, visits, chances, move.actions)
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has compared, the best first."""

@@ -21,7 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.searching import Position
-from ddz_agents.tree_search.tree import FULL, MOST_CHILDREN, ROOT, SIZE_CLASSES, Tree, add_child
+from ddz_agents.tree_search.tree import (
+    FULL,
+    MAX_DEPTH,
+    MOST_CHILDREN,
+    ROOT,
+    SIZE_CLASSES,
+    Tree,
+    add_child,
+    take_tried,
+)
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.legal import count_legal, finishing_action, lead_mask, legal_mask, nth_legal, replies
@@ -30,16 +39,13 @@ from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.core.engine.tables import BOMB_ID, MAIN_SEGMENT, MASK_WORDS, ROCKET_ID, SEGMENT_CARDS, SEGMENT_KICKER_COUNT
-from ddz_env.core.engine.words import U0, U1, U2, U4, U6, U63, lowest, popcount, select
+from ddz_env.core.engine.words import U0, U1, U2, U4, lowest, popcount, select
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
-
-MAX_DEPTH = 1024
-"""Levels of a game tree never exceed it: 54 plays with two passes each, six kickers a play and an auction."""
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
-class Line(NamedTuple):
+class Trace(NamedTuple):
     """The game of one iteration and its path in the tree.
 
     Attributes:
@@ -60,9 +66,9 @@ class Line(NamedTuple):
 
 
 @kernel
-def new_line() -> Line:
-    """Memory for one search."""
-    return Line(
+def new_trace() -> Trace:
+    """Memory for the iterations of one search, one after the other."""
+    return Trace(
         np.empty(at.ROW_WORDS, np.uint64),
         np.empty(MASK_WORDS, np.uint64),
         np.empty(MOST_CHILDREN, np.int32),
@@ -99,18 +105,18 @@ def search(
     Returns:
         Iterations done (fewer only when the tree is full) and the generator's new state.
     """
-    line, rules = new_line(), position.rules
+    trace, rules = new_trace(), position.rules
     for iteration in range(iterations):
-        begun = state
-        state = _draw_game(position, worlds, state, line.row)
-        depth, state = _select_and_expand(tree, line, position, exploration, worlds is None, state)
+        before = state
+        state = _draw_game(position, worlds, state, trace.row)
+        depth, state = _select_and_expand(tree, trace, position, exploration, worlds is None, state)
         if depth == FULL:
-            return iteration, begun
+            return iteration, before
         if policy is None:
-            state = simulate_random(line.row, rules, line.mask, state, finish)
+            state = simulate_random(trace.row, rules, trace.mask, state, finish)
         else:
-            state = policy(line.row, rules, line.mask, state)
-        backpropagate(tree, line, depth)
+            state = policy(trace.row, rules, trace.mask, state)
+        backpropagate(tree, trace, depth)
     return iterations, state
 
 
@@ -126,25 +132,36 @@ def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, r
 
 @inline_kernel
 def _select_and_expand(
-    tree: Tree, line: Line, position: Position, exploration: float, given: bool, state: np.uint64
+    tree: Tree, trace: Trace, position: Position, exploration: float, one_game: bool, state: np.uint64
 ) -> tuple[int, np.uint64]:
-    """Go down until a child is added or the game is over; the depth (``FULL`` without room) and the generator."""
-    row, mask, rules = line.row, line.mask, position.rules
-    # A node is settled once all its children are there and every determinization allows the same ones: in a given game,
-    # or where the searcher moves.  Before the auction's winner has taken up unseen cards, none is.
-    may_settle = given or position.row[at.LANDLORD] != _NO_SEAT
-    searcher = np.uint64(position.seat)
+    """Go down until a child is added or the game is over.
+
+    Args:
+        tree: The tree.
+        trace: The game, played on in place, and the path, written.
+        position: The searcher's position.
+        exploration: The constant ``k`` of figure 2.
+        one_game: Whether all iterations are about the same game, not each about a determinization of its own.
+        state: The generator's state.
+
+    Returns:
+        The depth (``FULL`` if the tree has no room), and the generator's new state.
+    """
+    row, mask, rules = trace.row, trace.mask, position.rules
+    # Every determinization allows the searcher the same moves, except before the winner of the auction has taken up
+    # unseen cards.
+    hand_is_final, searcher = position.row[at.LANDLORD] != _NO_SEAT, np.uint64(position.seat)
     node, depth = ROOT, 0
-    line.nodes[0] = ROOT
+    trace.nodes[0] = ROOT
     expanded = False
     while not expanded and row[at.STAGE] != at.STAGE_OVER:
         mover = row[at.SEAT]
         log_parent = math.log(float(max(tree.visits[node], 1)))
-        if tree.settled[node]:
-            node = ucb_among_all(tree, node, log_parent, exploration, line.values)
+        if tree.complete[node]:
+            node = ucb_among_all(tree, node, log_parent, exploration, trace.values)
         else:
             legal_mask(row, rules, mask)
-            found = take_tried(tree, node, mask, line.usable)
+            count = take_tried(tree, node, mask, trace.usable)
             untried = count_legal(mask)
             if untried > U0:
                 child, state = _expand(tree, node, mask, untried, state)
@@ -152,14 +169,14 @@ def _select_and_expand(
                     return FULL, state
                 expanded = True
             else:
-                if may_settle and (given or mover == searcher):
-                    tree.settled[node] = 1
-                child = ucb_among_legal(tree, line.usable, found, log_parent, exploration)
+                if one_game or (hand_is_final and mover == searcher):
+                    tree.complete[node] = 1
+                child = ucb_among_legal(tree, trace.usable, count, log_parent, exploration)
             node = child
         apply_action(row, np.uint64(tree.action[node]), rules)
         depth += 1
-        line.nodes[depth] = node
-        line.movers[depth] = mover
+        trace.nodes[depth] = node
+        trace.movers[depth] = mover
     return depth, state
 
 
@@ -171,22 +188,6 @@ def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uin
 
 
 @inline_kernel
-def take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
-    """List the children that the determinization allows and strike their actions from the mask.
-
-    Nothing branches on whether a child is legal, which no processor can foresee.
-    """
-    first, found = np.int64(tree.first[node]), 0
-    for record in range(first, first + np.int64(tree.used[node])):
-        action = np.uint64(tree.action[record])
-        word, place = action >> U6, action & U63
-        usable[found] = record
-        found += np.int64((mask[word] >> place) & U1)
-        mask[word] &= ~(U1 << place)
-    return found
-
-
-@inline_kernel
 def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float:
     """Figure 2's selection value of a child."""
     inverse = np.float32(1.0) / np.float32(tree.visits[record])
@@ -194,10 +195,10 @@ def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float
 
 
 @inline_kernel
-def ucb_among_legal(tree: Tree, usable: np.ndarray, found: int, log_parent: float, exploration: float) -> int:
-    """The child that figure 2 selects among those listed."""
+def ucb_among_legal(tree: Tree, usable: np.ndarray, count: int, log_parent: float, exploration: float) -> int:
+    """The child that figure 2 selects among the first ``count`` of ``usable``."""
     best, best_value = np.int64(usable[0]), np.float32(-1.0)
-    for index in range(found):
+    for index in range(count):
         value = ucb(tree, usable[index], log_parent, exploration)
         if value > best_value:
             best, best_value = np.int64(usable[index]), value
@@ -307,9 +308,9 @@ def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
 
 
 @inline_kernel
-def backpropagate(tree: Tree, line: Line, depth: int) -> None:
+def backpropagate(tree: Tree, trace: Trace, depth: int) -> None:
     """Count the finished game on its path, each node for the side that chose it."""
     tree.visits[ROOT] += 1
     for level in range(1, depth + 1):
-        tree.visits[line.nodes[level]] += 1
-        tree.reward[line.nodes[level]] += reward_of(line.row, line.movers[level])
+        tree.visits[trace.nodes[level]] += 1
+        tree.reward[trace.nodes[level]] += reward_of(trace.row, trace.movers[level])

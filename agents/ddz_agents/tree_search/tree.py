@@ -12,9 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ddz_env.core.engine.words import U1, U6, U63
 from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 ROOT = 0
+MAX_DEPTH = 1024
+"""Levels of a game tree never exceed it: 54 plays with two passes each, six kickers a play and an auction."""
 SIZE_CLASSES = 17
 MOST_CHILDREN = 512
 """More than a node can have: there are 400 actions."""
@@ -34,9 +37,7 @@ class Tree(NamedTuple):
         first: int32, first record of the node's block of children.
         used: int16, children in use.
         room: int16, size of the block, a power of two or 0.
-        settled: int8, 1 once a node of the searcher has all its children (its moves never change again).
-        prior: float32, weight among the siblings; 1 in a search without a prior.
-        evaluations: int32, of how many evaluations the prior is the mean; 0 in a search without a prior.
+        complete: int8, 1 once a node has all its children and every determinization allows each of them.
         free: int32, shape ``[18]``: heads of the free lists by size class (-1 if empty), then the first unused record.
     """
 
@@ -46,9 +47,7 @@ class Tree(NamedTuple):
     first: npt.NDArray[np.int32]
     used: npt.NDArray[np.int16]
     room: npt.NDArray[np.int16]
-    settled: npt.NDArray[np.int8]
-    prior: npt.NDArray[np.float32]
-    evaluations: npt.NDArray[np.int32]
+    complete: npt.NDArray[np.int8]
     free: npt.NDArray[np.int32]
 
 
@@ -58,7 +57,7 @@ def new_tree(capacity: int) -> Tree:
     Args:
         capacity: Records to make room for; four per iteration are always enough.
     """
-    kinds = np.int16, np.int32, np.float32, np.int32, np.int16, np.int16, np.int8, np.float32, np.int32
+    kinds = np.int16, np.int32, np.float32, np.int32, np.int16, np.int16, np.int8
     tree = Tree._make([*(np.empty(capacity, kind) for kind in kinds), np.empty(SIZE_CLASSES + 1, np.int32)])
     clear(tree)
     return tree
@@ -78,9 +77,7 @@ def _reset(tree: Tree, record: int, action: np.uint64) -> None:
     tree.first[record] = 0
     tree.used[record] = 0
     tree.room[record] = 0
-    tree.settled[record] = 0
-    tree.evaluations[record] = 0
-    tree.prior[record] = 1.0
+    tree.complete[record] = 0
 
 
 @pure_kernel
@@ -114,9 +111,7 @@ def _copy(tree: Tree, source: int, target: int) -> None:
     tree.first[target] = tree.first[source]
     tree.used[target] = tree.used[source]
     tree.room[target] = tree.room[source]
-    tree.settled[target] = tree.settled[source]
-    tree.evaluations[target] = tree.evaluations[source]
-    tree.prior[target] = tree.prior[source]
+    tree.complete[target] = tree.complete[source]
 
 
 @inline_kernel
@@ -171,3 +166,28 @@ def child_of(tree: Tree, node: int, action: int) -> int:
             if tree.action[record] == action:
                 return np.int64(record)
     return np.int64(-1)
+
+
+@inline_kernel
+def take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
+    """List the children of a node that a mask of legal actions allows, and strike their actions from the mask.
+
+    Nothing branches on whether a child is legal, which no processor can foresee.
+
+    Args:
+        tree: The tree.
+        node: The node.
+        mask: Legal actions, changed to those that no child has; shape ``[7]``, uint64.
+        usable: Output, the records of these children, int32.
+
+    Returns:
+        How many they are.
+    """
+    first, count = np.int64(tree.first[node]), 0
+    for record in range(first, first + np.int64(tree.used[node])):
+        action = np.uint64(tree.action[record])
+        word, bit = action >> U6, action & U63
+        usable[count] = record
+        count += np.int64((mask[word] >> bit) & U1)
+        mask[word] &= ~(U1 << bit)
+    return count

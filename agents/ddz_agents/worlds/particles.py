@@ -223,6 +223,6 @@ def anneal(
 
 
 def _resampled(weights: Reals, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Systematic resampling: each particle as often as its weight says, up to one; indexes of shape ``[n]``."""
+    """Draw particles again by weight (systematic resampling); returns indexes of shape ``[n]``."""
     points = (rng.random() + np.arange(len(weights))) / len(weights)
     return np.minimum(np.searchsorted(np.cumsum(weights), points), len(weights) - 1)

@@ -107,7 +107,7 @@ def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.
 
 @part_kernel
 def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Candidates without the highest ``left - 1``: those leave too few above them."""
+    """The candidates that leave enough ranks above them to choose the rest: all but the highest ``left - 1``."""
     while left > U1 and candidates != U0:
         if rules[variant.R_TWO_JOKERS] == U0 and (candidates & JOKERS) == JOKERS:
             candidates &= ~JOKERS  # the two jokers can give one kicker between them
@@ -202,7 +202,7 @@ def _can_complete(
 def _sums_with(
     allowed: np.uint64, plain: np.uint64, with_trio: np.uint64, trio_counts: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """What the ranks above and another one can give, as bits: without asking for a trio, and with the one wanted."""
+    """How many kickers the ranks above and one more can give, as bits: in all, and with the wanted trio among them."""
     sums, sums_with_trio, times = U0, U0, U0
     while times <= U4:
         if (allowed >> times) & U1:
@@ -214,7 +214,7 @@ def _sums_with(
 
 @pure_kernel
 def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the next kicker's ranks where ranks may repeat: walk down, keeping which sums the ranks above reach."""
+    """Mask of the next kicker's ranks where ranks may repeat, by the sums that the ranks above each can give."""
     first, one_joker = left == body.kickers, rules[variant.R_TWO_JOKERS] == U0
     needs_trio = body.trio_above != _NO_TRIO
     # The floor's own number is final once a higher rank is chosen.

@@ -155,7 +155,7 @@ def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
-    """Four bits: no bid, and every bid above the highest so far; when robbing bid 1 is a call and bid 2 robs."""
+    """Four bits: no bid, and every bid above the highest so far; with robbing, bid 1 calls and bid 2 robs."""
     highest = bid_of(row, at.HIGHEST_BID)
     if rules[variant.R_BIDDING] == variant.BIDDING_ROBBING:
         return _CALL_OR_NOT if highest == U0 else _ROB_OR_NOT

@@ -196,7 +196,7 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
 
 @pure_kernel
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
-    """One bid: 0 declines, 1..3 bids; when robbing 1 calls and 2 robs."""
+    """One bid: 0 declines, 1..3 bids; with robbing, 1 calls and 2 robs."""
     row[at.MOVES] += U1
     robbing = rules[variant.R_BIDDING] == variant.BIDDING_ROBBING
     ended = _call_or_rob(row, bid, rules) if robbing else _outbid(row, bid, rules)

@@ -46,7 +46,7 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
 
 @pure_kernel
 def _begin_play(row: np.ndarray) -> None:
-    """Let seat 0 lead with the landlord cards; where a new game begins with an auction, in its place."""
+    """Let seat 0 lead as landlord with the landlord cards; an auction that would come first is left out."""
     if row[at.LANDLORD] == at.NO_SEAT:
         row[at.HANDS] = add_hand(row[at.HANDS], row[at.BOTTOM])
     row[at.BOTTOM] = U0

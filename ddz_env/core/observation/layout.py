@@ -118,7 +118,7 @@ def _cards(name: str, description: str, beside: str, high: int, meaning: str) ->
 def _each(
     seats: Iterable[object], name: str, description: str, beside: str, high: int, meaning: str
 ) -> Iterator[Feature]:
-    """A card field for each seat, which stands in the braces of the texts."""
+    """A card field for each seat, which replaces the braces in the names and meanings."""
     for seat in seats:
         yield from _cards(name.format(seat), description.format(seat), beside.format(seat), high, meaning.format(seat))
 

@@ -87,7 +87,7 @@ def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 @inline_kernel
 def _highest_bid(row: np.ndarray) -> np.uint64:
-    """The highest bid; when robbing 1 is a call, and 2 and 3 that it was robbed once, or more often."""
+    """The highest bid; with robbing, 1 after a call, 2 after one rob, 3 after more."""
     return min(bid_of(row, at.HIGHEST_BID) + bid_of(row, at.ROBS), U3)
 
 
@@ -163,7 +163,7 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
 
 @part_kernel
 def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
-    """Write the landlord cards, the move to beat and the own half-built move."""
+    """Write the landlord cards, the move to beat and the observer's half-built move."""
     face_up = row[at.BOTTOM] if row[at.LANDLORD] != _NO_SEAT else U0
     _put_cards(out, _O.landlord_cards, face_up, row[at.BOMBS])
     _put_cards(out, _O.landlord_cards_held, row[at.KNOWN], _highest_bid(row))

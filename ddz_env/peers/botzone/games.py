@@ -180,7 +180,7 @@ class BotzoneDeal(NamedTuple):
 
 
 def opened(state: State) -> State:
-    """A game whose auction seat 0 opens, as on the platform (elsewhere the opener is drawn); with none, as it is."""
+    """A game with its auction, if any, opened by seat 0, as on the platform; elsewhere the opener is drawn."""
     if state.stage == "bid":
         state.row[at.SEAT] = state.row[at.OWNER] = state.row[at.BIDS] = 0
     return state

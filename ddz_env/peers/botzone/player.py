@@ -21,8 +21,8 @@ from ddz_env.core.notation import Hand, readings_of
 from ddz_env.core.state import filled_up
 from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, opened
 from ddz_env.peers.botzone.judges import MOST_BID
-from ddz_env.playing.agent import Agent, cheats
-from ddz_env.playing.game import AgentFaultError, ask, call, play_answer, tell
+from ddz_env.playing.agent import Agent, cheats, sight
+from ddz_env.playing.game import AgentFaultError, call, play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 
@@ -228,7 +228,7 @@ class BotzonePlayer:
         if state.seat != seat:
             raise AgentFaultError(agent.name, seat, "act", "the requests ask another seat")
         rng = agent_generator([self._seed, seat, len(history)])
-        move = play_answer(state.copy(), agent, call(agent, seat, "act", ask, agent, state, rng))
+        move = play_answer(state.copy(), agent, call(agent, seat, "act", agent.act, sight(agent, state), rng))
         return move.main - BID_BASE if state.stage == "bid" else pick(move, knowledge.held)
 
 

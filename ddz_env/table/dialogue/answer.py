@@ -20,6 +20,7 @@ from ddz_env.core.state import refusal
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.table.dialogue.prompt import numbered
 from ddz_env.table.dialogue.statements import KINDS, Level, Named, is_plain, named_moves
+from ddz_env.table.dialogue.words import in_notation
 
 _LONGEST = 60
 """Characters of a move, with blanks or commas between its cards."""
@@ -76,7 +77,7 @@ def _plain(answer: str) -> str:
     text = re.sub(r"\[([^\[\]]*)\]", lambda found: " ".join(re.sub("[\"']", "", found[1]).split()), text)
     text = re.sub(r"[*`“”「」『』]|(?<=\w)['’](?=\w)", "", text)
     text = re.sub(r"\(\s*(\+[^()]*)\)", r"\1", text)
-    return re.sub(r"\b(1\d\d)\.(?!\d)", r"\1:", re.sub(r"(?<=\d)\.(?=\d)", "%", text))
+    return in_notation(re.sub(r"\b(1\d\d)\.(?!\d)", r"\1:", re.sub(r"(?<=\d)\.(?=\d)", "%", text)))
 
 
 def _marked(text: str) -> list[str]:
@@ -101,10 +102,10 @@ class _Reader:
         return InvalidMoveError(f"{why}; legal are {', '.join(list(self._legal)[:MOST_LISTED])}{more}")
 
     def agreed(self, moves: Iterable[Move]) -> Move:
-        """The only move among some.
+        """The move that some moves agree on.
 
         Raises:
-            InvalidMoveError: If there are others.
+            InvalidMoveError: If they differ.
         """
         first, *others = dict.fromkeys(moves)
         if others:
@@ -112,7 +113,7 @@ class _Reader:
         return first
 
     def final(self, value: str) -> Move:
-        """The move of a marked answer: all of its first clause, whatever explains it."""
+        """The move of a marked answer: its whole first clause, which an explanation may follow."""
         first = next((each for each in named_moves(value) if each.level >= Level.ALONE), None)
         if first and first.is_first:
             return self._meant(first)

@@ -150,7 +150,7 @@ def _clauses(sentence: str) -> Iterator[tuple[list[re.Match[str]], bool]]:
 
 
 def _context(clause: Sequence[re.Match[str]]) -> Level:
-    """What a clause without a move leaves of the statements behind it."""
+    """The highest level that a clause without a move allows the moves after it."""
     words = [token.group().lower() for token in clause if token.lastgroup == "word"]
     if words == ["no"] or (_ACTS.intersection(words) and _PLAIN.union(_SELF, _ACTS).issuperset(words[:2])):
         return Level.STATED
@@ -196,7 +196,7 @@ def _level(texts: Sequence[str], before: Sequence[str], after: Sequence[str]) ->
 
 
 def _aside_level(before: Sequence[str], after: Sequence[str]) -> Level:
-    """How firmly brackets state their move: plain words say the sentence's move again, others are a remark."""
+    """How firmly brackets state their move: in plain words they repeat the sentence's, in others they remark."""
     return Level.OPEN if _PLAIN.issuperset((*before, *after)) else Level.REMARK
 
 

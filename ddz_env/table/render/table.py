@@ -415,7 +415,7 @@ class _Reader:
 
 
 class _Pack:
-    """The cards that have come to light: the copies of each rank are numbered in the order in which they did.
+    """The cards that have come to light: the copies of each rank are numbered in the order of their appearance.
 
     Args:
         players: How many hands there are.
@@ -439,7 +439,7 @@ class _Pack:
         return _picked(self.hands[seat], counts)
 
     def play(self, seat: int, counts: Counts) -> Cards:
-        """The same cards, which leave the hand."""
+        """Some cards of a hand, as :meth:`show` gives them, which then leave it."""
         cards = self.show(seat, counts)
         self.hands[seat] = tuple(card for card in self.hands[seat] if card not in cards)
         return cards

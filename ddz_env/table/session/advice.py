@@ -84,7 +84,7 @@ class Advice:
 
     @property
     def chance(self) -> float | None:
-        """The chance of winning that it sees in its move."""
+        """The chance of winning that the agent sees in its move."""
         return self.options[0].chance
 
     def compared(self, option: RankedMove) -> str | None:

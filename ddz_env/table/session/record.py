@@ -144,7 +144,7 @@ def _quoted(name: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """The inverse.
+    """The inverse of :func:`_quoted`.
 
     Raises:
         RecordError: If the quotes hold no text.

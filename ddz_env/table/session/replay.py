@@ -32,7 +32,7 @@ class Reviewed(NamedTuple):
 
     @property
     def loss(self) -> float | None:
-        """How much less that is than the best chance that the agent sees; None if it does not say."""
+        """By how much the played move's chance of winning falls short of the best; None if the agent gives none."""
         known = [option.chance for option in self.advice.options if option.chance is not None]
         return None if self.chance is None or not known else max(known) - self.chance
 

@@ -11,7 +11,7 @@ import pytest
 
 from ddz_agents.belief.conduct import TALLIES, note_actions, tallies_of
 from ddz_agents.belief.model import BeliefArchitecture, BeliefModel, load_belief, save_belief
-from ddz_agents.neural.errors import TensorFileMismatchError
+from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.worlds.inference import infer
@@ -160,6 +160,9 @@ def test_a_file_says_what_it_is_for(tmp_path: Path) -> None:
     assert found is not None
     assert expected is not None
     assert (found.hands == expected.hands).all()
+    save_belief(path, SMALL, {name: np.full_like(array, 3e38) for name, array in weights(1.0).items()}, "standard", {})
+    with pytest.raises(TensorFileError, match="numbers that are not finite"):
+        load_belief(path)
     about = {"architecture": SMALL.as_dict(), "conduct": ["manners"], "notes": {}}
     for wrong, message in ((about, "manners"), ({}, "does not say"), (about | {"conduct": list(TALLIES)}, "weights")):
         write_tensor_file(path, "ddz-belief", 1, {}, wrong)

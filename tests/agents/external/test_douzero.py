@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import types
 from collections.abc import Callable
@@ -203,11 +204,10 @@ def test_the_checkpoint_of_a_whole_training_is_read(folder: Path, tmp_path: Path
         DouZeroAgent(tmp_path / "landlord_weights_12000.ckpt")
 
 
-def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
-    for name in NAMES[1:]:
-        if not (tmp_path / f"{name}.ckpt").exists():
-            (tmp_path / f"{name}.ckpt").symlink_to(folder / f"{name}.ckpt")
-    torch.save(change(torch.load(folder / "landlord.ckpt", weights_only=True)), tmp_path / "landlord.ckpt")
+def broken(folder: Path, tmp_path: Path, change: Callable[[dict[str, Any]], Any], role: str = "landlord") -> Path:
+    for name in NAMES:
+        shutil.copy(folder / f"{name}.ckpt", tmp_path)
+    torch.save(change(torch.load(folder / f"{role}.ckpt", weights_only=True)), tmp_path / f"{role}.ckpt")
     return tmp_path
 
 
@@ -217,10 +217,13 @@ def test_what_is_not_of_the_network_is_refused(folder: Path, tmp_path: Path) -> 
 
     with pytest.raises(TensorFileError, match=r"dense6.bias holds numbers that are not finite"):
         DouZeroAgent(of(torch.full((1,), torch.nan)))
-    with pytest.raises(TensorFileError, match="values moves at numbers that are not finite"):
-        DouZeroAgent(
-            broken(folder, tmp_path, lambda state: {name: torch.full_like(w, 3e38) for name, w in state.items()})
-        )
+
+    def huge(state: dict[str, Any]) -> dict[str, Any]:
+        return {name: torch.full_like(weight, 3e38) for name, weight in state.items()}
+
+    for role in NAMES:
+        with pytest.raises(TensorFileError, match="values moves at numbers that are not finite"):
+            DouZeroAgent(broken(folder, tmp_path, huge, role))
     for bias in (torch.zeros(2), torch.zeros(1).to_sparse(), 3):
         with pytest.raises(TensorFileMismatchError, match=r"dense6.bias"):
             DouZeroAgent(of(bias))

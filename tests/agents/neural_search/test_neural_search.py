@@ -220,14 +220,14 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
     forest = planted(state.view(), Uniform(), 1, 2, batch=8)
     for part in np.split(firsts_of(state.view(), 48), 6):
         forest.wave(part)
-    descents, seen = forest.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
-    waiting = np.flatnonzero(descents.waits)
+    games, seen = forest.descents.games, np.zeros(OBSERVATION_WORDS, np.uint64)
+    waiting = np.flatnonzero(games.waits)
     assert len(waiting)
-    assert max(descents.depth[waiting]) > 1
-    for place in waiting:
-        row = descents.rows[place]
-        write_observation(row, descents.rings[place], state.rule_words, row[SEAT], seen)
-        assert seen.tobytes() == descents.observations[place].tobytes()
+    assert max(forest.descents.depth[waiting]) > 1
+    for index in waiting:
+        row = games.rows[index]
+        write_observation(row, games.rings[index], state.rule_words, row[SEAT], seen)
+        assert seen.tobytes() == games.observations[index].tobytes()
 
 
 def test_a_settled_move_is_played_at_once() -> None:
@@ -280,7 +280,7 @@ def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
     for visit in range(12):
         for action in sorted((1, 2, 3, 4), key=lambda a: (a * 7 + visit) % 5):  # in any order
             forest.wave(np.array([action], np.int16))
-            hands = forest.descents.rows[0, HANDS : HANDS + 3].copy()
+            hands = forest.descents.games.rows[0, HANDS : HANDS + 3].copy()
             hands[0] = 0  # the searcher's own
             if forest.descents.depth[0] <= 1:
                 found.setdefault(action, []).append(hands.tobytes())

@@ -12,9 +12,9 @@ import pytest
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural_search import values as leaf_values
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions
-from ddz_agents.neural_search.descent import Descents, new_descents
+from ddz_agents.neural_search.beliefs import recognized
+from ddz_agents.neural_search.games import Games, RecognizedSeats, new_games, none_recognized
 from ddz_agents.neural_search.judge import likely_moves
-from ddz_agents.neural_search.players import RecognizedSeats, none_recognized, recognized
 from ddz_agents.neural_search.values import CachedModel, Evaluator, ask, play_on
 from ddz_agents.worlds.determinize import draw_game, uniform
 from ddz_env import State
@@ -28,17 +28,17 @@ from tests.oracles.network_policy import NetworkPolicy
 RULES = make_agent("rules")
 
 
-def waiting(states: list[State]) -> Descents:
-    games = new_descents(len(states))
-    for place, state in enumerate(states):
-        games.rows[place], games.rings[place], games.waits[place] = state.row, state.ring, 1
-        games.observations[place].view(np.int8)[:] = observe(state)
-        games.masks[place].view(np.int8)[:] = action_mask(state)
-        games.concealed[place].view(np.int8)[:] = concealed_of(state)
+def waiting(states: list[State]) -> Games:
+    games = new_games(len(states))
+    for index, state in enumerate(states):
+        games.rows[index], games.rings[index], games.waits[index] = state.row, state.ring, 1
+        games.observations[index].view(np.int8)[:] = observe(state)
+        games.masks[index].view(np.int8)[:] = action_mask(state)
+        games.concealed[index].view(np.int8)[:] = concealed_of(state)
     return games
 
 
-def valued(model: NetworkPolicy, games: Descents) -> Floats:
+def valued(model: NetworkPolicy, games: Games) -> Floats:
     return model.value_of_games(*(array.view(np.int8) for array in (games.observations, games.masks, games.concealed)))
 
 
@@ -147,9 +147,9 @@ def test_a_position_is_asked_about_once_until_all_is_forgotten() -> None:
 
 def test_a_seat_is_recognized_among_those_whose_moves_are_known() -> None:
     """The rule agent rather than the policy; how likely other kinds are says nothing about either."""
-    kinds = np.array([[0.1, 0.1, 0.2], [0.3, 0.3, 0.2], [0.6, 0.6, 0.6]])
-    assert recognized(kinds, 0, 1, seat=0).tolist() == [0, 1, 0]
-    assert recognized(kinds, 1, 0, seat=0).tolist() == [0, 0, 0]
+    policy, rule_agent = np.array([[0.1, 0.1, 0.2], [0.3, 0.3, 0.2]])  # and some other kind 0.6
+    assert recognized(policy, rule_agent, seat=0).tolist() == [0, 1, 0]
+    assert recognized(rule_agent, policy, seat=0).tolist() == [0, 0, 0]
 
 
 def everybody_but(seat: int) -> RecognizedSeats:
@@ -188,11 +188,11 @@ def test_the_tree_passes_through_its_moves() -> None:
     forest.believe(uniform(), everybody_but(view.seat).plays_rules)
     for part in np.split(firsts_of(view, 160), 20):
         forest.wave(part)
-        found = forest.descents
-        for index in np.flatnonzero(found.waits):
-            assert found.rows[index, SEAT] == view.seat
+        descents = forest.descents
+        for index in np.flatnonzero(descents.games.waits):
+            assert descents.games.rows[index, SEAT] == view.seat
             game, plan = state.copy(), list[int]()
-            for action in found.path[index, : found.depth[index]].tolist():
+            for action in descents.path[index, : descents.depth[index]].tolist():
                 if game.seat != view.seat and len(game.legal_actions()) > 1:
                     plan = plan if game.stage == "kicker" else list(RULES.act(game.view(), rng).actions)
                     assert action == plan.pop(0)

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
-from ddz_training.apps.cli import HEADINGS, app
+from ddz_training.apps.cli import HEADINGS, app, console
 from ddz_training.apps.cli.console import STOPPING, stopping
 from ddz_training.apps.cli.info import ABLATIONS
 from ddz_training.apps.cli.train import train_under_bar
@@ -222,6 +222,32 @@ def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_si
     for file in (cut, whole):
         done(*arena, "--deals", deals, "--processes", 1, "--out", file)
     assert cut.read_bytes() == whole.read_bytes()
+
+
+def test_without_a_terminal_a_line_says_how_long_the_rest_takes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console, "SOON", -1.0)
+    with console.bar("deals") as tell:
+        for done_now in (2, 5, 6):
+            tell(done_now, 1000)
+    assert capsys.readouterr().err == "deals: 5 of 1,000 done, about 0:00:00 to go\n"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
+@pytest.mark.parametrize("line", ["reproduce mini-uct deals=40 games=1", "benchmark rules --deals 6"])
+@pytest.mark.parametrize("with_signal", ["SIGTERM", "SIGKILL"])
+def test_a_killed_study_goes_on_to_the_results_of_an_unbroken_one(line: str, with_signal: str, tmp_path: Path) -> None:
+    whole, cut, log = (tmp_path / name for name in ("whole.csv", "cut.csv", "cut.sqlite-wal"))
+    process = start_ddz(*line.split(), "--out", str(cut), cwd=tmp_path)
+    wait_until(process, lambda: log.exists() and log.stat().st_size > 8 * PAGE)
+    os.killpg(process.pid, getattr(signal, with_signal))
+    process.communicate(timeout=60)
+    for file in (cut, whole):
+        done(*line.split(), "--out", file)
+    results = [[{**row, "ms_a": 0, "ms_b": 0} for row in read_results(file)[1]] for file in (cut, whole)]
+    assert results[0] == results[1]
 
 
 def test_a_warmup_runs_every_program_and_says_what_it_left_out(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from ddz_env import Move, View
 from tests.rooms import ROOT, pythonpath
+from tests.training.measure.test_workers import is_running, needs_proc
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": pythonpath()}
 PATIENCE = 600.0
@@ -54,6 +55,16 @@ class Thinks:
             pass
 
 
+class Employs:
+    """Starts a program, and waits for it."""
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        program = subprocess.Popen(["sleep", "600"])
+        print("started", program.pid, file=sys.stderr, flush=True)
+        program.wait()
+        return view.legal_moves()[0]
+
+
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "ddz_training", *map(str, arguments)]
 
@@ -66,6 +77,18 @@ def test_an_agents_threads_and_children_keep_no_program_alive(more: tuple[object
     ended = subprocess.run(line, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, ended.stderr
     assert len(out.read_text().splitlines()) == 2 + 2 * 2
+
+
+@needs_proc
+def test_what_an_agent_with_a_time_limit_starts_ends_with_the_program() -> None:
+    line = command("arena", f"{__name__}:Employs", "random", "--time-limit", 600, "--processes", 1)
+    with subprocess.Popen(line, cwd=ROOT, env=ENVIRONMENT, text=True, stderr=subprocess.PIPE) as program:
+        assert program.stderr is not None
+        started = next(line for line in program.stderr if line.startswith("started "))
+        program.terminate()
+        assert program.wait(2.0) == -signal.SIGTERM
+        time.sleep(2.0)
+        assert not is_running(int(started.split()[1]))
 
 
 @pytest.mark.parametrize("ending", ["the client leaves", signal.SIGINT, signal.SIGTERM])

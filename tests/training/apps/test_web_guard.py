@@ -111,24 +111,35 @@ def test_a_fault_of_the_server_is_told_without_its_inside(tmp_path: Path) -> Non
     assert "inside" not in page.refused("choices", status=500)["error"]
 
 
-def test_a_body_that_does_not_arrive_is_not_waited_for(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_arrive_is_not_waited_for(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing, half a header and half a body; behind a whole request the connection ends at once."""
     monkeypatch.setattr(routes, "ARRIVING", 0.3)
+    whole = b"GET /api/choices HTTP/1.1\r\nHost: localhost\r\n\r\n"
     post = (
         b"POST /api/games HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
     )
 
-    async def answer() -> bytes:
-        server, bound = routes.new_server(page.app), socket.create_server(("127.0.0.1", 0))
+    async def answered() -> list[bytes]:
+        server = routes.new_server(page.app)
+        bound = socket.create_server(("127.0.0.1", 0))
         serving = asyncio.create_task(server.serve([bound]))
-        reader, writer = await asyncio.open_connection(*bound.getsockname())
-        writer.write(post)
-        status = await asyncio.wait_for(reader.readline(), 20)
-        writer.close()
+
+        async def sent(part: bytes) -> bytes:
+            reader, writer = await asyncio.open_connection(*bound.getsockname())
+            writer.write(part)
+            answer = await asyncio.wait_for(reader.read(), 20)
+            writer.close()
+            return answer
+
+        answers = await asyncio.gather(*map(sent, (b"", whole[:20], post, whole + whole[:20])))
         server.should_exit = True
         await serving
-        return status
+        return answers
 
-    assert page.run(answer()).startswith(b"HTTP/1.1 408 ")
+    nothing, half, body, second = page.run(answered())
+    assert (nothing, half) == (b"", b"")
+    assert body.startswith(b"HTTP/1.1 408 ")
+    assert second.startswith(b"HTTP/1.1 200 ")
 
 
 def test_seeds_are_text_of_64_bits_that_the_game_shows_when_it_is_over(page: Page) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,18 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_env import Move, Rules, State, __version__
+from ddz_env import Hand, Move, Rules, State, __version__
 from ddz_env.core.observation import OBSERVATION, Layout, observe
 from ddz_env.core.rules import PRESETS
 from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.table.session import Record
+from ddz_env.table.session import Deal, Record
 from ddz_training.apps.botzone.match import play_match
 from ddz_training.data import table
 from ddz_training.data.dataset import CARD, write_data_set
 from ddz_training.data.episodes import write_episodes
 from ddz_training.data.games import FORMAT, GAMES, DataSetError, GameRecordError, RecordedGame, Thought, read_games
-from ddz_training.data.recording import Recording, keep_matches, record_games
+from ddz_training.data.recording import Recording, record_games
+from ddz_training.data.sources import keep_games, read_games_of
 from ddz_training.data.table import COLUMNS, read_pieces
 from ddz_training.learn.imitation import load_recorded
 from ddz_training.measure.contest import Arena, run_arena
@@ -258,6 +260,23 @@ def test_a_table_whose_rows_are_no_decisions_is_refused(case: str, tmp_path: Pat
 
 
 @needs_tables
+def test_a_table_that_unpacks_to_too_much_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow.parquet as pq
+
+    record(tmp_path, "random", deals=1)
+    write_data_set(tmp_path)
+    [file] = table.table_files(tmp_path)
+    row = pq.read_table(file).slice(0, 1)
+    pq.write_table(changed(row, "legal", lambda cells: [np.zeros(1 << 21, np.int16)]), file)
+    monkeypatch.setattr(table, "MOST_BYTES", 1 << 20)
+    assert file.stat().st_size < 1 << 20
+    with pytest.raises(DataSetError, match=r"unpacks to 0.00"):
+        rows_of(tmp_path, ["legal"])
+
+
+@needs_tables
 def test_the_fingerprint_is_of_the_layout_not_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     known, (hand, *others) = table.fingerprint(), OBSERVATION.features
     for first, alike in (
@@ -372,14 +391,102 @@ def test_matches_of_botzone_become_a_data_set(name: str, tmp_path: Path) -> None
     cut = dataclasses.replace(logs[0], entries=logs[0].entries[:9])
     file, folder = tmp_path / "matches.jsonl", tmp_path / "games"
     file.write_text("".join(map(str, (*logs, cut))), encoding="utf-8")
-    result = ddz("botzone", "log", file, "--out", folder)
+    result = ddz("record", "--from", file, "--out", folder)
     assert "2 games, " in result.output, result.output
-    assert "left out, not ended by play: 1" in result.output
+    assert "left out, not played to their end: 1" in result.output
     for game, log in zip(read_games(folder).games, logs, strict=True):
         assert game.replay(log.game.rules) == log.replay()[0]
-    assert f"From logs of Botzone, {name}." in (folder / CARD).read_text(encoding="utf-8")
-    with pytest.raises(DataSetError, match="whose rules differ"):
-        keep_matches(tmp_path / "mixed", [play_match(game, ["random"] * 3) for game in GAMES_OF_BOTZONE.values()])
+    assert "From matches.jsonl." in (folder / CARD).read_text(encoding="utf-8")
+
+
+@needs_tables
+def test_games_saved_by_the_page_become_a_data_set(tmp_path: Path) -> None:
+    """Those that only one seat has seen, endgames and unfinished games are left out."""
+    played = record(tmp_path / "played", "rules", "random", deals=2)
+    saved = [game.record(Rules(), ("person", "isuct:iterations=20")) for game in played]
+    hand = saved[0].deal.hands[1]
+    seen = Deal.observed(Rules(), 1, hand, saved[0].deal.bottom)
+    puzzle = Deal(Rules(), hands=(*map(Hand.parse, ("34", "5", "6")),), bottom=Hand.parse(""), endgame=True)
+    more = Record(seen, saved[0].players), Record(puzzle, saved[0].players), dataclasses.replace(saved[0], moves=())
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    for number, each in enumerate((*saved, *more)):
+        each.save(pages / f"{number}.game.txt")
+    (pages / "puzzles.json").write_text("{}")
+    made, left_out = keep_games(tmp_path / "set", [pages])
+    assert (made.games, left_out) == (4, 3)
+    file = read_games(tmp_path / "set")
+    assert file.agents == ("person", "isuct:iterations=20")
+    for game, before in zip(file.games, played, strict=True):
+        assert (game.seats, game.moves, game.win) == (before.seats, before.moves, before.win)
+        assert game.replay(file.rules).history == before.replay(Rules()).history
+    rows = rows_of(tmp_path / "set", ["agent", "seat"])
+    assert {(row["agent"], row["seat"]) for row in rows} == {(name, seat) for name in file.agents for seat in range(3)}
+
+
+@needs_tables
+def test_a_game_of_douzero_becomes_a_recorded_game(tmp_path: Path) -> None:
+    """Played by its own engine."""
+    game = pytest.importorskip("douzero.env.game")
+    lines, moves = [], []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        deck = rng.permutation([*range(3, 15), 17] * 4 + [20, 30]).tolist()
+        hands = {"landlord": deck[:20], "landlord_down": deck[20:37], "landlord_up": deck[37:]}
+        data = {role: sorted(cards) for role, cards in hands.items()} | {"three_landlord_cards": sorted(deck[17:20])}
+        players = {role: UniformPlayer(rng) for role in hands}
+        env = game.GameEnv(players)
+        env.card_play_init({name: [*cards] for name, cards in data.items()})
+        while not env.game_over:
+            env.step()
+        lines.append(json.dumps({"card_play_data": data, "card_play_action_seq": env.card_play_action_seq}))
+        moves.append((env.winner, len(env.card_play_action_seq)))
+    file = tmp_path / "douzero.jsonl"
+    file.write_text("\n".join(lines))
+    made, left_out = keep_games(tmp_path / "set", [file])
+    assert (made.games, left_out) == (5, 0)
+    for kept, (winner, count) in zip(read_games(tmp_path / "set").games, moves, strict=True):
+        assert (kept.win[0] > 0, len(kept.moves)) == (winner == "landlord", count)
+        kept.replay(Rules.preset("douzero"))
+
+
+class UniformPlayer:
+    """Plays for DouZero's engine."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def act(self, infoset: Any) -> list[int]:
+        return infoset.legal_actions[int(self._rng.integers(len(infoset.legal_actions)))]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "cannot be read"),
+        ("Dou Dizhu game 1\nrules: texas\n", "texas"),
+        ("{}", "not a log"),
+        ('{"card_play_data": 3}', "is no game of DouZero"),
+        ('{"card_play_data": {"landlord": [1]}, "card_play_action_seq": []}', "no.jsonl:1 is no game of DouZero"),
+    ],
+)
+def test_what_holds_no_games_is_named(text: str | None, message: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "no.jsonl").write_text(text)
+    with pytest.raises(DouDizhuError) as error:
+        read_games_of(tmp_path / "no.jsonl")
+    assert message in str(error.value)
+
+
+@needs_tables
+def test_games_of_different_rules_or_without_an_end_make_no_data_set(tmp_path: Path) -> None:
+    for preset in ("standard", "mini"):
+        rules = Rules.preset(preset)
+        Record(Deal(rules, 1), ("person",) * rules.players).save(tmp_path / f"{preset}.game.txt")
+    with pytest.raises(DataSetError, match="mini and standard"):
+        keep_games(tmp_path / "set", [tmp_path])
+    with pytest.raises(DataSetError, match="nothing to keep"):
+        keep_games(tmp_path / "set", [tmp_path / "mini.game.txt"])
 
 
 @pytest.mark.long

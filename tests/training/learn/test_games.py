@@ -16,7 +16,6 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.observation import OBSERVATION, observe
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.envs.slots import ACTION
 from ddz_env.playing.agent import StagedAdapter
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
 from ddz_env.playing.registry import make_agent
@@ -24,8 +23,8 @@ from ddz_env.support.errors import UnknownAgentError
 from ddz_training.learn.dmc import epsilon_greedy
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Games, Turn
-from ddz_training.learn.ppo.opponents import PastSelves
 from ddz_training.learn.ppo.ppo import Choice, Chooser, Players, Rollout, collect, draw_actions
+from ddz_training.learn.ppo.selfplay import PastSelves
 from ddz_training.learn.reading import DeviceReading
 from ddz_training.learn.threads import Threads
 
@@ -50,7 +49,7 @@ class NotedGames(Games):
 
     def choose(self, turn: Turn, actions: np.ndarray) -> None:
         super().choose(turn, actions)
-        self.noted.append(self.batch.slots.cells[:, ACTION].copy())
+        self.noted.append(self.batch.slots.games["action"].copy())
 
 
 def games_of(count: int, rules: str = "standard", opponent_share: float = 0.0, **settings: Any) -> NotedGames:

@@ -18,7 +18,7 @@ from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.imitation import soft_cross_entropies
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import shared_rewards
-from ddz_training.learn.ppo.ppo import Learner, Rollout, draw_actions, seat_advantages
+from ddz_training.learn.ppo.ppo import PpoLearner, Rollout, draw_actions, seat_advantages
 from ddz_training.learn.reading import DeviceReading, read_critic, reading_on
 from ddz_training.learn.threads import Threads
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
@@ -222,11 +222,11 @@ def decisions() -> Rollout:
     return dataclasses.replace(rollout, choice=choice, advantages=advantages, targets=targets)
 
 
-def learner_of(threads: Threads, on_device: bool = False, **settings: Any) -> Learner:
+def learner_of(threads: Threads, on_device: bool = False, **settings: Any) -> PpoLearner:
     """Networks that have changed since, which read as on a GPU or as on a processor."""
     policy, critic = networks(1)
     reading = DeviceReading(SMALL, CPU) if on_device else reading_on(CPU, policy, critic)
-    return Learner(policy, critic, SelfPlayConfig(**SETTINGS | settings), threads, reading)
+    return PpoLearner(policy, critic, SelfPlayConfig(**SETTINGS | settings), threads, reading)
 
 
 def gradients(decisions: Rollout, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], np.ndarray]:
@@ -290,7 +290,7 @@ def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Rollout) 
     """Tensors of PyTorch's meta device have no numbers; operations on tensors of two devices fail."""
     policy, critic = (network.to("meta") for network in networks(1))
     workers, reading = Threads(1), DeviceReading(SMALL, torch.device("meta"))
-    learner = Learner(policy, critic, SelfPlayConfig(**SETTINGS), workers, reading)
+    learner = PpoLearner(policy, critic, SelfPlayConfig(**SETTINGS), workers, reading)
     workers.close()
     parts: dict[str, Any] = {
         name: part.to("meta") for name, part in vars(decisions).items() if isinstance(part, torch.Tensor)

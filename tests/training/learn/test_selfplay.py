@@ -19,7 +19,8 @@ from ddz_agents.neural.decisions import describe_afterstates
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.neural.weights import Weights, load_weights
-from ddz_env import __version__
+from ddz_env import Hand, __version__
+from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.playing.provenance import agent_files
 from ddz_env.support.errors import command_line
@@ -166,6 +167,19 @@ def without_times(path: Path) -> list[dict[str, str]]:
 
 class Killed(Exception):
     """The run was killed."""
+
+
+def test_a_run_plays_deals_of_its_own_and_resumes_with_them(tmp_path: Path) -> None:
+    whole, cut = SelfPlay(small_config(deals="tests.envs.test_deals:jokers"), 2), tmp_path / "cut"
+    train(whole, Budget(updates=3), tmp_path / "whole")
+    train(SelfPlay(whole.config, 1), Budget(updates=1), cut)
+    resumed = SelfPlay.resume(cut / CHECKPOINT, 1)
+    train(resumed, Budget(updates=3), cut)
+    assert_same(everything(whole), everything(resumed))
+    assert whole.counters.games > whole.config.num_games
+    for group in whole.groups:
+        hands = (Hand.from_word(int(word)) for word in group.batch.rows[:, HANDS + 1 : HANDS + 3].flat)
+        assert not any({"B", "R"} & {*str(hand)} for hand in hands)  # the landlord has the jokers
 
 
 def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch import Tensor
 
 from ddz_env.support.errors import InvalidRulesError
 from ddz_training.learn.dmc import DmcConfig
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.ppo import PpoLearner, Rollout
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from tests.training.apps.terminal import refused
 from tests.training.learn.test_games import SMALL
@@ -37,16 +39,19 @@ def test_settings_that_do_not_fit_have_a_named_error(settings: dict[str, Any], m
 
 
 def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.1, "entropy": 0.02, "final_entropy": 0.01}
-    config = small_config(**rates)
-    assert config.annealed(0.0) == (1e-3, 0.02)
-    assert config.annealed(0.5) == pytest.approx((5.5e-4, 0.015))
-    assert config.annealed(1.0) == pytest.approx((1e-4, 0.01))
-    spent, annealed = [], config.annealed
-    with contextlib.closing(SelfPlay(config, 1)) as run:
-        monkeypatch.setattr(SelfPlayConfig, "annealed", lambda _, share: spent.append(share) or annealed(share))
-        train(run, Budget(updates=4))
-    assert spent == [0.0, 0.25, 0.5, 0.75]
+    rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.2, "entropy": 0.02, "final_entropy": 0.01}
+    weights, steps, policy_loss = list[float](), list[float](), PpoLearner._policy_loss
+
+    def spy(learner: PpoLearner, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> Any:
+        weights.append(entropy_weight)
+        return policy_loss(learner, rollout, rows, pairs, entropy_weight)
+
+    monkeypatch.setattr(PpoLearner, "_policy_loss", spy)
+    with contextlib.closing(SelfPlay(small_config(**rates), 1)) as run:
+        optimizer = run.learner.optimizer
+        train(run, Budget(updates=4), on_update=lambda _: steps.append(optimizer.param_groups[0]["lr"]))
+    assert steps == pytest.approx([1e-3, 8e-4, 6e-4, 4e-4])
+    assert sorted(set(weights), reverse=True) == pytest.approx([0.02, 0.0175, 0.015, 0.0125])
 
 
 def test_settings_are_read_as_they_are_written() -> None:

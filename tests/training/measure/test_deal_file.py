@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,21 @@ def test_the_benchmark_and_the_games_of_the_paper_take_a_file(tmp_path: Path) ->
             path.unlink()
 
 
+def test_a_function_is_read_as_the_file_of_its_deals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "two_deals.py").write_text(f"def deal(rng, number):\n    return {[HANDS, OTHER]!r}[number % 2]\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    read = read_deals(Path("two_deals:deal"), Rules(), 7, deals=3)
+    assert read.hands == (HANDS, OTHER, HANDS)
+    assert read.chosen(2, 1) == [1, 2]
+    for deals in ("two_deals:deal", written(tmp_path / "deals.txt", "\n".join(read.hands))):
+        match = ("--deals", 3, "--deal-file", deals, "--processes", 1, "--no-timing")
+        done("arena", "random", "rules", *match, "--out", "games.csv")
+        assert (
+            "3 duplicate deals" in done("arena", "random", "rules", *match, "--out", "games.csv").output
+        )  # the same results
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -114,6 +130,7 @@ def test_the_benchmark_and_the_games_of_the_paper_take_a_file(tmp_path: Path) ->
         ("arena random rules --deal-file {}.no", "No such file"),
         ("arena random rules --first-deal 2 --deal-file {}", "no such deal from number 2 on"),
         ("benchmark random --full --deal-file {}", "--full"),
+        ("arena random rules --deal-file no_such:function", "no_such:function"),
         ("reproduce mini-census --deal-file {}", "takes no --deal-file"),
         ("reproduce landlord deals=2000 --deal-file {}", "from 1 to 1,000"),
     ],

@@ -91,7 +91,7 @@ def test_what_is_read_is_what_was_kept(
         assert (about["seed"], about["agents"]) == (1, ["a", "b"])
         found = of_rows(Line, rows)
         assert repr(sorted(found, key=repr)) == repr(sorted(lines, key=repr))  # NaN is not equal to itself
-    assert repr(store(path).found) == repr(saved.found)
+    assert repr(store(path).units) == repr(saved.units)
     assert names(path.parent) == {path.name, "lines.sqlite"}
 
 
@@ -106,7 +106,7 @@ def test_a_run_that_ends_early_is_resumed_and_does_only_what_is_missing(suffix: 
 
     with pytest.raises(KeyboardInterrupt):
         store(path).fill(tasks, Unit, on_progress=interrupt)
-    assert list(store(path).found) == [(0,), (1,)]
+    assert list(store(path).units) == [(0,), (1,)]
     found = store(path).fill(tasks, Unit, processes=2, on_progress=lambda *done: told.append(done))
     assert found == store(whole).fill(tasks, Unit) == [line for number in range(6) for line in unit(number)]
     assert told == [(done, 6) for done in range(2, 7)]
@@ -128,7 +128,7 @@ def test_a_run_goes_on_from_what_the_csv_and_the_database_hold_together(tmp_path
     store(path).add(unit(0))
     database.unlink()  # a committed file
     store(path).add(unit(1))
-    assert list(store(path).found) == list(store(database).found) == [(0,), (1,)]
+    assert list(store(path).units) == list(store(database).units) == [(0,), (1,)]
     two = path.read_bytes()
     store(path).add(unit(2))
     path.write_bytes(two)  # as a kill leaves it
@@ -162,7 +162,7 @@ def test_kills_at_random_moments_lose_nothing_and_leave_no_half_of_a_unit(tmp_pa
         os.waitpid(child, 0)
         with open(reader, "rb") as told:
             reported = last + len(told.read())
-        found = store(path).found
+        found = store(path).units
         assert list(found.values()) == [unit(number) for number in range(len(found))]
         assert len(found) in (reported, reported + 1)
         last = len(found)
@@ -217,7 +217,7 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
     store(path).add(unit(1))
     path.with_suffix(".sqlite").unlink()
     path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
-    assert list(store(path).found) == [(1,)]
+    assert list(store(path).units) == [(1,)]
 
 
 @POSIX
@@ -234,7 +234,7 @@ def test_a_child_of_the_process_that_opened_a_store_is_refused(tmp_path: Path) -
                 os._exit(7)
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    assert list(store(tmp_path / "lines.sqlite").found) == [(1,)]
+    assert list(store(tmp_path / "lines.sqlite").units) == [(1,)]
 
 
 def test_units_of_which_lines_are_missing_are_done_again(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_units_of_which_lines_are_missing_are_done_again(tmp_path: Path) -> None
     whole = path.read_bytes()
     path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
     (tmp_path / "lines.sqlite").unlink()
-    assert list(store(path, per_key=3).found) == [(0,), (1,)]
+    assert list(store(path, per_key=3).units) == [(0,), (1,)]
     store(path, per_key=3).fill(tasks, Unit)
     assert path.read_bytes() == whole
 

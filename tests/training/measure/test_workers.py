@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -64,10 +65,11 @@ def is_running(process: int) -> bool:
 
 
 class Teller:
-    """Notes its process in a folder, and works for as long as it is let."""
+    """Starts a child, notes both processes in a folder, and works for as long as it is let."""
 
     def __init__(self, folder: str) -> None:
-        (Path(folder) / str(os.getpid())).touch()
+        for process in (os.getpid(), subprocess.Popen(["sleep", "600"]).pid):
+            (Path(folder) / str(process)).touch()
 
     def work(self, task: int) -> int:
         time.sleep(600)
@@ -78,7 +80,8 @@ class Teller:
 
 
 @needs_proc
-def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_end_with_their_parent_and_their_children(ending: signal.Signals, tmp_path: Path) -> None:
     source = f"""
 import functools
 from tests.training.measure.test_workers import Teller
@@ -95,15 +98,12 @@ if __name__ == "__main__":
         return [int(note.name) for note in tmp_path.iterdir() if note.name.isdigit()]
 
     for _ in range(6000):  # ten minutes at most
-        if len(started()) == 2:
+        if len(started()) == 4:
             break
         assert parent.poll() is None
         time.sleep(0.1)
-    parent.kill()
-    parent.wait()
-    for _ in range(6000):
-        if not any(map(is_running, started())):
-            break
-        time.sleep(0.1)
-    assert len(started()) == 2
+    parent.send_signal(ending)
+    assert parent.wait() == -ending
+    time.sleep(2.0)
+    assert len(started()) == 4
     assert not any(map(is_running, started()))

@@ -27,7 +27,7 @@ from ddz_training.measure.statistics import Interval
 
 if TYPE_CHECKING:
     from ddz_training.learn.strength import Evaluation
-    from ddz_training.measure.equivalent import Found, Ladder
+    from ddz_training.measure.equivalent import Equivalent, Ladder
     from ddz_training.measure.ratings import Rating
 
 STRENGTHS_FILE = Path(__file__).with_name("strengths.json")
@@ -173,28 +173,30 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def evaluation_table(found: Sequence[Evaluation]) -> Table:
+def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     """The evaluations after one update, one line per opponent."""
-    title = f"After {plural(found[0].update, 'update')}, {plural(found[0].deals, 'duplicate deal')} each"
+    title = f"After {plural(evaluations[0].update, 'update')}, {plural(evaluations[0].deals, 'duplicate deal')} each"
     lines = [
         (line.opponent, line.interval.both(to="–"), f"{100 * line.landlord:.1f}", f"{100 * line.peasants:.1f}")
-        for line in found
+        for line in evaluations
     ]
     return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
 
 
-def equivalent_table(ladder: Ladder, found: Found) -> Table:
+def equivalent_table(ladder: Ladder, equivalent: Equivalent) -> Table:
     """What ``ddz study equivalent`` played against how many iterations, and the equivalent below."""
     lines = [
         (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())
-        for many, tally in sorted(found.tallies.items())
+        for many, tally in sorted(equivalent.tallies.items())
     ]
     header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
-    if found.beyond:
-        note = f"The equivalent of {ladder.agent} is {found.text()} iterations of {ladder.search}."
+    if equivalent.beyond:
+        note = f"The equivalent of {ladder.agent} is {equivalent.text()} iterations of {ladder.search}."
     else:
-        note = f"{ladder.search} plays as strongly as {ladder.agent} with {found.text()} iterations (95 % interval)."
-    deals = f"{found.iterations.count} duplicate deals"
+        note = (
+            f"{ladder.search} plays as strongly as {ladder.agent} with {equivalent.text()} iterations (95 % interval)."
+        )
+    deals = f"{equivalent.iterations.count} duplicate deals"
     title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
     return Table(title, header, lines, note)
 

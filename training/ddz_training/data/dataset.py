@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ddz_env.support.whole_file import replace_file
-from ddz_training.data.games import GameFile, read_games
+from ddz_training.data.games import LETTERS, GameFile, read_games
 from ddz_training.data.table import COLUMNS, DEALS_A_TABLE, TABLES, check_tables, read_about, write_table
 from ddz_training.measure.markdown import markdown_table
 from ddz_training.measure.store import writing
@@ -114,7 +114,7 @@ def card_text(file: GameFile, rows: int) -> str:
 def _origin(settings: Mapping[str, Any]) -> str:
     """A sentence on the origin of the games, and on how to make them again."""
     if "source" in settings:
-        return f"From {settings['source']}. The names of the players are not known."
+        return f"From {settings['source']}."
     code = ", ".join(f"`{stamp}`" for stamp in settings.get("code", ()))
     files = [
         f"; `{agent}` read {', '.join(f'`{name}` ({digest})' for name, digest in read.items())}"
@@ -124,7 +124,7 @@ def _origin(settings: Mapping[str, Any]) -> str:
 
 
 def _players(file: GameFile) -> Iterator[tuple[str, str, str]]:
-    for letter, agent in zip("abc", file.agents, strict=False):
+    for letter, agent in zip(LETTERS, file.agents, strict=False):
         won = [
             value > 0
             for game in file.games

@@ -26,7 +26,7 @@ from ddz_env.core.observation import action_mask, observe
 from ddz_env.envs.outputs import ObservationForm
 from ddz_env.support.errors import install_hint
 from ddz_training.data.dataset import DataSet
-from ddz_training.data.games import DataSetError, GameFile, RecordedGame, read_games
+from ddz_training.data.games import LETTERS, DataSetError, GameFile, RecordedGame, read_games
 from ddz_training.data.table import fingerprint, rows_of
 from ddz_training.measure.store import writing
 
@@ -168,7 +168,7 @@ def _about(game: RecordedGame, file: GameFile, over: State, seat: int) -> dict[s
         "game": game.game,
         "seat": seat,
         "role": over.role(seat) or "",
-        "agent": file.agents["abc".index(game.seats[seat])],
+        "agent": file.agents[LETTERS.index(game.seats[seat])],
         "win": game.win[seat],
         "stake": game.stake[seat],
     }

@@ -8,6 +8,7 @@ games were played.
 from __future__ import annotations
 
 import functools
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.engine import layout as at
-from ddz_env.core.notation import Hand
+from ddz_env.envs.deals import dealt_hands
 from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.table.session import Deal, Record
 from ddz_training.measure.duplicate import Scores
@@ -27,6 +28,9 @@ from ddz_training.measure.store import read_format
 FORMAT = "ddz-games-1"
 GAMES = "games.sqlite"
 """The file of a data set that holds its games."""
+
+LETTERS = string.ascii_lowercase
+"""What ``seats`` calls the agents of a file, in their order."""
 
 _OPENER = 16
 """The bit of the opener in the word of bids."""
@@ -152,7 +156,7 @@ class RecordedGame:
             seats: Who sat where; ``a`` everywhere by default.
             thoughts: What searches said, decision by decision.
         """
-        hands = _hands(start)
+        hands = dealt_hands(start)
         searched = tuple(" ".join(map(str, statistics)) for statistics in thoughts)
         return cls(
             deal=deal,
@@ -220,7 +224,7 @@ class RecordedGame:
 
     @property
     def name(self) -> str:
-        """Its name in messages."""
+        """The game's name in messages."""
         return f"game {self.game} of deal {self.deal}"
 
     def record(self, rules: Rules, agents: Sequence[str]) -> Record:
@@ -240,18 +244,10 @@ class RecordedGame:
                 start, moves = state.copy(), []
             moves.append((state.seat, move))
         opener = start.seat if start.stage == "bid" else None
-        deal = Deal.given(rules, _hands(start), start.bottom, opener)
+        deal = Deal.given(rules, dealt_hands(start), start.bottom, opener)
         remarks = (f"deal {self.deal}, game {self.game}", f"win: {_numbers(self.win)}; stake: {_numbers(self.stake)}")
-        names = dict(zip("abc", agents, strict=False))
+        names = dict(zip(LETTERS, agents, strict=False))
         return Record(deal, tuple(names.get(letter, letter) for letter in self.seats), tuple(moves), remarks)
-
-
-def _hands(start: State) -> list[Hand]:
-    """The hands as dealt, without the landlord cards."""
-    hands = [start.hand(seat) for seat in range(start.rules.players)]
-    if start.rules.bidding == "fixed":
-        hands[0] -= start.bottom
-    return hands
 
 
 def _numbers(values: Sequence[float]) -> str:

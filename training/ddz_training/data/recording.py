@@ -1,4 +1,4 @@
-"""Recording of games: of agents that play (themselves, duplicate deals, or one per seat), and of Botzone's logs.
+"""Recording of games of agents that play: themselves, duplicate deals, or one per seat.
 
 A game of a match is the very game that the arena plays with the same agents, seed and deal.
 """
@@ -13,15 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ddz_env import Move, Rules, State
-from ddz_env.peers.botzone.games import SEATS
-from ddz_env.peers.botzone.log import BotzoneLog
-from ddz_env.playing.agent import Decision, cheats, sight
+from ddz_env import Move, Rules
+from ddz_env.playing.agent import Decision, cheats
 from ddz_env.playing.game import read_answer
 from ddz_env.support.options import Options
-from ddz_training.data.dataset import DataSet, write_data_set
-from ddz_training.data.games import GAMES, DataSetError, RecordedGame, Thought, games_settings
-from ddz_training.data.table import check_tables
+from ddz_training.data.games import DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.measure.duplicate import DealPlayer, Match, hands_settings, seatings
 from ddz_training.measure.keeper import answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
@@ -117,9 +113,8 @@ class GameRecorder:
     def _play(self, deal: int, game: int, seats: str) -> RecordedGame:
         recording, moves, thoughts = self._recording, list[Move](), list[list[Thought]]()
 
-        def noted(agent: Any, state: State, rng: np.random.Generator) -> Move:
+        def noted(agent: Any, view: Any, rng: np.random.Generator) -> Move:
             """Ask an agent, and note what it chooses and thinks."""
-            view = sight(agent, state)
             decision = agent.decide(view, rng) if recording.visits else Decision(agent.act(view, rng))
             moves.append(read_answer(decision.move))
             thoughts.append(_thoughts(decision))
@@ -170,52 +165,3 @@ def record_games(
         raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
     tasks = {(deal,): deal for deal in numbers}
     return (store or recording.store()).fill(tasks, functools.partial(GameRecorder, recording), processes, on_progress)
-
-
-# --- Logs of Botzone --------------------------------------------------------------------------------------------------
-
-_SEATS = tuple(f"botzone seat {seat}" for seat in range(SEATS))
-"""The players: a log does not have the bots' names."""
-
-
-def recorded_match(log: BotzoneLog, number: int) -> RecordedGame | None:
-    """Make a recorded game of a match; None if it was not played to its end (a fault, or the log is cut short).
-
-    Args:
-        log: The match.
-        number: What the record calls its deal.
-
-    Raises:
-        BotzoneLogError: If it does not replay under our rules.
-    """
-    over, decisions = log.replay()
-    if not over.is_over:
-        return None
-    moves = [decision.move for decision in decisions]
-    return RecordedGame.of(log.deal.state(log.game), moves, over, deal=number, seats="abc")
-
-
-def keep_matches(folder: Path, matches: Sequence[BotzoneLog]) -> DataSet:
-    """Write the matches that were played to their end as a data set.
-
-    Args:
-        folder: The folder, which must hold no data set.
-        matches: Matches of one of the platform's two games.
-
-    Raises:
-        DataSetError: If there are none, they are of both games, or PyArrow is not installed.
-        ResultsFileError: If the folder holds games.
-        BotzoneLogError: If a match does not replay under our rules.
-    """
-    check_tables()
-    played = [game for number, log in enumerate(matches) if (game := recorded_match(log, number)) is not None]
-    if not played:
-        raise DataSetError("no match was played to its end: there is nothing to keep")
-    kind, *others = {log.game.name: log.game for log in matches}.values()
-    if others:
-        names = " and ".join(rules.name for rules in (kind, *others))
-        raise DataSetError(f"the matches are of {names}, whose rules differ: write a data set of each")
-    settings = games_settings(_SEATS, kind.rules, None, source=f"logs of Botzone, {kind.name}")
-    store = ResultStore(RecordedGame, folder / GAMES, settings, ("deal",), resume=False)
-    store.add(played)
-    return write_data_set(folder)

@@ -21,11 +21,12 @@ from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.support.errors import install_hint, shown
 from ddz_env.support.whole_file import replacing
-from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
+from ddz_training.data.games import LETTERS, DataSetError, GameFile, RecordedGame, Thought
 from ddz_training.measure.provenance import read_rules_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 KIND = "ddz-decisions-1"
 TABLES = "decisions"
@@ -33,6 +34,8 @@ TABLES = "decisions"
 DEALS_A_TABLE = 5_000
 _ROWS_AT_ONCE = 16_384
 _KEY = b"ddz"
+MOST_BYTES = 4 * 2**30
+"""Of a table that is read, once unpacked: those of eight million observations."""
 
 
 class StageRow(NamedTuple):
@@ -99,7 +102,7 @@ COLUMNS = (
     Column("stage", "int8", "0: main group, pass, bid or doubling; 1, 2 …: a kicker", lambda row: row.stage),
     Column("seat", "int8", "the seat that decides", lambda row: row.state.seat),
     Column("role", "string", "its role; null before there is a landlord", lambda row: row.state.role()),
-    Column("agent", "string", "who decides", lambda row: row.agents["abc".index(row.game.seats[row.state.seat])]),
+    Column("agent", "string", "who decides", lambda row: row.agents[LETTERS.index(row.game.seats[row.state.seat])]),
     Column("hand", "string", "its hand before the move, in notation", lambda row: str(row.before.hand())),
     Column("to_beat", "string", "the move to beat, in notation; null on lead, in the auction, in doubling", _to_beat),
     Column("move", "string", "the whole move that was chosen, in notation", lambda row: str(row.move)),
@@ -295,6 +298,8 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
 
         try:
             with pq.ParquetFile(file) as table:
+                if (size := _unpacked_size(table.metadata)) > MOST_BYTES:
+                    raise DataSetError(f"{file} unpacks to {size / 2**30:.3g} GiB, more than {MOST_BYTES / 2**30:.3g}")
                 types = {field.name: field.type for field in table.schema_arrow}
                 for column in COLUMNS:
                     if column.name in columns and types.get(column.name) != _field(column).type:
@@ -302,3 +307,10 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
                 yield from table.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
         except (OSError, pa.ArrowException) as error:
             raise DataSetError(f"{file} cannot be read: {error}") from error
+
+
+def _unpacked_size(metadata: pq.FileMetaData) -> int:
+    """The bytes of a file's columns, as its metadata say; a number that repeats takes none, but a place in memory."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    return sum(max(column.num_values, column.total_uncompressed_size) for column in columns)

@@ -176,7 +176,7 @@ _PIECE = 5_000
 
 @dataclass(frozen=True)
 class ChildResult:
-    """What random games from behind a first move show.
+    """What random games after a first move show.
 
     Attributes:
         game: One of :data:`GAMES`.
@@ -224,7 +224,7 @@ def first_moves(game: str) -> tuple[str, ...]:
 
 
 def sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.Playouts]:
-    """Make the function that plays random games from behind a first move, given their count and first number."""
+    """Make the function that plays random games after a first move, given their count and first number."""
     if game in DEALS:
         state = deal_state(game)
         state.step(state.legal_moves()[child])
@@ -235,7 +235,7 @@ def sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.P
 
 
 def sample_move(options: ComplexityOptions, game: str, number: int) -> list[ChildResult]:
-    """Play random games from behind a first move until their means have settled."""
+    """Play random games after a first move until their means have settled."""
     key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
     sample = sampler(game, number, int(key[0]))
     values, depths = np.empty(0), np.empty(0)
@@ -270,7 +270,7 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
 
 
 def complexity_table(saved: ex.Saved[ChildResult]) -> ex.Table:
-    """Tables 4.3 and 4.5 beside ours."""
+    """The thesis's tables 4.3 and 4.5 beside ours."""
     columns: dict[str, Sequence[str]] = {}
     for game, children in ex.grouped(saved.results, "game", order=GAMES).items():
         ours = eleven_numbers([(child.iterations, child.value, child.depth) for child in children])

@@ -108,11 +108,11 @@ class EquivalentResult:
     margin: float
 
     @property
-    def found(self) -> finding.Found:
+    def equivalent(self) -> finding.Equivalent:
         """The equivalent, and what was played."""
         tallies = finding.of_text(self.played)
         deals = sum(tally.deals for tally in tallies.values())
-        return finding.Found(Interval(self.iterations, self.low, self.high, deals), tallies, self.beyond)
+        return finding.Equivalent(Interval(self.iterations, self.low, self.high, deals), tallies, self.beyond)
 
 
 _ALL = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLEDGE)
@@ -135,11 +135,11 @@ def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> E
     (agent, against), rules = _ALL[name], Rules.preset(preset)
     limits = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
     with finding.playing(finding.Ladder(agent, search, rules, options.seed, published_generator)) as play:
-        found = finding.sequential_search(play, limits)
-    value, tallies, share = found.iterations, finding.as_text(found.tallies), _share(agent, against, rules, options)
-    mean, low, high = (round(end, 1) for end in value.ends)
-    equivalent = EquivalentResult(name, agent, preset, search, mean, low, high, found.beyond, tallies, against, 0, 0)
-    return replace(equivalent, wins=round(share.mean, 4), margin=round(share.half_width, 4))
+        equivalent = finding.sequential_search(play, limits)
+    tallies, share = finding.as_text(equivalent.tallies), _share(agent, against, rules, options)
+    mean, low, high = (round(end, 1) for end in equivalent.iterations.ends)
+    result = EquivalentResult(name, agent, preset, search, mean, low, high, equivalent.beyond, tallies, against, 0, 0)
+    return replace(result, wins=round(share.mean, 4), margin=round(share.half_width, 4))
 
 
 def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
@@ -172,9 +172,11 @@ def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
     for rules, of_rules in ex.grouped(first.values(), "rules").items():
         for rank, result in enumerate(sorted(of_rules, key=lambda result: -result.wins), 1):
             share = "–" if result.agent == result.against else _wins_text(result)
-            other = second[rules, result.name].found.text() if (rules, result.name) in second else ""
-            found = result.found
-            lines.append((rules, result.name, str(rank), share, found.text(), other, str(found.iterations.count)))
+            other = second[rules, result.name].equivalent.text() if (rules, result.name) in second else ""
+            equivalent = result.equivalent
+            lines.append(
+                (rules, result.name, str(rank), share, equivalent.text(), other, str(equivalent.iterations.count))
+            )
     header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
@@ -197,8 +199,14 @@ def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
             knowledge = name.partition(" without ")[2]
             comparable = full is not None and not (full.beyond or result.beyond)
             factor = change(full, result).both(".2f", 1) if full and comparable else "–"
-            whole_text = full.found.text() if full else "–"
-            cells = whole_text, result.found.text(), factor, _wins_text(result), THESIS_KNOWLEDGE.get(knowledge, "–")
+            whole_text = full.equivalent.text() if full else "–"
+            cells = (
+                whole_text,
+                result.equivalent.text(),
+                factor,
+                _wins_text(result),
+                THESIS_KNOWLEDGE.get(knowledge, "–"),
+            )
             lines.append((result.against, RULE_NAMES.get(knowledge, f"`{knowledge}`"), *cells))
     header = ("agent", "without", "with it", "without it", "factor", "wins % v the whole", "thesis")
     note = (

@@ -48,8 +48,8 @@ LANDLORD = 0
 
 
 @functools.cache
-def _deals_of(path: str) -> DealFile:
-    return read_deals(Path(path), Rules(), None)
+def _deals_of(path: str, deals: int) -> DealFile:
+    return read_deals(Path(path), Rules(), None, deals=deals)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ListOptions(ex.SeedOptions):
     Attributes:
         seed: Seed of all agents; the deals are always the same.
         deals: How many of the 1,000 deals, from the first.
-        deal_file: A file of other deals, or of numbers in the list, of which the first are played.
+        deal_file: A file or ``module:function`` of other deals, or numbers in the list, of which the first are played.
     """
 
     deals: Annotated[int, Range(1, DEAL_COUNT)] = DEAL_COUNT
@@ -67,7 +67,7 @@ class ListOptions(ex.SeedOptions):
 
     @property
     def _listed(self) -> DealFile | None:
-        return None if self.deal_file is None else _deals_of(self.deal_file)
+        return None if self.deal_file is None else _deals_of(self.deal_file, self.deals)
 
     @property
     def numbers(self) -> Sequence[int]:

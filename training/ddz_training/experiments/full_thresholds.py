@@ -128,7 +128,7 @@ def _filtered_cells(rates: Filtered) -> list[str]:
 
 
 def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
-    """Table 2 beside ours."""
+    """The paper's table 2 beside ours."""
     title = (
         "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "
         "paper; held out: others are; points: information-set minus determinized, with 95 % intervals)"

@@ -189,7 +189,7 @@ _STEPS, _MOST = 10, 1_000
 
 @dataclass(frozen=True)
 class StreetOptions(ex.ParallelOptions):
-    """Which hand it is, by its seed."""
+    """Whose win rate is counted: a hand by its seed."""
 
 
 def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:

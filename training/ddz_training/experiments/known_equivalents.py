@@ -102,11 +102,11 @@ def _search(
     else:
         bounds, played = finding.Bounds(1, 2 * known) if method == "printed" else draw_bounds(known, rng), {}
     if method == "sequential":
-        found = finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
+        equivalent = finding.sequential_search(play, finding.SequentialOptions(deals=options.deals), bounds)
     else:
-        found = finding.binary_search(play, bounds, options.step_deals)
+        equivalent = finding.binary_search(play, bounds, options.step_deals)
     before = sum(tally.deals for tally in played.values())
-    return bounds, replace(found.iterations, count=before + found.iterations.count)
+    return bounds, replace(equivalent.iterations, count=before + equivalent.iterations.count)
 
 
 def recover(

@@ -9,7 +9,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from statistics import fmean, median
 
 from ddz_agents.neural.shipped import policy_name, policy_path, shipped_policy_path
@@ -80,7 +80,7 @@ def shipped_fingerprint() -> str:
 
 @dataclass(frozen=True)
 class StrengthOptions(matches.DealOptions):
-    """What is played.
+    """Which pairings of the shipped policies are played, on how many deals.
 
     Attributes:
         only: Only this pairing (policy-rules, search-policy ...); may be repeated.
@@ -93,7 +93,7 @@ class StrengthOptions(matches.DealOptions):
 
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """The number of deals of each pairing."""
     names = ex.chosen("pairing", options.only, PAIRINGS)
     agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
     return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
@@ -160,7 +160,7 @@ NAMED = (
 
 
 def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """The number of deals of each named agent against the rule agent."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
 
@@ -237,7 +237,7 @@ class PointsResult:
 
 @dataclass(frozen=True)
 class PointsOptions(ex.ParallelOptions):
-    """What is played.
+    """Whom the policy for points meets, on how many deals.
 
     Attributes:
         agent: Who plays for points.
@@ -251,7 +251,7 @@ class PointsOptions(ex.ParallelOptions):
 
 
 def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """The number of deals of the policy for points against each opponent."""
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
 
@@ -323,7 +323,7 @@ _LEAST, _MOST = 0.001, 0.999
 
 @dataclass(frozen=True)
 class LevelOptions(ex.ParallelOptions):
-    """What is played.
+    """On how many deals each level plays the one below it.
 
     Attributes:
         seed: Seed of deals and agents.
@@ -395,7 +395,7 @@ DEPTHS: Mapping[str, str] = {
 
 
 def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """The deals of each pair."""
+    """The number of deals of each depth-limited search against the rule agent."""
     return {(name, OPPONENT): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
 
@@ -428,18 +428,30 @@ SEARCH_DEPTH = ex.Experiment(
 # --- The search with the policy, taken apart --------------------------------------------------------------------------
 
 _FIRST_OF_PARTS = 11_000_000
-BUDGETS = {"300 iterations": "iterations=300", "20 ms": "milliseconds=20"}
-PARTS: Mapping[str, str] = {
-    f"{name}: {prior} + {leaf}": f"{NEURAL}:{budget},prior={prior},leaf={leaf}"
-    for name, budget in BUDGETS.items()
-    for prior in ("policy", "uniform")
-    for leaf in ("critic", "playout")
+ITERATIONS: Mapping[str, Mapping[tuple[str, str], int]] = {
+    "300 iterations": dict.fromkeys(product(("policy", "uniform"), ("critic", "playout")), 300),
+    "45 ms": {
+        ("policy", "critic"): 650,
+        ("policy", "playout"): 1_800,
+        ("uniform", "critic"): 90,
+        ("uniform", "playout"): 900,
+    },
 }
-"""Specifications by budget, prior and leaves.  A clock measures something else where other programs run as well."""
+"""Iterations by budget, then prior and leaves.
+
+Those of 45 ms took 43 to 49 ms of processor time per decision, on one slow core, in 162 positions of six games: a clock
+would give other results wherever other programs run.
+"""
+PARTS: Mapping[str, str] = {
+    f"{budget}: {prior} + {leaf}": f"{NEURAL}:iterations={count},prior={prior},leaf={leaf}"
+    for budget, counts in ITERATIONS.items()
+    for (prior, leaf), count in counts.items()
+}
+"""Specifications by budget, prior and leaves."""
 
 
 def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """Who plays how many deals."""
+    """The number of deals of each combination of prior and leaves against the policy alone."""
     return {(name, POLICY): options.deals for name in ex.chosen("search", options.only, PARTS)}
 
 
@@ -456,7 +468,7 @@ def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
 
 SEARCH_PARTS = ex.Experiment(
     name="search-parts",
-    about="What prior and critic bring to neural-ismcts, at equal iterations and at equal time.\n\nSome 7 CPU seconds "
+    about="What prior and critic bring to neural-ismcts, at equal iterations and at equal time.\n\nSome 10 CPU seconds "
     "for each deal; all searches play a deal before any plays the next.",
     options=matches.DealOptions,
     result=matches.MatchResult,

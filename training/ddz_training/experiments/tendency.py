@@ -73,7 +73,7 @@ def _by_judges(saved: ex.Saved[TendencyResult]) -> dict[str, list[TendencyResult
 
 
 def tendency_table(saved: ex.Saved[TendencyResult]) -> ex.Table:
-    """Table 4.1 beside ours."""
+    """The thesis's table 4.1 beside ours."""
     lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[side]:g}" for side in TENDENCIES), "")]
     for name, results in _by_judges(saved).items():
         tendencies = [result.tendency for result in results]

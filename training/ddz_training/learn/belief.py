@@ -109,7 +109,7 @@ class BeliefNetwork(nn.Module):
 
 
 class Lesson(NamedTuple):
-    """A batch for the network to learn from.
+    """A batch of the belief network's training: inputs, and the hands to predict.
 
     Attributes:
         columns: Its input, shape ``[n, COLUMNS]``, float32.

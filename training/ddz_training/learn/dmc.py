@@ -12,7 +12,6 @@ The run itself, its games, files and checkpoints are those of :mod:`ddz_training
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ import torch
 from torch import Tensor
 
 from ddz_agents.neural.model import Floats
-from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.config import GamesConfig
 from ddz_training.learn.ppo.ppo import (
     STATISTICS,
     Advantages,
@@ -33,27 +32,23 @@ from ddz_training.learn.ppo.ppo import (
 )
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.reading import read_policy
-from ddz_training.learn.settings import Count, NotNegative, Positive, PositiveShare, Share
+from ddz_training.learn.settings import Count, Positive, Share
 
 
 @dataclass(frozen=True)
-class DmcConfig(SelfPlayConfig):
-    """The settings of a run: those of self-play, of which PPO's own (``clip``, ``lam``, ...) have no effect.
+class DmcConfig(GamesConfig):
+    """The settings of a run of deep Monte Carlo.
 
     Attributes:
         epsilon: Probability of an action at random.
     """
 
-    recipes: ClassVar[dict[str, dict[str, Any]]] = {"cuda": {"device": "cuda"}}
     epsilon: Share = 0.01
     num_games: Count = 512
     minibatch: Count = 2048
     learning_rate: Positive = 3e-4
-    settled_share: PositiveShare = 1.0
     opponent_share: Share = 0.0
-    value_weight: NotNegative = 0.0
     average: Share = 0.0
-    critic_average: Share = 0.0
 
 
 def epsilon_greedy(values: Tensor, rows: Tensor, count: int, generator: torch.Generator, epsilon: float) -> Choice:
@@ -127,7 +122,7 @@ class QLearner(Learner):
         rollout.choice = rollout.choice._replace(counts=torch.from_numpy(counts).to(rollout.seen.device))
         return np.zeros_like(counts), Advantages(np.zeros_like(targets), targets, decides & (weights > 0))
 
-    def _loss(self, minibatch: Minibatch, shard: slice, entropy_weight: float) -> tuple[Tensor, Tensor]:
+    def _loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Tensor]:
         rollout, (rows, pairs) = minibatch.rollout, minibatch.counted(shard)
         legal, starts = rollout.legal_of(rows, pairs)
         values, _ = read_policy(self.reading, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal)

@@ -38,7 +38,7 @@ _LEFT = DECISION_BYTES["left"]
 
 
 class Legal(NamedTuple):
-    """The legal actions of a batch of decisions, one entry for each pair of a decision and an action.
+    """The legal actions of a batch of decisions, one row per (decision, action) pair.
 
     Attributes:
         rows: The decision that each belongs to, shape ``[pairs]``, int64, ascending.
@@ -78,13 +78,13 @@ def read_policy(
 
 
 def read_critic(reading: Reading, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
-    """A critic's values, shape ``[n]``."""
+    """Compute a critic's values of decisions, shape ``[n]``."""
     values: Tensor = critic(reading.critic(seen, hand_values))
     return values
 
 
 class DeviceReading:
-    """The way of reading on a GPU: columns by tensor operations.
+    """Feeds decisions to networks on a GPU, as columns computed by tensor operations.
 
     Args:
         architecture: The sizes.
@@ -97,15 +97,15 @@ class DeviceReading:
         self._spent = torch.from_numpy(SPENT.reshape(-1, NUM_RANKS)).to(device)
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> Tensor:
-        """Columns, shape ``[n, observation_columns(history)]``, float32."""
+        """The policy's columns, shape ``[n, observation_columns(history)]``, float32."""
         return self._policy.of(seen, hand_values)
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> Tensor:
-        """Columns, shape ``[n, GAME_COLUMNS]``, float32."""
+        """The critic's columns, shape ``[n, GAME_COLUMNS]``, float32."""
         return self._critic.of(seen, hand_values)
 
     def rests(self, seen: Tensor, legal: Legal) -> Tensor:
-        """Columns, shape ``[pairs, REST_COLUMNS]``, float32."""
+        """The columns of the hands that actions leave, shape ``[pairs, REST_COLUMNS]``, float32."""
         pair_kickers = (seen[:, KICKER_SIZE] == 2).long() * NUM_ACTIONS
         spent = self._spent[pair_kickers[legal.rows] + legal.actions]
         counts = seen[:, _LEFT : _LEFT + NUM_RANKS][legal.rows] - spent
@@ -121,7 +121,7 @@ class DeviceReading:
 
 
 class Entries(NamedTuple):
-    """The rows of running sums that are added for each row of a batch.
+    """Which rows of running sums a first layer adds up for each decision.
 
     Attributes:
         places: Indices of these rows, shape ``[n, most]``, int16.
@@ -282,7 +282,7 @@ class _Scores(torch.autograd.Function):
 
 
 class ProcessorReading:
-    """The way of reading on a processor: entries instead of columns.
+    """Feeds decisions to networks on a processor, as entries of running sums instead of columns.
 
     Args:
         architecture: The sizes.

@@ -76,7 +76,7 @@ class TrainingSettings(Options):
         return chosen | read
 
     def changed(self, settings: Mapping[str, Any]) -> Self:
-        """These settings with some changed.
+        """Return a copy of the settings with some of them changed.
 
         Args:
             settings: As from :meth:`read`.

@@ -28,7 +28,7 @@ _Out = TypeVar("_Out")
 
 
 class Threads:
-    """Threads, each with PyTorch's own parallelism off.
+    """A pool of threads, each with PyTorch's own parallelism off.
 
     Args:
         threads: How many; None for one per core.

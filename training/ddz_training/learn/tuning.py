@@ -140,7 +140,7 @@ def _best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Po
 
 
 def _anywhere(size: int, rng: np.random.Generator) -> Point:
-    """A random point of the box."""
+    """Draw a random point within the bounds of the weights."""
     return rng.uniform(-1.0, 1.0, size)
 
 
@@ -197,7 +197,7 @@ STEPS = (at.STEP_PAIR, at.STEP_TRIO, at.STEP_CHAIN, at.STEP_PAIR_CHAIN, at.STEP_
 
 
 class Subject(ABC):
-    """A set of weights to tune.
+    """What is tuned: its weights, their bounds, and how games are played with them.
 
     Attributes:
         start: What is played today, shape ``[weights]``, float64.

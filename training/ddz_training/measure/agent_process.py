@@ -8,6 +8,7 @@ thinking.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import multiprocessing
 import os
@@ -18,23 +19,27 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.playing.agent import Agent, cheats
+from ddz_env.playing.agent import Agent, cheats, close
 from ddz_env.playing.game import read_answer, reason_of, warm_up
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.support.processes import end_marked, new_mark, serve_parent
+from ddz_env.support.processes import CLOSE_SECONDS, end_group, serve_parent
 
 START_SECONDS = 60.0
 """Seconds to make an agent and to rehearse; compiling everything takes half a minute."""
 
 _REHEARSAL_SECONDS = 1.0
+_LOOKS = 50
 _OPTIONAL = ("reset", "observe", "close")
-_MARK = "DDZ_AGENT"
-"""In the environment of an agent's process and of all that it starts (a bot's program, say)."""
 
 
 class AgentProcessError(DouDizhuError):
     """An agent's process answered with an error, too late, or not at all."""
+
+
+def arrives(pipe: Connection, seconds: float) -> bool:
+    """Whether an answer comes within a time limit; of a time in which all was stopped (SIGSTOP) little is charged."""
+    return any(pipe.poll(seconds / _LOOKS) for _ in range(_LOOKS))
 
 
 class AgentProcesses:
@@ -80,16 +85,17 @@ class AgentProcesses:
 
 
 class _AgentProcess:
-    """The process of one specification, from outside."""
+    """The process that serves the agents of one specification, as its parent sees it."""
 
     def __init__(self, spec: str) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, child_end = context.Pipe()
-        self._mark = new_mark(_MARK)
-        arguments = spec, child_end, self._mark
+        lifeline, self._lifeline = context.Pipe(duplex=False)
+        arguments = spec, child_end, lifeline
         self._process = context.Process(target=_serve, name=f"agent {spec}", args=arguments, daemon=True)
         self._process.start()
         child_end.close()
+        lifeline.close()
 
     @property
     def runs(self) -> bool:
@@ -103,8 +109,8 @@ class _AgentProcess:
         """
         try:
             self._pipe.send((method, arguments))
-            if not self._pipe.poll(seconds):
-                self.end(patience=0.0)
+            if not arrives(self._pipe, seconds):
+                self.end()
                 raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
             answer, reason = self._pipe.recv()
         except (OSError, EOFError, pickle.UnpicklingError) as error:
@@ -114,14 +120,14 @@ class _AgentProcess:
             raise AgentProcessError(reason)
         return answer
 
-    def end(self, patience: float = 1.0) -> None:
-        """End the process, which may leave by itself if there is patience."""
+    def end(self) -> None:
+        """End the process with all that it has started; it may close its agents before."""
         self._pipe.close()
-        self._process.join(patience)
-        if self._process.exitcode is None:
-            self._process.kill()
-            self._process.join()
-        end_marked(self._mark)  # what it started and has not ended
+        self._lifeline.close()
+        self._process.join(2 * CLOSE_SECONDS)
+        end_group(self._process.pid)
+        self._process.kill()
+        self._process.join()
 
 
 class _DistantAgent:
@@ -147,7 +153,7 @@ class _DistantAgent:
 
 
 class _Served:
-    """The agents of one specification, in their process."""
+    """The agents of one specification, inside the process that serves them."""
 
     def __init__(self, spec: str) -> None:
         self._spec = spec
@@ -155,13 +161,17 @@ class _Served:
         self._rngs: dict[tuple[int, int], np.random.Generator] = {}
 
     def make(self) -> tuple[int, bool, list[str]]:
-        agent = make_agent(self._spec)
-        self._agents.append(agent)
+        agent = self._new_agent()
         return len(self._agents) - 1, cheats(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
+
+    def _new_agent(self) -> Agent:
+        self._agents.append(make_agent(self._spec))
+        return self._agents[-1]
 
     def rehearse(self, rules: Rules) -> None:
         """Play a little of a game that does not count; faults show again in the games."""
-        warm_up(functools.partial(make_agent, self._spec), rules, _REHEARSAL_SECONDS)
+        warm_up(self._new_agent, rules, _REHEARSAL_SECONDS)
+        self._agents.clear()  # it is closed
 
     def act(self, index: int, view: View | State, rng: np.random.Generator | None) -> Move:
         if rng is not None:
@@ -171,22 +181,24 @@ class _Served:
     def tell(self, index: int, method: str, *arguments: Any) -> None:
         getattr(self._agents[index], method)(*arguments)
 
+    def close(self) -> None:
+        """Let all agents release what they hold."""
+        for agent in self._agents:
+            close(agent)
 
-def _serve(spec: str, pipe: Connection, mark: dict[str, str]) -> None:
-    """Answer until the pipe is closed: the life of an agent's process."""
-    os.environ.update(mark)
-    serve_parent()
+
+def _serve(spec: str, pipe: Connection, lifeline: Connection) -> None:
+    """Answer until the process ends: the life of an agent's process."""
     served, process = _Served(spec), os.getpid()
-    while True:
-        try:
+    serve_parent(lifeline, served.close)
+    with contextlib.suppress(EOFError, OSError):  # where the pipe is closed
+        while True:
             method, arguments = pipe.recv()
-        except EOFError:
-            return
-        answer: tuple[Any, str | None]
-        try:
-            answer = getattr(served, method)(*arguments), None
-        except BaseException as error:
-            answer = None, reason_of(error)
-        if os.getpid() != process:  # the agent has forked
-            os._exit(1)
-        pipe.send(answer)
+            answer: tuple[Any, str | None]
+            try:
+                answer = getattr(served, method)(*arguments), None
+            except BaseException as error:
+                answer = None, reason_of(error)
+            if os.getpid() != process:  # the agent has forked
+                os._exit(1)
+            pipe.send(answer)

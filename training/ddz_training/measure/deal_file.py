@@ -1,12 +1,11 @@
-"""Files of deals (``--deal-file``): hands or numbers of deals, one deal per line.
+"""Files of deals (``--deal-file``): hands or numbers of deals, one deal per line; or a function that deals.
 
-A line of hands has each seat's cards as dealt, in playing order, and behind them the landlord cards, separated by
-``/``.  Under a fixed landlord the first hand is the landlord's::
+A line of hands is one of :func:`ddz_env.envs.deals.read_deal`::
 
     4456789TTTJJKKKKR / 333677789TJJQQAA2 / 4455668899QQAA22B / 352
 
 A line of numbers has the number of a deal under the seed.  ``#`` begins a remark.  A file of results of ``ddz study
-tendency`` counts as a file of numbers.
+tendency`` counts as a file of numbers.  ``module:function`` is the file that its deals would make.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from ddz_env import Hand, Rules, State
+from ddz_env import Rules
+from ddz_env.envs.deals import Deals, deal_line, read_deal
 from ddz_env.support.errors import DouDizhuError, shown
 from ddz_training.measure.errors import InvalidDealFileError
 from ddz_training.measure.store import DATABASES, holds_results
@@ -38,7 +38,7 @@ class DealFile(NamedTuple):
     path: Path
 
     def chosen(self, count: int, first: int = 0) -> list[int]:
-        """The numbers of the first deals.
+        """The numbers of the first deals of the file.
 
         Args:
             count: How many at most.
@@ -53,21 +53,30 @@ class DealFile(NamedTuple):
         return numbers
 
 
-def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None = None) -> DealFile:
+def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None = None, *, deals: int = 1) -> DealFile:
     """Read a file of deals.
 
     Args:
-        path: The file.
+        path: The file, or ``module:function``.
         rules: The rules that they will be played by.
         seed: The seed that numbered deals will be dealt from; None where another list numbers them.
         tendency: Only the deals that lean so, of a file of :func:`~ddz_training.measure.tendency.judge_deals`.
+        deals: How many a function deals.
 
     Raises:
         FileNotFoundError: If there is no such file.
         InvalidDealFileError: If a line is no deal of these rules; the message has its number.
         ResultsFileError: If it holds other results than tendencies.
         InvalidArenaError: If it has no deal that leans so, or deals of other rules or another seed.
+        InvalidDealError: If there is no such function, or a deal of it does not fit.
     """
+    if ":" in path.name and not path.exists():
+        source = Deals(str(path), rules)
+        states = (source.state(seed or 0, number, number) for number in range(deals))
+        hands = tuple(
+            _hands(f"deal {number} of {path}", deal_line(state), rules) for number, state in enumerate(states)
+        )
+        return DealFile(list(range(deals)), hands, path)
     if path.suffix in DATABASES or holds_results(path):
         return DealFile(deals_of_file(path, tendency, rules, seed), (), path)
     if tendency is not None:
@@ -77,28 +86,21 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
     except UnicodeDecodeError as error:
         raise InvalidDealFileError(f"{path} is not text in UTF-8") from error
     lines = {number: line.partition("#")[0].strip() for number, line in enumerate(text.splitlines(), 1)}
-    deals = {number: line for number, line in lines.items() if line}
-    if not deals:
+    written = {number: line for number, line in lines.items() if line}
+    if not written:
         raise InvalidDealFileError(f"{path} has no deals: write one per line, a number, or hands separated by '/'")
-    if any("/" in line for line in deals.values()):
-        hands = tuple(_hands(f"{path}:{number}", line, rules) for number, line in deals.items())
+    if any("/" in line for line in written.values()):
+        hands = tuple(_hands(f"{path}:{number}", line, rules) for number, line in written.items())
         return DealFile(list(range(len(hands))), hands, path)
-    for number, line in deals.items():
+    for number, line in written.items():
         if not (line.isascii() and line.isdecimal() and len(line) <= _LONGEST_NUMBER):
             raise InvalidDealFileError(f"{path}:{number}: {shown(line)} is no number of a deal, nor hands between '/'")
-    return DealFile(sorted({int(line) for line in deals.values()}), (), path)
+    return DealFile(sorted({int(line) for line in written.values()}), (), path)
 
 
 def _hands(where: str, line: str, rules: Rules) -> str:
     """The hands of a deal, each in the order of its ranks."""
-    parts = line.split("/")
-    if len(parts) != rules.players + 1:
-        raise InvalidDealFileError(
-            f"{where}: {shown(line)} must be {rules.players} hands as dealt and the landlord cards, separated by '/'"
-        )
     try:
-        *hands, bottom = (Hand.parse(part) for part in parts)
-        State.from_hands(hands, bottom, rules)
+        return deal_line(read_deal(line, rules))
     except DouDizhuError as error:
         raise InvalidDealFileError(f"{where}: {error}") from error
-    return " / ".join(map(str, (*hands, bottom)))

@@ -26,9 +26,10 @@ import numpy.typing as npt
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
 from ddz_env.core.state import game_key
+from ddz_env.envs.deals import read_deal
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, sight
-from ddz_env.playing.game import AgentFaultError, Ask, MakeGenerator, call, play_game, seat_generators
+from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_and_tell, seat_generators, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.clocks import processor_time, thinking_time
@@ -46,6 +47,9 @@ _FAULT_LENGTH = 300
 
 BLOCK = 256
 """Deals of a block: a larger one would hardly be faster, and a kill loses the block that is under way."""
+
+Ask = Callable[[Any, Any, np.random.Generator], object]
+"""Asks an agent for its move, given what it may see and its generator."""
 
 _Words = npt.NDArray[np.uint64]
 
@@ -125,8 +129,7 @@ def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> S
     """
     if not hands:
         return State.new(seed, rules, deal)
-    *dealt, bottom = hands[deal].split("/")
-    return State.from_hands(dealt, bottom, rules, seed=int(game_key(seed, deal)))
+    return read_deal(hands[deal], rules, seed=int(game_key(seed, deal)))
 
 
 def hands_settings(hands: Sequence[str]) -> dict[str, str]:
@@ -160,13 +163,13 @@ class Played(NamedTuple):
     Attributes:
         state: The game as it was left.
         decisions: How often each seat chose a move.
-        seconds: How long each seat took for all of them.
+        seconds: How long each seat took for all of them; both grow while the game is played.
         fault: The fault, if one ended it early.
     """
 
     state: State
-    decisions: Sequence[int]
-    seconds: Sequence[float]
+    decisions: list[int]
+    seconds: list[float]
     fault: AgentFaultError | None = None
 
 
@@ -245,7 +248,7 @@ class DealPlayer:
         self.agents.close()
 
     def work(self, task: Match | list[Match]) -> Any:
-        """The records of a deal, or of each deal of a block."""
+        """Play a deal, or each deal of a block; returns the records of its games."""
         return self.play_block(task) if isinstance(task, list) else self.play(task.deal, task.specs, task.labels)
 
     def play(self, deal: int, pair: tuple[str, ...], labels: tuple[str, ...] = ()) -> list[GameRecord]:
@@ -323,38 +326,30 @@ class DealPlayer:
         ]
         return [records[first : first + len(layouts)] for first in range(0, len(records), len(layouts))]
 
-    def game(self, match: Match, number: int, seats: str, asking: Ask | None = None) -> Played:
+    def game(self, match: Match, number: int, seats: str, ask: Ask | None = None) -> Played:
         """Play one game.
 
         Args:
             match: Who plays which deal.
             number: Number of the game within the deal.
             seats: Who sits where, one letter per seat.
-            asking: Asks an agent for its move; by default its decisions are counted and timed.
+            ask: Asks an agent for its move, instead of ``act``.
 
         Raises:
             AgentFailedError: If an agent fails and that is to stop the match.
             UnknownAgentError: If an agent does not exist.
         """
         labels, deal, specs = match
-        state, players = self.start(deal), self.rules.players
+        players = self.rules.players
+        played = Played(self.start(deal), [0] * players, [0.0] * players)
         indices = ["abc".index(letter) for letter in seats]
-        decisions, seconds = [0] * players, [0.0] * players
-
-        def timed(agent: Agent, state: State, rng: np.random.Generator) -> object:
-            seat, view, start = state.seat, sight(agent, state), self._clock()
-            answer = agent.act(view, rng)
-            seconds[seat] += self._clock() - start
-            decisions[seat] += 1
-            return answer
-
         try:
             agents = [
                 call(labels[index], seat, "construction", self.agents.agent, specs[index], seat)
                 for seat, index in enumerate(indices)
             ]
             rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
-            play_game(state, agents, rngs, asking or timed)
+            self._play_to_end(played, agents, rngs, ask)
         except AgentFaultError as fault:
             if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):
                 raise fault.__cause__ from None
@@ -363,8 +358,24 @@ class DealPlayer:
                 where = f"in seat {fault.seat} of deal {deal}, game {number} (seed {self.seed}), in {fault.phase}"
                 raise AgentFailedError(f"agent {labels[index]!r} failed {where}: {fault.reason}") from fault
             self.agents.drop(specs[index])
-            return Played(state, decisions, seconds, fault)
-        return Played(state, decisions, seconds)
+            return played._replace(fault=fault)
+        return played
+
+    def _play_to_end(
+        self, played: Played, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], ask: Ask | None
+    ) -> None:
+        """Play a game as :func:`~ddz_env.playing.game.play_game` does, counting and timing every decision."""
+        state = played.state
+        for seat, agent in enumerate(agents):
+            tell(agent, seat, self.rules, ())
+        while not state.is_over:
+            seat, agent = state.seat, agents[state.seat]
+            view, act = sight(agent, state), agent.act if ask is None else functools.partial(ask, agent)
+            start = self._clock()
+            answer = call(agent, seat, "act", act, view, rngs[seat])
+            played.seconds[seat] += self._clock() - start
+            played.decisions[seat] += 1
+            play_and_tell(state, agents, answer)
 
     def _record(self, played: Played, match: Match, number: int, seats: str) -> GameRecord:
         state, fault, labels = played.state, played.fault, match.labels

@@ -93,7 +93,7 @@ class SequentialOptions(Options):
 
 
 @dataclass(frozen=True)
-class Found:
+class Equivalent:
     """An agent's Monte Carlo equivalent.
 
     Attributes:
@@ -110,9 +110,9 @@ class Found:
         """The equivalent for a table or, beyond the limits, how the agent did at the limit.
 
         Example:
-            >>> Found(Interval(1217.4, 980.0, 1510.0, 400), {}).text()
+            >>> Equivalent(Interval(1217.4, 980.0, 1510.0, 400), {}).text()
             '1,217 (980–1,510)'
-            >>> Found(Interval(4e6, 2e6, 9e6, 40), {1000: Tally(30, 10, 60)}, beyond=1).text()
+            >>> Equivalent(Interval(4e6, 2e6, 9e6, 40), {1000: Tally(30, 10, 60)}, beyond=1).text()
             '> 1,000 (wins 60.0 %)'
         """
         if self.beyond:
@@ -147,9 +147,9 @@ class _Played:
     def deals(self) -> int:
         return sum(tally.deals for tally in self.tallies.values())
 
-    def result(self, estimate: Posterior, at: float | None = None, beyond: int = 0) -> Found:
+    def result(self, estimate: Posterior, at: float | None = None, beyond: int = 0) -> Equivalent:
         low, middle, high = (2 ** estimate.quantile(share) for share in (1 - _SURE, 0.5, _SURE))
-        return Found(Interval(middle if at is None else at, low, high, self.deals), dict(self.tallies), beyond)
+        return Equivalent(Interval(middle if at is None else at, low, high, self.deals), dict(self.tallies), beyond)
 
 
 def initial_bounds(
@@ -174,7 +174,7 @@ def initial_bounds(
     return Bounds(lower, upper), played.tallies
 
 
-def binary_search(play: Play, bounds: Bounds, deals: int) -> Found:
+def binary_search(play: Play, bounds: Bounds, deals: int) -> Equivalent:
     """Algorithm 4: halve an interval by the wins in some deals, until they are equal or nothing is left.
 
     Args:
@@ -196,7 +196,7 @@ def binary_search(play: Play, bounds: Bounds, deals: int) -> Found:
     return played.result(posterior(played.tallies, bounds), at=middle)
 
 
-def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | None = None) -> Found:
+def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | None = None) -> Equivalent:
     """Play where it is most informative until the interval is narrow, or the deals are used up.
 
     Args:
@@ -277,7 +277,7 @@ class Duel:
 
 
 class Ladder(NamedTuple):
-    """An agent, and the search that it is measured by.
+    """A measurement of an agent by a search, step by step on more or fewer iterations.
 
     Attributes:
         agent: The agent's specification.
@@ -387,11 +387,11 @@ def playing(
         def play(budgets: Sequence[int]) -> list[int]:
             nonlocal requested
             tasks = list(zip(itertools.islice(deals, len(budgets)), budgets, strict=True))
-            missing = [task for task in tasks if task not in store.found]
+            missing = [task for task in tasks if task not in store.units]
             requested += len(budgets)
             for number, duel in enumerate(share(missing), requested - len(missing) + 1):
                 store.add([duel])
                 on_progress(number, requested)
-            return [store.found[task][0].sign for task in tasks]
+            return [store.units[task][0].sign for task in tasks]
 
         yield play

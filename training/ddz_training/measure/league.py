@@ -119,7 +119,7 @@ class LeagueStore(ResultStore[GameRecord]):
             for _, a, b, first, deals in self.settings["rounds"]
             if specs.keys() >= {a, b}
             for key, match in matches(specs, [(a, b)], range(first, first + deals)).items()
-            if key not in self.found
+            if key not in self.units
         ]
 
 

@@ -29,7 +29,7 @@ class Table:
 
 
 def markdown_table(header: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
-    """Lines of cells as Markdown.
+    """Format lines of cells as a Markdown table.
 
     Example:
         >>> print(markdown_table(("a", "b"), [(1, 2)]))

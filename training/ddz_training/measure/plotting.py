@@ -50,7 +50,7 @@ class Series:
 
     @property
     def numbers(self) -> list[float]:
-        """The numbers that are drawn."""
+        """The values of the series as they are drawn, scaled and without intervals."""
         return [self.scale * value.mean if isinstance(value, Interval) else value for value in self.y]
 
     @property
@@ -131,7 +131,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
 
 
 def _draw_named(axes: Any, series: Series, number: int, count: int) -> list[float]:
-    """Draw one of some series that share names, as bars or as a list; returns the positions."""
+    """Draw one of several series over the same names, as bars or as a list; returns the positions."""
     width, numbers = 0.8 / count, series.numbers
     positions = [position + (number - (count - 1) / 2) * width for position in range(len(series.x))]
     if series.kind == "list":

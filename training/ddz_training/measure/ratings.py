@@ -201,7 +201,7 @@ def _interval(replicates: Array, count: int) -> Interval:
 
 
 class Score(NamedTuple):
-    """A game as ratings see it.
+    """A game as ratings count it: two players, and the share of it that the first has won.
 
     Attributes:
         deal: Names the deal.

@@ -92,7 +92,7 @@ class Interval:
         return "–" if math.isnan(self.mean) else f"{self.text(form, scale)} ({self.span(form, scale, to)})"
 
     def percent(self) -> str:
-        """A rate and its interval in per cent, for a narrow column.
+        """Format a rate and its interval in per cent, for a narrow column.
 
         Example:
             >>> Interval(0.625, 0.55, 0.69, 10).percent()
@@ -320,7 +320,7 @@ def won_by_side(records: Sequence[GameRecord]) -> tuple[GameRecord, GameRecord, 
 
 
 def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]]) -> float:
-    """Mean time of the decisions of an agent in some games; NaN where it never came to act.
+    """Mean milliseconds per decision of an agent in some games; NaN where it never came to act.
 
     Args:
         samples: Games, each with the agent's letter.

@@ -48,7 +48,7 @@ sqlite3.register_converter("JSON", json.loads)
 
 
 class Column(NamedTuple):
-    """A field of a result.
+    """How a field of a result is written to and read from a file.
 
     Attributes:
         name: Its name.
@@ -241,7 +241,7 @@ def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], resu
 
 @contextmanager
 def naming_errors(path: object) -> Iterator[None]:
-    """Give SQLite's errors, and those of a file that something else has written, our names."""
+    """Raise named errors in place of SQLite's, and for a file that another program has written."""
     try:
         yield
     except DouDizhuError:
@@ -275,7 +275,7 @@ class ResultStore(Generic[_Result]):
 
     Attributes:
         path: As given.
-        found: The results so far by unit, in the order in which they came.
+        units: The results so far by unit of work, in the order in which they came.
 
     Raises:
         SettingsMismatchError: If the file was written under other settings.
@@ -297,11 +297,11 @@ class ResultStore(Generic[_Result]):
         free: Sequence[str] = (),
     ) -> None:
         self.path = None if path is None else Path(path)
-        self.found: dict[Key, list[_Result]] = {}
+        self.units: dict[Key, list[_Result]] = {}
         self._kind, self._columns = kind, columns_of(kind)
         self._key, self._per_key, self._free = key, per_key, free
-        self._given: dict[str, Any] = json.loads(json.dumps(settings))
-        self._here, self._said = Provenance.of(agents), Provenance(())
+        self._settings: dict[str, Any] = json.loads(json.dumps(settings))
+        self._provenance, self._recorded = Provenance.of(agents), Provenance(())
         self._db: sqlite3.Connection | None = None
         self._process = os.getpid()
         self._exported = 0  # results that the CSV file has
@@ -309,31 +309,31 @@ class ResultStore(Generic[_Result]):
             return
         if self.path.suffix.lower() not in (CSV, *DATABASES):
             raise ResultsFileError(f"{self.path}: results are written as {CSV} or {DATABASES[0]}")
-        self._text = real_path(self.path)
-        self._file = self._text if self.path.suffix.lower() != CSV else self._text.with_suffix(".sqlite")
-        for file in dict.fromkeys((self._text, self._file)):
+        self._target = real_path(self.path)
+        self._database = self._target if self.path.suffix.lower() != CSV else self._target.with_suffix(".sqlite")
+        for file in dict.fromkeys((self._target, self._database)):
             saved = read_file(file)
             if saved is not None and not resume:
                 raise ResultsFileError(f"{file} exists: name another file, or resume it (resume=True)")
             if saved is not None:
                 self._take(file, saved)
-            if file == self._text:
+            if file == self._target:
                 self._exported = len(self.results)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the results, with the versions and the files that they are from."""
-        return {**self._given, **(self._said if self._said.code else self._here).settings()}
+        return {**self._settings, **(self._recorded if self._recorded.code else self._provenance).settings()}
 
     @property
     def results(self) -> list[_Result]:
         """All results so far."""
-        return [result for results in self.found.values() for result in results]
+        return [result for results in self.units.values() for result in results]
 
     def note(self, **settings: Any) -> None:
         """Change settings, here and in the file."""
         with self.open():
-            self._given |= json.loads(json.dumps(settings))
+            self._settings |= json.loads(json.dumps(settings))
             if self._db is not None:
                 with naming_errors(self.path), self._db as db:
                     self._write_settings(db)
@@ -351,7 +351,7 @@ class ResultStore(Generic[_Result]):
                 with naming_errors(self.path), self._db as db:
                     self._insert(db, results)
             for result in results:
-                self.found.setdefault(self._key_of(result), []).append(result)
+                self.units.setdefault(self._key_of(result), []).append(result)
 
     def fill(
         self,
@@ -373,7 +373,7 @@ class ResultStore(Generic[_Result]):
         Raises:
             WorkerDiedError: If a worker process died.
         """
-        missing = [task for key, task in tasks.items() if key not in self.found]
+        missing = [task for key, task in tasks.items() if key not in self.units]
         done = len(tasks) - len(missing)
         on_progress(done, len(tasks))
         if missing:
@@ -384,7 +384,7 @@ class ResultStore(Generic[_Result]):
         elif self.path is not None and self._exported != len(self.results):
             with self.open():  # a run that was killed when all was done but the CSV file
                 pass
-        return [result for key in tasks for result in self.found.get(key, ())]
+        return [result for key in tasks for result in self.units.get(key, ())]
 
     @contextmanager
     def sharing(self, start: Start, processes: int, block: int = 1) -> Iterator[Share[Any, Any]]:
@@ -405,8 +405,8 @@ class ResultStore(Generic[_Result]):
             yield
             return
         with naming_errors(self.path):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            db = connect(self._file)
+            self._database.parent.mkdir(parents=True, exist_ok=True)
+            db = connect(self._database)
         with closing(db):
             with naming_errors(self.path):
                 self._begin(db)
@@ -417,8 +417,8 @@ class ResultStore(Generic[_Result]):
                 self._db = None
                 with naming_errors(self.path):
                     db.execute("PRAGMA journal_mode = DELETE")  # leaves one file
-                if self._text != self._file and self._exported != len(self.results):
-                    write_csv(self._text, self.settings, self._kind, self.results)
+                if self._target != self._database and self._exported != len(self.results):
+                    write_csv(self._target, self.settings, self._kind, self.results)
                     self._exported = len(self.results)
 
     def _begin(self, db: sqlite3.Connection) -> None:
@@ -427,8 +427,8 @@ class ResultStore(Generic[_Result]):
             db.execute(f"PRAGMA {setting}")  # from here on no other process reads or writes it
         saved = read_database(db)
         if saved is not None:
-            self._take(self._file, saved)
-        self._said = self._here.resuming(self._said, self.path) if self.found else self._here
+            self._take(self._database, saved)
+        self._recorded = self._provenance.resuming(self._recorded, self.path) if self.units else self._provenance
         columns = ", ".join(f'"{column.name}" {column.kind}' for column in self._columns)
         with db:
             db.execute("BEGIN")
@@ -440,29 +440,29 @@ class ResultStore(Generic[_Result]):
             self._write_settings(db)
 
     def _take(self, path: Path, saved: SavedFile) -> None:
-        """Take the complete units of a file beyond those that are known, if they were made under these settings.
+        """Take the complete units of a file beyond those in memory, if they were made under these settings.
 
         Raises:
             SettingsMismatchError: If they were not.
         """
         provenance = Provenance.take(saved.settings)
-        self._given |= {name: saved.settings[name] for name in self._free if name in saved.settings}
+        self._settings |= {name: saved.settings[name] for name in self._free if name in saved.settings}
         different = [
-            f"{name}: the file has {saved.settings.get(name)!r}, this run {self._given.get(name)!r}"
-            for name in sorted({*saved.settings, *self._given})
-            if saved.settings.get(name) != self._given.get(name)
+            f"{name}: the file has {saved.settings.get(name)!r}, this run {self._settings.get(name)!r}"
+            for name in sorted({*saved.settings, *self._settings})
+            if saved.settings.get(name) != self._settings.get(name)
         ]
         if different:
             raise SettingsMismatchError(
                 f"{path} was written under other settings ({'; '.join(different)}); name another file or folder"
             )
-        units: dict[Key, list[_Result]] = {}
+        saved_units: dict[Key, list[_Result]] = {}
         for result in of_rows(self._kind, saved.rows):
-            units.setdefault(self._key_of(result), []).append(result)
-        complete = {key: results for key, results in units.items() if self._per_key in (None, len(results))}
-        if units:
-            self._said = self._said.joined(provenance)
-        self.found = {**complete, **self.found}  # the order of the file; what is known counts
+            saved_units.setdefault(self._key_of(result), []).append(result)
+        complete = {key: results for key, results in saved_units.items() if self._per_key in (None, len(results))}
+        if saved_units:
+            self._recorded = self._recorded.joined(provenance)
+        self.units = {**complete, **self.units}  # in the order of the file; those in memory count
 
     def _key_of(self, result: _Result) -> Key:
         return tuple(getattr(result, name) for name in self._key)

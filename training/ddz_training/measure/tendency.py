@@ -96,7 +96,7 @@ class Judges(Options):
         return self.top[rng.integers(len(self.top))], self.bottom[rng.integers(len(self.bottom))]
 
     def player(self) -> DealPlayer:
-        """A player of the deals."""
+        """Make a player of the deals for the agents that judge."""
         return DealPlayer(self.rules, self.seed, timing=False)
 
     def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
@@ -109,7 +109,7 @@ class Judges(Options):
 
 
 class DealJudge:
-    """Judges deals in one process.
+    """Judges whom the cards of deals favour, by playing them in one process.
 
     Args:
         judges: Who plays them.

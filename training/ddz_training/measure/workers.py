@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
-from multiprocessing.util import Finalize
+from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeVar
 
-from ddz_env.support.processes import leave, serve_parent
+from ddz_env.support.processes import end_group, serve_parent
 from ddz_training.measure.errors import WorkerDiedError
 
 _Task = TypeVar("_Task")
@@ -50,8 +51,8 @@ Share = Callable[[Sequence[_Task]], Iterator[_Result]]
 Executor = Callable[[Start, int], AbstractContextManager[Share[Any, Any]]]
 """Makes workers for the time of a ``with`` block, as :func:`workers` does."""
 
-_worker: Worker[Any, Any]
-"""The worker of a worker process."""
+_begun: list[Worker[Any, Any]] = []
+"""The worker of a worker process, once it is made."""
 
 
 def workers(
@@ -125,7 +126,9 @@ def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
             yield lambda tasks: map(worker.work, tasks)
         return
     earlier_children = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _begin, (start,))
+    context = multiprocessing.get_context("spawn")
+    lifeline, ours = context.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(processes, context, _begin, (start, lifeline))
     finished = False
     try:
         yield in_turn(lambda task: pool.submit(_work, task), lambda: processes * TASKS_IN_FLIGHT)
@@ -133,21 +136,25 @@ def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
     except BrokenProcessPool as error:
         raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error
     finally:
+        children = set(multiprocessing.active_children()) - earlier_children
         if not finished:
-            for child in set(multiprocessing.active_children()) - earlier_children:
+            for child in children:
+                end_group(child.pid)
                 child.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        ours.close()  # from here on they end, whatever threads and children agents have left behind
+        while any(child.is_alive() for child in children):
+            time.sleep(0.01)
+        lifeline.close()
 
 
 _executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
 
 
-def _begin(start: Start) -> None:
-    global _worker
-    serve_parent()
-    _worker = start()
-    Finalize(None, leave, (0, _worker.close), exitpriority=1)  # before Python waits for threads and children
+def _begin(start: Start, lifeline: Connection) -> None:
+    serve_parent(lifeline, lambda: [worker.close() for worker in _begun])
+    _begun.append(start())
 
 
 def _work(task: Any) -> Any:
-    return _worker.work(task)
+    return _begun[0].work(task)

@@ -102,10 +102,10 @@ def deal_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, sta
         state: A generator's state (:mod:`ddz_env.core.engine.random`).
     """
     seen = np.zeros(52, np.bool_)
-    own, other = np.empty(7, np.int64), np.empty(7, np.int64)
+    mine, other = np.empty(7, np.int64), np.empty(7, np.int64)
     for index in range(2):
         seen[hole[index]] = True
-        own[index] = hole[index]
+        mine[index] = hole[index]
     for index in range(board.size):
         seen[board[index]] = True
     deck = np.flatnonzero(~seen)
@@ -118,8 +118,8 @@ def deal_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, sta
         other[0], other[1] = deck[0], deck[1]
         for index in range(5):
             card = board[index] if index < board.size else deck[2 + index - board.size]
-            own[2 + index] = other[2 + index] = card
-        own_strength, other_strength = strength(own), strength(other)
+            mine[2 + index] = other[2 + index] = card
+        own_strength, other_strength = strength(mine), strength(other)
         results[number] = 1.0 if own_strength > other_strength else (0.5 if own_strength == other_strength else 0.0)
 
 

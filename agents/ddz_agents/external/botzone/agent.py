@@ -17,7 +17,7 @@ from ddz_env.support.options import Options, Range, takes
 
 @dataclass(frozen=True)
 class BotzoneOptions(Options):
-    """Which program plays, and what it may take.
+    """The options of ``botzone``: which program plays, and its limits of time and memory.
 
     Attributes:
         path: The bot: an executable, or a `.py` or `.zip` file for this Python.
@@ -68,7 +68,7 @@ class BotzoneAgent:
         self._end(seat)
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Ask the bot.
+        """Ask the bot for its move.
 
         Raises:
             BotFaultError: If it does not answer within its limits.

@@ -1,8 +1,7 @@
 """A bot's program: started, used and ended under limits of time, memory and output.
 
-It is limited, not isolated: it runs as your user, with your files and your network.  All its descendants end with it,
-also those that left its process group: they carry a mark in their environment.  This needs ``/proc`` (Linux); elsewhere
-only the process group ends.
+It is limited, not isolated: it runs as your user, with your files and your network.  The processes that it starts end
+with it, unless they leave its process group.
 """
 
 from __future__ import annotations
@@ -19,11 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError
-from ddz_env.support.processes import end_marked, new_mark
+from ddz_env.support.processes import end_group
 from ddz_env.support.whole_file import real_path
 
 KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
-_MARK = "DDZ_BOT"
 _CHUNK = 1 << 16
 _LOOK = 0.02
 """Seconds between looks at whether the program has ended while something else holds its output open."""
@@ -43,7 +41,7 @@ class BotFaultError(DouDizhuError):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a bot may take for an answer.
+    """Limits on the time, memory and output of a bot's answer.
 
     Attributes:
         seconds: Time on the clock, the start of its process included.
@@ -58,7 +56,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class BotAnswer:
-    """What a bot printed.
+    """A bot's answer to one request.
 
     Attributes:
         text: Its output, without the line that asks to be kept running.
@@ -90,7 +88,7 @@ def command_of(path: str | Path) -> list[str]:
 
 
 class BotProgram:
-    """A bot as a running program.
+    """Runs a bot as a program that answers line by line.
 
     Args:
         command: How it is started.
@@ -101,7 +99,6 @@ class BotProgram:
     def __init__(self, command: list[str], limits: Limits, may_keep_running: bool = True) -> None:
         self._command, self._limits, self._may_stay = command, limits, may_keep_running
         self._process: subprocess.Popen[bytes] | None = None
-        self._mark = new_mark(_MARK)
 
     @property
     def runs(self) -> bool:
@@ -134,14 +131,12 @@ class BotProgram:
         process, self._process = self._process, None
         if process is None:
             return
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
+        end_group(process.pid)
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
-        end_marked(self._mark)
 
     def _started(self) -> subprocess.Popen[bytes]:
         try:
@@ -151,7 +146,6 @@ class BotProgram:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd=Path(self._command[-1]).parent,
-                env={**os.environ, **self._mark},
                 start_new_session=True,
                 bufsize=0,
             )
@@ -181,10 +175,10 @@ class BotProgram:
                 ready.register(pipe, event)
             while True:
                 remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    raise BotFaultError("TLE", f"no answer within {self._limits.seconds:g} s")
-                events = ready.select(min(remaining, _LOOK))
+                events = ready.select(max(0.0, min(remaining, _LOOK)))
                 gone = not events and _has_ended(process)
+                if remaining <= 0 and not (events or gone):  # it may have answered while this process was stopped
+                    raise BotFaultError("TLE", f"no answer within {self._limits.seconds:g} s")
                 for key, _ in events:
                     if key.fileobj is process.stdin:
                         request = self._write(process, request)

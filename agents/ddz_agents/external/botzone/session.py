@@ -27,7 +27,7 @@ class BotAnswerError(DouDizhuError):
 
 
 class BotSession:
-    """One game of one seat.
+    """One seat's dialogue with its bot in one game.
 
     Args:
         view: What the seat sees at its first decision.
@@ -54,7 +54,7 @@ class BotSession:
         self._data: dict[str, Any] = {}
 
     def message(self, view: View, bare: bool, globaldata: Any) -> str:
-        """The next request: by itself, or with all that was said before.
+        """The next request to the bot, with all earlier ones and answers unless it has kept running.
 
         Args:
             view: What the seat sees.

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ChatOptions(Options):
-    """Which model plays, and what it may take.
+    """The options of ``chat``: the model, where it is asked, and its limits.
 
     Attributes:
         address: The endpoint without `/chat/completions`, as `http://localhost:11434/v1`. Nothing else but a `proxy` is
@@ -71,7 +71,7 @@ class ChatOptions(Options):
             raise InvalidAgentOptionError("key= names an environment variable, and none of that name holds a key")
 
     def files(self) -> tuple[Path, ...]:
-        """None: a transcript is written and not read, and a match that is resumed has added to it."""
+        """No files: a transcript is written, never read, and grows when a match is resumed."""
         return ()
 
 
@@ -87,7 +87,7 @@ def _is_address(text: str) -> bool:
 
 @dataclass
 class Cost:
-    """What an agent has used up.
+    """The requests and tokens that an agent has used.
 
     Attributes:
         requests: Answers that came.

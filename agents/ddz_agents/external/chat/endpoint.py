@@ -41,7 +41,7 @@ class EndpointError(InvalidAgentOptionError):
 
 
 class Reply(NamedTuple):
-    """An answer.
+    """The text of a model's answer, and the tokens that it cost.
 
     Attributes:
         text: What the model wrote; empty if it wrote nothing.
@@ -57,7 +57,7 @@ class Reply(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What came over HTTP."""
+    """An HTTP answer: its status, when to try again, and its body."""
 
     code: int
     reason: str
@@ -66,7 +66,7 @@ class _Answer(NamedTuple):
 
 
 class Endpoint:
-    """An endpoint.
+    """A server of chat completions, and how it is asked.
 
     Args:
         address: Its base, to which ``/chat/completions`` is added.
@@ -92,7 +92,7 @@ class Endpoint:
         self._key = re.compile("".join(map(_spelled, key))) if key else None
 
     def answer(self, body: Mapping[str, Any]) -> Reply:
-        """Send a request.
+        """Ask the server for a chat completion.
 
         Args:
             body: Model, messages and settings.

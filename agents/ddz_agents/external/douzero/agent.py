@@ -32,7 +32,7 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True)
 class DouZeroOptions(Options):
-    """Which checkpoints an agent reads, and how.
+    """The options of ``douzero``: its folder of checkpoints, and how they are read.
 
     Attributes:
         path: The folder with `landlord.ckpt`, `landlord_up.ckpt` and `landlord_down.ckpt`, or with those that a
@@ -51,7 +51,7 @@ class DouZeroOptions(Options):
         return {role.name: path if whole else _newest(path, role.name) for role in POSITIONS}
 
     def files(self) -> tuple[Path, ...]:
-        """The checkpoints."""
+        """The files of the three checkpoints."""
         return tuple(dict.fromkeys(self.checkpoints().values()))
 
 
@@ -78,7 +78,7 @@ def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:
 
 
 class Candidates(NamedTuple):
-    """The legal moves of a decision, in the engine's order.
+    """The legal moves of one decision in the engine's order, as DouZero describes them.
 
     Attributes:
         mains: Action ids of the main groups, shape ``[m]``, uint64.
@@ -112,9 +112,11 @@ class DouZeroAgent:
     def __init__(self, options: DouZeroOptions) -> None:
         self._networks = _load(options)
         self._auction = RulesAgent()
-        first = self.values(State.new(0, "douzero").view())
-        if not np.isfinite(list(first.values())).all():  # large weights may be finite, and their sums not
-            raise TensorFileError(f"{options.path} values moves at numbers that are not finite")
+        state = State.new(0, "douzero")
+        for _ in POSITIONS:  # large weights may be finite, and their sums not
+            if not np.isfinite(list(self.values(state.view()).values())).all():
+                raise TensorFileError(f"{options.path} values moves at numbers that are not finite")
+            state.step(state.legal_moves()[0])
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Choose a move.

@@ -122,7 +122,7 @@ def state_columns(observations: Bytes, position: RoleColumns) -> Floats:
 
 
 def _one_hot(values: Bytes, size: int) -> Floats:
-    """Shape ``[n, 1]`` to ``[n, size]``."""
+    """Encode numbers as one-hot rows, shape ``[n, 1]`` to ``[n, size]``."""
     columns: Floats = (values == np.arange(size)).astype(np.float32)
     return columns
 

@@ -31,7 +31,10 @@ FOLLOWING = np.bool_(False)
 
 
 _WORK = np.dtype(
-    [("hand", "u8"), *((name, "i8") for name in ["next", "end", "best", "segment", "delta", "weak", "short"])]
+    [
+        ("hand", "u8"),
+        *((name, "i8") for name in ["next", "end", "best", "segment", "weight", "beatable", "without_master"]),
+    ]
 )
 """A frame of a walk over one hand's moves: a hand, where its moves are on the stack, and what the walk remembers."""
 RUN_FRAMES = 32

@@ -32,7 +32,7 @@ def open_position(
     landlord: int = 1,
     played: int | None = None,
 ) -> State:
-    """A position of open cards.
+    """Read a position with all hands open from text.
 
     Args:
         text: Two or three hands separated by ``/``; behind ``:`` the moves played from there, separated by commas.
@@ -97,7 +97,7 @@ def dealt_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | 
 
 
 def hand_sizes(text: str) -> list[int]:
-    """Sizes of hands to deal, as they are typed.
+    """Read the sizes of hands to deal from text such as ``12+13``.
 
     Args:
         text: Two or three numbers separated by ``+``.

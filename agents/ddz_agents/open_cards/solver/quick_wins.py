@@ -30,6 +30,23 @@ def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules
     return np.int64(-1) if game.unbeaten(hands, owner, code - U1, landlord, rules) else np.int64(0)
 
 
+@inline_kernel
+def _fewest_turns(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> int:
+    """How many moves an opponent of a leader still needs at least to go out, once it has made ``spent`` moves."""
+    fewest = np.int64(99)
+    for seat in range(np.int64(search.rules[R_PLAYERS])):
+        if (seat == search.landlord) != (owner == search.landlord):
+            fewest = min(fewest, game.turns(search.turns, search.moves, top, hands[seat], search.rules) - spent)
+    return fewest
+
+
+@part_kernel
+def _open_frame(search: Search, depth: int, hand: np.uint64, top: int) -> None:
+    """Begin to try every lead from a hand, listed on the stack of moves from ``top`` on."""
+    frame = search.moves.work[depth]
+    frame.hand, frame.next, frame.end = hand, top, game.lead_moves(search.moves, top, hand, search.rules)
+
+
 @part_kernel
 def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
     """Whether a leader wins against any defence, by keeping the lead or taking it back at once.
@@ -46,54 +63,51 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
         owner: The leader.
         spent: Moves that an opponent may have made since.
     """
-    landlord, rules = search.landlord, search.rules
-    moves, work, tally = search.moves, search.moves.work, search.moves.tally
-    least = np.int64(99)
-    for seat in range(np.int64(rules[R_PLAYERS])):
-        if (seat == landlord) != (owner == landlord):
-            least = min(least, game.turns(search.turns, moves, top, hands[seat], rules) - spent)
+    rules, moves, tally = search.rules, search.moves, search.moves.tally
+    fewest_turns = _fewest_turns(search, top, hands, owner, spent)
     tally[:] = 0
-    depth = np.int64(game.RUN_FRAMES)
-    frame = work[depth]
-    frame.hand, frame.next, frame.segment, frame.delta, frame.weak, frame.short = hands[owner], top, 0, 0, 0, 0
-    frame.end = game.lead_moves(moves, top, hands[owner], rules)
-    looked = 0
+    depth, looked = np.int64(game.RUN_FRAMES), 0
+    frame = moves.work[depth]
+    frame.segment, frame.weight, frame.beatable, frame.without_master = 0, 0, 0, 0
+    _open_frame(search, depth, hands[owner], top)
     while True:
-        frame = work[depth]
+        frame = moves.work[depth]
         index, end = frame.next, frame.end
         if end > moves.mains.size or looked > RUN_LIMIT:
             return False
-        if index == end:
+        if index == end:  # take back the move that led here
             if depth == game.RUN_FRAMES:
                 return False
-            tally[frame.segment] -= frame.delta
+            tally[frame.segment] -= frame.weight
             depth -= 1
             continue
         frame.next = index + 1
-        hand, rest = frame.hand, moves.rests[index]
-        if not game.takes_lowest(hand, rest):
+        rest = moves.rests[index]
+        if not game.takes_lowest(frame.hand, rest):
             continue
         looked += 1
         code = game.code_after(moves, moves.mains[index], moves.kickers[index], rules)
-        delta = _weight(hands, owner, code, landlord, rules)
-        weak, short = frame.weak, frame.short
-        segment = np.int64(MAIN_SEGMENT[moves.mains[index]])
-        if delta > 0:
-            weak += 1
-            short += 1 if tally[segment] >= 0 else 0
-            if weak > least:
+        weight, segment = (
+            _weight(hands, owner, code, search.landlord, rules),
+            np.int64(MAIN_SEGMENT[moves.mains[index]]),
+        )
+        beatable, without_master = frame.beatable, frame.without_master
+        if weight > 0:
+            beatable += 1
+            without_master += 1 if tally[segment] >= 0 else 0
+            if beatable > fewest_turns:
                 continue
-        elif delta < 0 and tally[segment] > 0:
-            short -= 1
+        elif weight < 0 and tally[segment] > 0:
+            without_master -= 1
         if rest == U0:
-            if short <= 1 and weak - short < least:
+            if without_master <= 1 and beatable - without_master < fewest_turns:
                 return True
             continue
-        tally[segment] += delta
+        tally[segment] += weight
         depth += 1
-        frame = work[depth]
-        frame.hand, frame.next, frame.segment, frame.delta = rest, end, segment, delta
-        frame.weak, frame.short, frame.end = weak, short, game.lead_moves(moves, end, rest, rules)
+        frame = moves.work[depth]
+        frame.segment, frame.weight, frame.beatable, frame.without_master = segment, weight, beatable, without_master
+        _open_frame(search, depth, rest, end)
 
 
 @pure_kernel

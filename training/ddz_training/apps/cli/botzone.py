@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 from click import argument, option
 
-from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import quoted
-from ddz_training.apps.cli.options import FOLDER, NEW, Output
+from ddz_training.apps.cli.options import NEW, Output
 
 _agent_option = option("--agent", default="rules", help="The agent by name (ddz agents), with options.")
 _seed_option = option("--seed", default=0, help="Seed of the agent's draws.")
@@ -93,23 +92,15 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
 
 @botzone.command()
 @argument("log", type=Path, help="A log: a file, with one match or one per line.")
-@option("--out", type=FOLDER, help="Folder for a data set of these matches, as ddz record writes it.")
-def log(log: Path, out: Path | None) -> None:
+def log(log: Path) -> None:
     """Print the matches of a log of the platform as readable records, played again move by move.
 
     \b
     Examples:
       ddz botzone log match.json
-      ddz botzone log matches.jsonl --out runs/botzone
+      ddz record --from matches.jsonl --out runs/botzone
     """
     from ddz_env.peers.botzone.log import read_logs
-    from ddz_training.data.recording import keep_matches
 
-    matches = read_logs(log)
-    if out is None:
-        for each in matches:
-            click.echo(each.record())
-        return
-    made = keep_matches(out, matches)
-    kept = f"{plural(made.games, 'game')}, {plural(made.rows, 'row')}"
-    click.echo(f"{quoted(out)}: {kept}; left out, not ended by play: {len(matches) - made.games}")
+    for match in read_logs(log):
+        click.echo(match.record())

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import signal
 import textwrap
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from ddz_training.measure.store import OnProgress
 
 EXIT_INTERRUPTED = 130
+SOON = 30.0
+"""Seconds after which a command without a terminal says how long it will take."""
 STOPPING = "stopping after the update at hand; Ctrl-C once more ends at once"
 
 _LOG_WIDTH = 160
@@ -117,14 +121,27 @@ def bars() -> Progress:
 def bar(what: str) -> Iterator[OnProgress]:
     """A bar of how many are done of how many, which appears as soon as this is known.
 
+    Where there is no terminal, a line says after half a minute how long it will take.
+
     Yields:
         What is called with both numbers.
     """
     with bars() as drawn:
         task = drawn.add_task(what, total=None, state="", visible=False)
-        yield lambda done, total: drawn.update(
-            task, completed=done, total=total, state=f"{done:,}/{total:,}", visible=True
-        )
+        began: tuple[float, int] | None = None
+        is_said = not drawn.disable
+
+        def tell(done: int, total: int) -> None:
+            nonlocal began, is_said
+            drawn.update(task, completed=done, total=total, state=f"{done:,}/{total:,}", visible=True)
+            began = began or (time.monotonic(), done)
+            passed, here = time.monotonic() - began[0], done - began[1]
+            if not is_said and here and passed > SOON:
+                is_said = True
+                left = timedelta(seconds=round(passed / here * (total - done)))
+                click.echo(f"{what}: {done:,} of {total:,} done, about {left} to go", err=True)
+
+        yield tell
 
 
 @contextmanager

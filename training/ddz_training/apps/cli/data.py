@@ -22,7 +22,14 @@ ONNX = ".onnx"
 
 
 @click.command()
-@argument("agents", nargs=-1, required=True, help="One plays itself, two play from both sides, three sit seat by seat.")
+@argument("agents", nargs=-1, help="One plays itself, two play from both sides, three sit seat by seat.")
+@option(
+    "--from",
+    "sources",
+    type=Path,
+    multiple=True,
+    help="Take games from this file or folder instead: saved by the page, logs of Botzone, or of DouZero.",
+)
 @option(
     "--out", type=FOLDER, required=True, help="Folder for games, tables and card; one with fewer deals is completed."
 )
@@ -34,6 +41,7 @@ ONNX = ".onnx"
 @playing_options()
 def record(
     agents: tuple[str, ...],
+    sources: tuple[Path, ...],
     out: Path,
     deals: int,
     first_deal: int,
@@ -50,18 +58,27 @@ def record(
       ddz record rules --deals 1000 --out runs/rules-games --format minari
       ddz record isuct:iterations=2000 --visits --deals 200 --out visits
       ddz record rules policy --rules bidding --out runs/match --processes 4
+      ddz record --from ~/.local/share/ddz-env/games --out runs/mine
     """
     from ddz_env import Rules
     from ddz_training.data import dataset, episodes, recording, table
+    from ddz_training.data import sources as other
     from ddz_training.data.games import GAMES
     from ddz_training.measure.deal_file import read_deals
 
+    if bool(agents) == bool(sources):
+        raise CommandLineError("name the agents that play, or with --from the files of games: one of the two")
+    if sources:
+        made, left_out = other.keep_games(out, sources)
+        kept = f"{plural(made.games, 'game')}, {plural(made.rows, 'row')}"
+        click.echo(f"{quoted(out)}: {kept}; left out, not played to their end: {left_out}")
+        return
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
     wanted = recording.Recording(agents, Rules.preset(given["rules"]), given["seed"], visits)
     numbers: int | list[int] = deals
     if deal_file is not None:
-        listed = read_deals(deal_file, wanted.rules, wanted.seed)
+        listed = read_deals(deal_file, wanted.rules, wanted.seed, deals=first_deal + deals)
         wanted, numbers = replace(wanted, hands=listed.hands), listed.chosen(deals, first_deal)
     store = wanted.store(out / GAMES)
     with working("deals", **given) as work:

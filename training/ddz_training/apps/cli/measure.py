@@ -153,7 +153,7 @@ def _with_deals(
         raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
     if deal_file is None:
         return contest, deals
-    listed = read_deals(deal_file, contest.rules, contest.seed, tendency)
+    listed = read_deals(deal_file, contest.rules, contest.seed, tendency, deals=first_deal + deals)
     return replace(contest, hands=listed.hands), listed.chosen(deals, first_deal)
 
 
@@ -280,17 +280,17 @@ def benchmark(
     if check is not None:
         _check_results(check, **given)
         return
+    deals = deals or (_FULL_DEALS if full or agent is None else _QUICK_DEALS)
     drawn, listed = deal_list(_CITED if full else "choosing"), None
     if deal_file is not None:
         if full:
             raise InvalidBenchmarkRequestError("--full plays the deals that can be cited: leave out --deal-file")
-        listed = read_deals(deal_file, RULES, drawn.seed)
+        listed = read_deals(deal_file, RULES, drawn.seed, deals=deals)
         drawn = given_deals(deal_file.name, listed.hands) if listed.hands else drawn
     if agent is None:
         contest = play.field_contest(drawn, quick=not full)
     else:
         contest = play.against_field(agent, drawn, name=given["name"], quick=not full)
-    deals = deals or (_FULL_DEALS if full or agent is None else _QUICK_DEALS)
     numbers = range(deals) if listed is None else listed.chosen(deals)
     contest.deals.check_count(numbers[-1] + 1)
     store = contest.store(out)

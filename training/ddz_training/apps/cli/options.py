@@ -82,7 +82,9 @@ plot_option = option(
 )
 
 deal_file_option = option(
-    "--deal-file", type=Path, help="Play the first --deals deals of this file: hands or numbers, one deal per line."
+    "--deal-file",
+    type=Path,
+    help="Play the first --deals deals of this file (hands or numbers, one deal per line) or of module:function.",
 )
 
 

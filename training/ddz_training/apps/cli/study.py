@@ -25,7 +25,7 @@ from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
     from ddz_training.experiments.experiment import Experiment
-    from ddz_training.measure.equivalent import Found, Play
+    from ddz_training.measure.equivalent import Equivalent, Play
 
 JUDGES = (("policy",), ("rules",))
 """Who judges deals by default: a strong agent and a weak one."""
@@ -73,15 +73,15 @@ def equivalent(agent: str, out: Path | None, search: str, tendency: bool, rules:
     ladder = duels.Ladder(agent, search, preset, seed, judges=judges)
     ladder.check()
     with working("deals", **given) as work, duels.playing(ladder, out, **work) as play:
-        found = _search(play, seed, **given)
-    show(equivalent_table(ladder, found))
-    if not found.beyond:
-        iterations = max(1, round(found.iterations.mean))
+        strength = _search(play, seed, **given)
+    show(equivalent_table(ladder, strength))
+    if not strength.beyond:
+        iterations = max(1, round(strength.iterations.mean))
         searching = f"{search}{',' if ':' in search else ':'}iterations={iterations}"
         follow("to see them play each other", "arena", agent, searching, *rules_words(rules))
 
 
-def _search(play: Play, seed: int, method: str, deals: int | None, most: int, **given: Any) -> Found:
+def _search(play: Play, seed: int, method: str, deals: int | None, most: int, **given: Any) -> Equivalent:
     """The equivalent, by one of the methods."""
     from numpy.random import default_rng
 
@@ -149,7 +149,7 @@ def reproduce(
     plot: Path | None,
     **given: Any,
 ) -> None:
-    """Repeat experiments of the literature; a run that was cut off resumes where it stopped.
+    """Repeat experiments of the literature, some in hours; a run that was cut off resumes where it stopped.
 
     \b
     Examples:

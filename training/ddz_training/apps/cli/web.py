@@ -74,7 +74,6 @@ async def _serve(app: Starlette, bound: socket.socket, server: Server) -> None:
     """Answer until Ctrl-C; an agent that hangs then would keep the process, and every move is kept already."""
     from ddz_training.apps.web import routes
 
-    page = routes.new_server(app)
     with contextlib.suppress(KeyboardInterrupt):
-        await page.serve(sockets=[bound])
+        await routes.new_server(app).serve(sockets=[bound])
     leave(0, server.games.close)

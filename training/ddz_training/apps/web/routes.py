@@ -1,7 +1,7 @@
 """The addresses of the server, and what each does.
 
 ==========================================  ==================================================================
-``GET api/choices``                         rules, roles, levels and agents that a form offers
+``GET api/choices``                         version of this interface; rules, levels and agents that are offered
 ``POST api/games``                          a new game: ``rules``, ``seat`` (null: only watch), ``agents`` (one a
                                             seat), ``seed``, ``after`` (the ``ID`` of the game before, whose cards
                                             unshuffled rules deal); or ``record``; or ``puzzle``
@@ -60,6 +60,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.support.errors import DouDizhuError, Message
@@ -70,7 +72,7 @@ from ddz_training.apps.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
 ARRIVING = 10.0
-"""Seconds in which a request must have come whole; its headers get up to twice as long."""
+"""Seconds in which a request's headers must have come, and then its body."""
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
 THINKING = 16
@@ -83,6 +85,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
+    "Connection": "close",
 }
 """Of every answer."""
 _log = logging.getLogger(__name__)
@@ -218,7 +221,37 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
     )
 
 
+class PromptProtocol(H11Protocol):
+    """uvicorn's HTTP, which closes a connection whose request does not arrive in time; uvicorn itself would wait."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Note when the connection began."""
+        super().connection_made(transport)
+        client = transport.get_extra_info("peername")[:2]
+        asyncio.get_running_loop().call_later(ARRIVING, lambda: client in _answering or transport.close())
+
+
+_answering = set[tuple[str, int]]()
+"""Clients whose request is here: each has a connection of its own, which closes with the answer."""
+
+
 def new_server(app: Starlette) -> uvicorn.Server:
     """The server of an application; in the end it does not wait long for an agent."""
-    config = uvicorn.Config(app, log_level="warning", headers=list(HEADERS.items()), timeout_graceful_shutdown=1)
+
+    async def answering(scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        _answering.add(client)
+        try:
+            await app(scope, receive, send)
+        finally:
+            _answering.discard(client)
+
+    config = uvicorn.Config(
+        answering,
+        http=PromptProtocol,
+        log_level="warning",
+        headers=list(HEADERS.items()),
+        proxy_headers=False,  # they would change the client
+        timeout_graceful_shutdown=1,
+    )
     return uvicorn.Server(config)

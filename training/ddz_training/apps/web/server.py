@@ -27,7 +27,7 @@ from ddz_training.apps.seating import read_seed
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import SOLVER, Preparation, steps
 from ddz_training.apps.web.puzzles import PuzzleBook
-from ddz_training.apps.web.shapes import Json, game_shape, may_only_pass, replay_shape, thoughts_shape
+from ddz_training.apps.web.shapes import API, Json, game_shape, may_only_pass, replay_shape, thoughts_shape
 
 QUICK = "policy"
 """Who gives hints until the adviser is prepared."""
@@ -65,6 +65,7 @@ class Server:
     def choices(self, body: Json) -> Json:
         """What a form offers."""
         return {
+            "api": API,
             "rules": [_offered(Rules.preset(name)) for name in RULES],
             "levels": [level._asdict() for level in LEVELS if level.name in self._agents],
             "agents": self._others,

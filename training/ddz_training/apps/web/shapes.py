@@ -15,6 +15,9 @@ from ddz_training.apps.web.games import StoredGame
 
 Json = dict[str, Any]
 
+API = 1
+"""Version of the JSON interface (``docs/reference/json.md``): it rises when a field changes its meaning or goes."""
+
 
 def _plain(part: Any) -> Any:
     """A part of a table, as the page reads it."""

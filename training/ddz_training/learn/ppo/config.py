@@ -1,10 +1,10 @@
-"""The settings of a self-play run."""
+"""The settings of self-play: those of the games and the steps, and PPO's own."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ddz_agents.neural.architecture import Architecture
 from ddz_training.learn.errors import InvalidTrainingError
@@ -21,18 +21,6 @@ from ddz_training.learn.settings import (
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class Annealed(NamedTuple):
-    """Settings that change in the course of a run.
-
-    Attributes:
-        learning_rate: Adam's step size.
-        entropy: Weight of the entropy bonus.
-    """
-
-    learning_rate: float
-    entropy: float
 
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -53,12 +41,13 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class SelfPlayConfig(TrainingSettings):
-    """The settings of a self-play run: all that its result depends on, besides how long it runs.
+class GamesConfig(TrainingSettings):
+    """What every training on games of the policy with itself can be told: games, networks, steps, other players.
 
     Attributes:
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
         architecture: The sizes of the networks.
+        deals: Deals of your own: ``module:function`` (:mod:`ddz_env.envs.deals`); shuffled if None.
         num_games: Games that are played side by side.
         groups: Groups of these games, each with its own generators.  On a processor one thread plays a group; with a
             GPU the groups take turns with it.
@@ -69,20 +58,9 @@ class SelfPlayConfig(TrainingSettings):
         device: Where the networks and the minibatches are; games are played on the processor.
         learning_rate: Adam's step size at the start.
         warm_up: Gradient steps at the start of a run over which the step size rises to that.
-        final_learning_rate: The share of that step size at the end of the budget; it falls linearly, and so does the
-            weight of the entropy bonus.
+        final_learning_rate: The share of that step size at the end of the budget, to which it falls linearly.
         adam_epsilon: Adam's ε.
         max_gradient: Norm at which the gradient of either network is clipped.
-        clip: ε of the clipped objective.
-        settled_share: Share of the settled decisions (those where no second action has a probability of 1 %) from
-            which the policy learns, each with weight ``1 / settled_share``; the critic learns from every decision.
-        gamma: Discount per move.
-        lam: λ of the advantages, per move.
-        target_lam: λ of the critic's targets, per move; that of the advantages if None.
-        entropy: Weight of the entropy bonus at the start.
-        final_entropy: Its weight at the end of the budget.
-        value_weight: Weight of the policy's own value in its loss.
-        critic_updates: Updates at the start in which only the critic learns (after a warm start).
         opponent_share: Share of the games in which one side is played by a past self.
         rules_share: Share of the games in which one side is played by the rule agent.
         frozen: Agents that do not learn, as for ``ddz arena``; they play one side in ``frozen_share`` of the games,
@@ -93,8 +71,6 @@ class SelfPlayConfig(TrainingSettings):
         snapshot_every: Updates between two snapshots of the policy.
         average: Weight of the past in the running average of the policy's weights, which is saved and evaluated; 0
             saves the weights themselves.
-        critic_average: The same for the critic's weights; the average is saved and used in training; 0 saves and uses
-            the critic itself.
         checkpoint_minutes: Minutes between two checkpoints; the first follows the first update.
         evaluate_every: Updates between two evaluations; 0 for none.
         evaluate_deals: Duplicate deals per opponent.
@@ -106,9 +82,13 @@ class SelfPlayConfig(TrainingSettings):
     """
 
     bookkeeping = TrainingSettings.bookkeeping | {"opponents"}
-    recipes: ClassVar[dict[str, dict[str, Any]]] = RECIPES
+    recipes: ClassVar[dict[str, dict[str, Any]]] = {}
+    critic_average = value_weight = 0.0
+    critic_updates = 0
+
     objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
+    deals: str | None = None
     num_games: Count = 256
     groups: Count = 2
     steps: Count = 64
@@ -121,15 +101,6 @@ class SelfPlayConfig(TrainingSettings):
     final_learning_rate: Share = 0.05
     adam_epsilon: Positive = 1e-5
     max_gradient: Positive = 1.0
-    clip: Positive = 0.2
-    settled_share: PositiveShare = 0.125
-    gamma: Share = 1.0
-    lam: Share = 0.5
-    target_lam: Share | None = None
-    entropy: NotNegative = 0.01
-    final_entropy: NotNegative = 0.002
-    value_weight: NotNegative = 0.25
-    critic_updates: Natural = 0
     opponent_share: Share = 0.2
     rules_share: Share = 0.0
     frozen: tuple[str, ...] = ()
@@ -138,7 +109,6 @@ class SelfPlayConfig(TrainingSettings):
     pool_size: Count = 8
     snapshot_every: Count = 20
     average: Share = 0.99
-    critic_average: Share = 0.9
     checkpoint_minutes: NotNegative = 1.0
     evaluate_every: Natural = 200
     evaluate_deals: Natural = 100
@@ -177,9 +147,35 @@ class SelfPlayConfig(TrainingSettings):
         rules = (("rules", self.rules_share),) if self.rules_share else ()
         return *rules, *((agent, self.frozen_share / len(self.frozen)) for agent in self.frozen)
 
-    def annealed(self, spent: float) -> Annealed:
-        """The values of the annealed settings when a share of the budget is spent."""
-        return Annealed(
-            self.learning_rate * (1.0 - spent * (1.0 - self.final_learning_rate)),
-            self.entropy + spent * (self.final_entropy - self.entropy),
-        )
+
+@dataclass(frozen=True)
+class SelfPlayConfig(GamesConfig):
+    """The settings of a self-play run by PPO: all that its result depends on, besides how long it runs.
+
+    Attributes:
+        clip: ε of the clipped objective.
+        settled_share: Share of the settled decisions (those where no second action has a probability of 1 %) from
+            which the policy learns, each with weight ``1 / settled_share``; the critic learns from every decision.
+        gamma: Discount per move.
+        lam: λ of the advantages, per move.
+        target_lam: λ of the critic's targets, per move; that of the advantages if None.
+        entropy: Weight of the entropy bonus at the start.
+        final_entropy: Its weight at the end of the budget; it changes linearly.
+        value_weight: Weight of the policy's own value in its loss.
+        critic_updates: Updates at the start in which only the critic learns (after a warm start).
+        critic_average: As ``average`` for the critic's weights; the average is saved and used in training; 0 saves and
+            uses the critic itself.
+    """
+
+    recipes = RECIPES
+
+    clip: Positive = 0.2
+    settled_share: PositiveShare = 0.125
+    gamma: Share = 1.0
+    lam: Share = 0.5
+    target_lam: Share | None = None
+    entropy: NotNegative = 0.01
+    final_entropy: NotNegative = 0.002
+    value_weight: NotNegative = 0.25
+    critic_updates: Natural = 0
+    critic_average: Share = 0.9

@@ -27,13 +27,12 @@ from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.words import U0
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.view import NO_ROLE
-from ddz_env.envs import slots as at
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.envs.stepping import ACT, play
+from ddz_env.envs.stepping import ACT, Slots, play
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.compiling import kernel
 from ddz_env.support.errors import InvalidOptionError
-from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.config import GamesConfig
 from ddz_training.learn.ppo.opponents import FrozenAgent, behind
 
 Flags = npt.NDArray[np.bool_]
@@ -89,7 +88,7 @@ _PLAYED: tuple[tuple[Any, ...], ...] = ((np.int8,), (np.int8,), (np.bool_,), (np
 
 
 class Turn(NamedTuple):
-    """Who decides at a step.
+    """Which games wait for the learner, for a past self, and for opponents at one step.
 
     Attributes:
         mine: The games in which the learner has a choice, shape ``[n]``, ascending.
@@ -114,15 +113,15 @@ def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
 
 
 @kernel
-def _take_only_actions(slots: at.Slots) -> None:
+def _take_only_actions(slots: Slots) -> None:
     """Order the first legal action in every game, which decides those that have no other."""
-    for game in range(slots.cells.shape[0]):
-        slots.cells[game, at.ORDER] = ACT
-        slots.cells[game, at.ACTION] = np.int64(nth_legal(slots.bits[game], U0))
+    for index in range(slots.games.shape[0]):
+        slots.games[index].order = ACT
+        slots.games[index].action = np.int64(nth_legal(slots.bits[index], U0))
 
 
 class Games:
-    """A group of games, and who plays them.
+    """Plays a group of games in step, and records what the learner sees and does.
 
     Args:
         batch: The games; it must write observations and concealed cards, and masks if agents play by name.
@@ -146,7 +145,7 @@ class Games:
     def __init__(
         self,
         batch: SelfPlayBatch,
-        config: SelfPlayConfig,
+        config: GamesConfig,
         rng: np.random.Generator,
         key: tuple[int, ...] = (0,),
         *,
@@ -226,13 +225,13 @@ class Games:
             turn: Who decides.
             actions: In the order of the decisions, shape ``[decisions]``, integers.
         """
-        cells = self.batch.slots.cells
         _take_only_actions(self.batch.slots)
-        cells[np.concatenate([turn.mine, turn.past]), at.ACTION] = actions
+        chosen = self.batch.slots.games["action"]
+        chosen[np.concatenate([turn.mine, turn.past])] = actions
         for number, agent in enumerate(self.agents, 1):
             games = np.flatnonzero(turn.theirs & (self.named == number))
             if len(games):  # forced stages too: the first says which kickers follow
-                cells[games, at.ACTION] = agent.actions(games)
+                chosen[games] = agent.actions(games)
 
     def play(self, first: int, stop: int) -> None:
         """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""
@@ -251,9 +250,10 @@ class Games:
         batch, done = self.batch, self.batch.done
         seats, roles = (part[step].astype(np.int64) for part in (played.seats, played.roles))
         landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % batch.rules.players)
-        rewards = batch.slots.returns[:, : at.OWN]
+        rewards = batch.slots.returns
         played.rewards[step] = shared_rewards(rewards, landlords, batch.rules.players, self.config.objective)
         played.done[step] = done
+        batch.lay_deals(done.nonzero()[0])
         self._draw_sides(done)
 
     def _draw_sides(self, begun: Flags) -> None:

@@ -1,4 +1,4 @@
-"""Players of one side of some games that do not learn: past selves of the run, and frozen agents by name.
+"""Agents by name that play one side of some games and do not learn.
 
 A frozen agent that offers ``batched`` answers for all games that wait for it in one call, ``random`` is compiled, and
 any other chooses game by game.  Agents of many games get no ``reset`` and no ``observe``, as in the environments
@@ -12,11 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import nn
 
-from ddz_agents.neural.network import load_module
-from ddz_agents.neural.tensor_file import Arrays
 from ddz_env import Move
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, LEFT, MOVES, STAGE, STAGE_KICKER
@@ -25,74 +21,13 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.state import State
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.games import check_actions, refuse_illegal, restore_state
-from ddz_env.envs.opponents import Opponent, make_opponent, whole_moves
-from ddz_env.envs.slots import LOG_MOVES
-from ddz_env.envs.stepping import ASKED, STAGED, UNIFORM
+from ddz_env.envs.opponents import ASKED, STAGED, UNIFORM, Opponent, make_opponent, whole_moves
+from ddz_env.envs.stepping import LOG_MOVES
 from ddz_env.playing.agent import BatchPlayer, close
 from ddz_env.playing.game import call
 from ddz_env.support.errors import InvalidOptionError
 
 _MOST = 2**64 - 1
-
-
-class PastSelves:
-    """A uniform sample of all snapshots so far (reservoir sampling: J. S. Vitter, 1985, algorithm R).
-
-    Args:
-        size: How many are kept.
-
-    Attributes:
-        members: The snapshots, each weight's name to its array.
-        offered: How many snapshots there have been.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self.members: list[Arrays] = []
-        self.offered = 0
-
-    def offer(self, policy: nn.Module, rng: np.random.Generator) -> None:
-        """Take a snapshot; once the sample is full it replaces another, or is dropped."""
-        self.offered += 1
-        room = len(self.members) < self._size
-        index = len(self.members) if room else int(rng.integers(self.offered))
-        snapshot: Arrays = {name: weight.detach().cpu().numpy().copy() for name, weight in policy.state_dict().items()}
-        if room:
-            self.members.append(snapshot)
-        elif index < self._size:
-            self.members[index] = snapshot
-
-    def draw(self, network: nn.Module, rng: np.random.Generator) -> bool:
-        """Load a random member into a network; False if there is none."""
-        if not self.members:
-            return False
-        member = self.members[int(rng.integers(len(self.members)))]
-        network.load_state_dict({name: torch.from_numpy(array) for name, array in member.items()})
-        return True
-
-    def arrays(self) -> Arrays:
-        """All snapshots, for a checkpoint."""
-        return {
-            f"pool.{index}.{name}": array for index, member in enumerate(self.members) for name, array in member.items()
-        }
-
-    def restore(self, arrays: Arrays, about: dict[str, Any], network: nn.Module, where: str) -> None:
-        """Continue from a checkpoint.
-
-        Args:
-            arrays: The checkpoint's arrays.
-            about: ``{"members": ..., "offered": ...}``.
-            network: Any network of the right architecture; it is overwritten.
-            where: Names the file in messages.
-
-        Raises:
-            TensorFileMismatchError: If a snapshot is missing or does not fit.
-        """
-        self.offered = int(about["offered"])
-        self.members = []
-        for index in range(int(about["members"])):
-            load_module(network, arrays, f"pool.{index}.", where)
-            self.members.append({name: weight.cpu().numpy().copy() for name, weight in network.state_dict().items()})
 
 
 class FrozenAgent:
@@ -119,7 +54,7 @@ class FrozenAgent:
         self._player: BatchPlayer = self._opponent.batch or _MoveByMove(self._opponent, batch)
 
     def actions(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """The agent's action in each of some games where it is to act, forced ones included.
+        """The agent's action in each of the given games; in all of them it is to act.
 
         Args:
             games: Which of the batch's games, shape ``[k]``, ascending.
@@ -161,7 +96,7 @@ class FrozenAgent:
             array[:] = saved[name]
 
     def _memory(self) -> dict[str, npt.NDArray[np.uint64]]:
-        """The arrays that the player keeps."""
+        """The arrays that a player must save with its games."""
         return {name: getattr(self._player, name) for name in ("plans", "logs") if hasattr(self._player, name)}
 
 
@@ -209,7 +144,7 @@ class _MoveByMove:
         return np.array([self._stage(game, row) for game, row in zip(games.tolist(), rows, strict=True)], np.int64)
 
     def _stage(self, game: int, row: npt.NDArray[np.uint64]) -> int:
-        """The next action of a game's move."""
+        """The action of a game's planned move for its present stage."""
         main, kickers = self.plans[game].tolist()
         if row[STAGE] != STAGE_KICKER:
             return int(main)

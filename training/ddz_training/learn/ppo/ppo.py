@@ -3,10 +3,11 @@
 J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy plays all seats.  An update is
 
 1. :func:`collect`: play many games on for some steps, and keep what the policy saw and did;
-2. :meth:`Learner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
+2. :meth:`PpoLearner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
    advantages (:func:`seat_advantages`), seat by seat;
 3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized;
-4. :meth:`Learner.update`: go through the decisions in minibatches, with the clipped loss, the values and the entropy.
+4. :meth:`Learner.update`: go through the decisions in minibatches; their loss is :meth:`PpoLearner._loss`, the clipped
+   surrogate, the values and the entropy.
 
 The games and their other players are in :mod:`.games`, the settings in :mod:`.config`, how networks read decisions in
 :mod:`ddz_training.learn.reading`; the run around it (groups of games, past selves, averages, checkpoints) is
@@ -16,8 +17,9 @@ The games and their other players are in :mod:`.games`, the settings in :mod:`.c
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +32,7 @@ from ddz_agents.neural.model import Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_env.support.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
 from ddz_training.learn.ppo.games import Flags, Games, Played, Turn
 from ddz_training.learn.processes import Processes
 from ddz_training.learn.reading import Legal, Reading, hold_sums, read_critic, read_policy
@@ -46,7 +48,7 @@ _LIKELY = math.log(0.01)
 
 
 class Choice(NamedTuple):
-    """What was chosen in some decisions.
+    """The actions chosen in a batch of decisions, and their log-probabilities.
 
     Attributes:
         places: Index of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
@@ -75,9 +77,10 @@ class Rollout:
         sizes: How many legal actions each decision has, shape ``[n]``, int64.
         starts: The first legal action of each decision, shape ``[n]``, int64.
         choice: What was chosen.
-        advantages: Normalized advantages of the decisions of which enough is known, float32.
-        targets: The critic's targets for them, float32.
         played: Who acted and what it brought, on the processor.
+        advantages: Normalized advantages of the decisions of which enough is known, shape ``[n]``, float32; empty
+            before :meth:`Learner.note_estimates`.
+        targets: The critic's targets for them, likewise.
     """
 
     seen: Tensor
@@ -87,9 +90,9 @@ class Rollout:
     sizes: Tensor
     starts: Tensor
     choice: Choice
-    advantages: Tensor
-    targets: Tensor
     played: Played
+    advantages: Tensor = field(default_factory=lambda: torch.empty(0))
+    targets: Tensor = field(default_factory=lambda: torch.empty(0))
 
     def legal_of(self, rows: Tensor, pairs: int) -> tuple[Legal, Tensor]:
         """The legal actions of some decisions, and where those of each begin.
@@ -162,7 +165,7 @@ def collect(
 
 
 class _Step(NamedTuple):
-    """The learner's decisions of one step of one group."""
+    """The learner's decisions at one step of one group of games."""
 
     seen: Tensor
     hand_values: Tensor
@@ -198,7 +201,9 @@ def _decide(
 ) -> tuple[_Step, npt.NDArray[np.int64]]:
     """Choose on the device; returns the learner's decisions, and the actions of all."""
     device, mine = generator.device, len(turn.mine)
-    sizes, seen, hand_values, actions, values = (to_device(array, device) for array in (turn.sizes, *decisions, *pairs))
+    sizes = to_device(turn.sizes, device)
+    seen, hand_values = to_device(decisions.seen, device), to_device(decisions.hand_values, device)
+    actions, values = to_device(pairs.actions, device), to_device(pairs.hand_values, device)
     split = int(turn.sizes[:mine].sum())
 
     def decide(network: PolicyNetwork, rows: slice, legal: slice) -> tuple[Choice, Tensor]:
@@ -227,8 +232,7 @@ def _joined(steps: Sequence[_Step], played: Played) -> Rollout:
     *parts, choices = zip(*steps, strict=True)
     seen, hand_values, actions, values, sizes = map(torch.cat, parts)
     choice = Choice(*map(torch.cat, zip(*choices, strict=True)))
-    starts, zeros = sizes.cumsum(0) - sizes, torch.zeros_like(choice.counts)
-    return Rollout(seen, hand_values, actions, values, sizes, starts, choice, zeros, zeros.clone(), played)
+    return Rollout(seen, hand_values, actions, values, sizes, sizes.cumsum(0) - sizes, choice, played)
 
 
 def draw_actions(
@@ -394,8 +398,8 @@ def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArra
 # --- The update -------------------------------------------------------------------------------------------------------
 
 
-class Learner:
-    """The networks that learn, their optimizer, and PPO's update.
+class Learner(ABC):
+    """The networks that learn, their optimizer and its steps; subclasses say what is estimated, and the loss.
 
     Args:
         policy: The policy.
@@ -411,7 +415,7 @@ class Learner:
         self,
         policy: PolicyNetwork,
         critic: Critic,
-        config: SelfPlayConfig,
+        config: GamesConfig,
         threads: Threads,
         reading: Reading,
         trusted_critic: Critic | None = None,
@@ -424,25 +428,23 @@ class Learner:
         self._weights = [*self._policy_weights, *self._critic_weights]
         self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
+    @abstractmethod
     def choose(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
         """Choose in a rollout: see :data:`Chooser`."""
-        return draw_actions(logits, rows, count, generator, self._config.settled_share)
 
+    @abstractmethod
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """Estimate the value of each decision by the critic, shape ``[n]``, and the advantages, ``[steps, games]``."""
-        config, played, decides = self._config, rollout.played, rollout.played.decides
+        """Estimate the value of each decision, shape ``[n]``, and advantages and targets, ``[steps, games]``."""
 
-        @torch.no_grad()  # of the thread that computes
-        def value(shard: slice) -> Tensor:
-            return read_critic(self.reading, self.trusted_critic, rollout.seen[shard], rollout.hand_values[shard])
+    @abstractmethod
+    def _loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Tensor]:
+        """The sum of the losses of some decisions, and the sums of their statistics.
 
-        with hold_sums(self.trusted_critic):
-            parts = self._threads.map(value, shards(len(rollout.seen), config.shard))
-        values: Floats = torch.cat(parts).cpu().numpy() if parts else np.empty(0, np.float32)
-        valued = np.zeros(decides.shape, np.float32)
-        valued[decides] = values[played.rows[decides]]
-        steps = played.rewards, played.seats, decides, played.begins, played.done
-        return values, seat_advantages(valued, *steps, config.gamma, config.lam, config.target_lam)
+        Args:
+            minibatch: The decisions of a gradient step.
+            shard: Which of them.
+            spent: The share of the budget that is spent.
+        """
 
     def note_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
@@ -457,8 +459,9 @@ class Learner:
         advantages, targets = estimates.advantages[estimates.known], estimates.targets[estimates.known]
         (mean, deviation), (_, spread_of_targets) = self._moments(advantages), self._moments(targets)
         unexplained = self._moments(targets - values[rows])[1]
-        indices = torch.from_numpy(rows).to(rollout.targets.device)
         normalized = ((advantages - mean) / (deviation + 1e-8)).astype(np.float32)
+        rollout.advantages, rollout.targets = torch.zeros((2, len(rollout.seen)), device=rollout.seen.device)
+        indices = torch.from_numpy(rows).to(rollout.seen.device)
         rollout.advantages[indices] = torch.from_numpy(normalized).to(indices.device)
         rollout.targets[indices] = torch.from_numpy(targets).to(indices.device)
         return np.sort(rows), 1.0 - (unexplained / spread_of_targets) ** 2 if spread_of_targets > 0 else 0.0
@@ -485,7 +488,8 @@ class Learner:
         Returns:
             The :data:`STATISTICS` of this update.
         """
-        config, annealed = self._config, self._config.annealed(spent)
+        config = self._config
+        rate = config.learning_rate * (1.0 - spent * (1.0 - config.final_learning_rate))
         counts, sizes = (part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes))
         total, (decisions,) = torch.zeros(len(STATISTICS), dtype=torch.float64), self.processes.total(len(usable))
         steps = math.ceil(decisions / (self.processes.size * config.minibatch))
@@ -493,18 +497,18 @@ class Learner:
             for step, rows in enumerate(np.array_split(usable[rng.permutation(len(usable))], steps)):
                 warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warm_up))
                 for group in self.optimizer.param_groups:
-                    group["lr"] = annealed.learning_rate * warmth
+                    group["lr"] = rate * warmth
                 minibatch = Minibatch(rollout, rows, counts, sizes)
-                total += self._step(minibatch, annealed.entropy, update >= config.critic_updates)
+                total += self._step(minibatch, spent, update >= config.critic_updates)
         means = self.processes.total(total.numpy()) / max(config.epochs * decisions, 1)
         return dict(zip(STATISTICS, means.tolist(), strict=True))
 
-    def _step(self, minibatch: Minibatch, entropy_weight: float, learns_policy: bool) -> Tensor:
+    def _step(self, minibatch: Minibatch, spent: float, learns_policy: bool) -> Tensor:
         """Take a gradient step on a minibatch, its shards shared among threads; returns the sums of its statistics."""
         (decisions,) = self.processes.total(len(minibatch)).tolist()
 
         def loss(shard: slice) -> tuple[Tensor, Tensor]:
-            loss, statistics = self._loss(minibatch, shard, entropy_weight)
+            loss, statistics = self._loss(minibatch, shard, spent)
             return loss / decisions, statistics
 
         pieces = shards(max(1, len(minibatch)), self._config.shard)  # of no decisions where only others have some
@@ -518,9 +522,35 @@ class Learner:
         self.optimizer.step()
         return torch.stack(statistics).sum(0)
 
-    def _loss(self, minibatch: Minibatch, shard: slice, entropy_weight: float) -> tuple[Tensor, Tensor]:
-        """The sum of the losses of some decisions, and the sums of their statistics."""
-        rollout, rows = minibatch.rollout, minibatch.rows(shard)
+
+class PpoLearner(Learner):
+    """PPO: the critic values the decisions, and the clipped surrogate is the policy's loss."""
+
+    _config: SelfPlayConfig
+
+    def choose(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
+        """Draw actions with the policy's probabilities."""
+        return draw_actions(logits, rows, count, generator, self._config.settled_share)
+
+    def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
+        """Estimate values by the critic, and advantages seat by seat."""
+        config, played, decides = self._config, rollout.played, rollout.played.decides
+
+        @torch.no_grad()  # of the thread that computes
+        def value(shard: slice) -> Tensor:
+            return read_critic(self.reading, self.trusted_critic, rollout.seen[shard], rollout.hand_values[shard])
+
+        with hold_sums(self.trusted_critic):
+            parts = self._threads.map(value, shards(len(rollout.seen), config.shard))
+        values: Floats = torch.cat(parts).cpu().numpy() if parts else np.empty(0, np.float32)
+        valued = np.zeros(decides.shape, np.float32)
+        valued[decides] = values[played.rows[decides]]
+        steps = played.rewards, played.seats, decides, played.begins, played.done
+        return values, seat_advantages(valued, *steps, config.gamma, config.lam, config.target_lam)
+
+    def _loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Tensor]:
+        config, rollout, rows = self._config, minibatch.rollout, minibatch.rows(shard)
+        entropy_weight = config.entropy + spent * (config.final_entropy - config.entropy)
         policy, statistics = self._policy_loss(rollout, *minibatch.counted(shard), entropy_weight)
         values = read_critic(self.reading, self.critic, rollout.seen[rows], rollout.hand_values[rows])
         critic = (0.5 * (values - rollout.targets[rows]).square()).sum()
@@ -568,7 +598,7 @@ class Minibatch:
         return len(self._rows)
 
     def rows(self, shard: slice) -> Tensor:
-        """Some of the decisions, on the device."""
+        """The decisions of a shard, as an index on the device."""
         return torch.from_numpy(self._rows[shard]).to(self.rollout.seen.device)
 
     def counted(self, shard: slice) -> tuple[Tensor, int]:

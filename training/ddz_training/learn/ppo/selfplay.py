@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
+from torch import nn
 
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
@@ -27,10 +28,10 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, Counters, Training
-from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import Games
-from ddz_training.learn.ppo.opponents import PastSelves, behind
-from ddz_training.learn.ppo.ppo import Learner, Players, Rollout, collect
+from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
+from ddz_training.learn.ppo.games import Games, Played
+from ddz_training.learn.ppo.opponents import behind
+from ddz_training.learn.ppo.ppo import Learner, Players, PpoLearner, Rollout, collect
 from ddz_training.learn.processes import Processes, own_threads
 from ddz_training.learn.reading import reading_on
 from ddz_training.learn.threads import Threads
@@ -126,13 +127,13 @@ class SelfPlay(Training):
     kind = "ddz-selfplay-checkpoint", 5
     line_type = CurveLine
     tables: ClassVar[Mapping[type, str]] = {CurveLine: CURVES, **Training.tables}
-    config: SelfPlayConfig
-    config_type: ClassVar[type[SelfPlayConfig]] = SelfPlayConfig
-    learner_type: ClassVar[type[Learner]] = Learner
+    config: GamesConfig
+    config_type: ClassVar[type[GamesConfig]] = SelfPlayConfig
+    learner_type: ClassVar[type[Learner]] = PpoLearner
 
     def __init__(
         self,
-        config: SelfPlayConfig,
+        config: GamesConfig,
         threads: int | None = None,
         start: Weights | None = None,
         processes: Processes | None = None,
@@ -160,35 +161,34 @@ class SelfPlay(Training):
 
     def learn(self) -> dict[str, float]:
         """Do one update: play, estimate, learn."""
-        counters, began, busy = self.counters, time.perf_counter(), self._threads.busy
+        meter, update = Meter(self._threads), self.counters.update
         rollout = self._collect()
-        rolled = time.perf_counter()
-        usable, explained = self.learner.note_estimates(rollout, *self.learner.estimate(rollout))
-        shuffler = np.random.default_rng([self.config.seed, _SHUFFLE_STREAM, counters.update, self.processes.rank])
-        statistics = self.learner.update(rollout, usable, shuffler, counters.update, self.spent)
+        meter.end_rollout()
+        values, advantages = self.learner.estimate(rollout)
+        usable, explained = self.learner.note_estimates(rollout, values, advantages)
+        shuffler = np.random.default_rng([self.config.seed, _SHUFFLE_STREAM, update, self.processes.rank])
+        statistics = self.learner.update(rollout, usable, shuffler, update, self.spent)
         self._follow()
-        if self.config.opponent_share and (counters.update + 1) % self.config.snapshot_every == 0:
+        if self.config.opponent_share and (update + 1) % self.config.snapshot_every == 0:
             self.past_selves.offer(self.learner.policy, self.rng)
-        seconds = time.perf_counter() - began
-        played, busy = rollout.played, (self._threads.busy - busy) / (self._threads.threads * (rolled - began))
+        return statistics | self._count(rollout.played, len(usable), meter) | {"explained": explained}
+
+    def _count(self, played: Played, usable: int, meter: Meter) -> dict[str, float]:
+        """Add what all processes have played to the counters; returns the figures of this update."""
         won = np.count_nonzero(played.done & (played.roles == 0))  # the last to act went out
-        counts = [float(count) for count in (played.done.size, len(usable), np.count_nonzero(played.done), won, busy)]
-        steps, decisions, ended, won, busy = self.processes.total(counts).tolist()
-        counters.steps += int(steps)
-        counters.decisions += int(decisions)
-        counters.games += int(ended)
-        return statistics | {
-            "landlord_wins": won / max(ended, 1),
-            "game_length": steps / ended if ended else 0.0,
-            "explained": explained,
-            "rate": decisions / seconds,
-            "workers": busy / self.processes.size,
-            "rollout": (rolled - began) / seconds,
-            "memory": memory_in_use(self.config.device),
+        counts = [float(count) for count in (played.done.size, usable, np.count_nonzero(played.done), won)]
+        steps, decisions, games, won, workers = self.processes.total([*counts, meter.workers]).tolist()
+        self.counters.steps += int(steps)
+        self.counters.decisions += int(decisions)
+        self.counters.games += int(games)
+        return meter.figures(decisions, self.config.device) | {
+            "workers": workers / self.processes.size,
+            "landlord_wins": won / max(games, 1),
+            "game_length": steps / games if games else 0.0,
         }
 
     def _collect(self) -> Rollout:
-        """Play all games on."""
+        """Play all games on for the steps of one update."""
         past = self._past if self.past_selves.draw(self._past, self.rng) else None
         players = Players(self.learner.reading, self.learner.policy, self.learner.choose, past)
         return collect(self.groups, self.generators, self.config.steps, players, self._threads)
@@ -361,7 +361,7 @@ class SelfPlay(Training):
         return run
 
 
-def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
+def new_networks(config: GamesConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
     """Make the networks that a run begins with: random ones by the seed, or those to start from.
 
     Raises:
@@ -379,24 +379,50 @@ def new_networks(config: SelfPlayConfig, start: Weights | None) -> tuple[PolicyN
     return policy.to(config.device), critic.to(config.device)
 
 
-def new_games(config: SelfPlayConfig, group: int) -> Games:
+def new_games(config: GamesConfig, group: int) -> Games:
     """Make one group of a run's games, with its own deals and generator."""
     sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
     size, named = config.num_games // config.groups, bool(config.agents)
-    batch = SelfPlayBatch(size, config.rules, deals, 1, scoring=config.objective, mask=named, concealed=True)
+    written = {"scoring": config.objective, "mask": named, "concealed": True}
+    batch = SelfPlayBatch(size, config.rules, deals, 1, deals=config.deals, **written)
     key, pinned = (config.seed, _AGENTS_STREAM, group), config.device == "cuda"
     return Games(batch, config, np.random.default_rng(sequence), key, pinned=pinned)
 
 
-def new_generator(config: SelfPlayConfig, group: int) -> torch.Generator:
+def new_generator(config: GamesConfig, group: int) -> torch.Generator:
     """Make the generator on the device that draws a group's actions."""
     seed = _group_seed(config, group).generate_state(2, np.uint64)[1]
     return torch.Generator(config.device).manual_seed(int(seed >> np.uint64(1)))
 
 
-def _group_seed(config: SelfPlayConfig, group: int) -> np.random.SeedSequence:
+def _group_seed(config: GamesConfig, group: int) -> np.random.SeedSequence:
     return np.random.SeedSequence([config.seed, _GROUP_STREAM, group])
+
+
+class Meter:
+    """Measures what one update takes of the machine; it begins when it is made.
+
+    Args:
+        threads: The threads that play.
+
+    Attributes:
+        workers: Share of the rollout in which the threads were busy; set by :meth:`end_rollout`.
+    """
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads, self._busy, self._began = threads, threads.busy, time.perf_counter()
+        self._rollout = self.workers = 0.0
+
+    def end_rollout(self) -> None:
+        """Note that the games have been played."""
+        self._rollout = time.perf_counter() - self._began
+        self.workers = (self._threads.busy - self._busy) / (self._threads.threads * self._rollout)
+
+    def figures(self, decisions: float, device: str) -> dict[str, float]:
+        """The ``rate``, ``rollout`` and ``memory`` of a :class:`CurveLine`."""
+        seconds = time.perf_counter() - self._began
+        return {"rate": decisions / seconds, "rollout": self._rollout / seconds, "memory": memory_in_use(device)}
 
 
 def memory_in_use(device: str) -> float:
@@ -408,6 +434,66 @@ def memory_in_use(device: str) -> float:
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
+
+
+class PastSelves:
+    """A uniform sample of all snapshots so far (reservoir sampling: J. S. Vitter, 1985, algorithm R).
+
+    Args:
+        size: How many are kept.
+
+    Attributes:
+        members: The snapshots, each weight's name to its array.
+        offered: How many snapshots there have been.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.members: list[Arrays] = []
+        self.offered = 0
+
+    def offer(self, policy: nn.Module, rng: np.random.Generator) -> None:
+        """Take a snapshot; once the sample is full it replaces another, or is dropped."""
+        self.offered += 1
+        room = len(self.members) < self._size
+        index = len(self.members) if room else int(rng.integers(self.offered))
+        snapshot: Arrays = {name: weight.detach().cpu().numpy().copy() for name, weight in policy.state_dict().items()}
+        if room:
+            self.members.append(snapshot)
+        elif index < self._size:
+            self.members[index] = snapshot
+
+    def draw(self, network: nn.Module, rng: np.random.Generator) -> bool:
+        """Load a random member into a network; False if there is none."""
+        if not self.members:
+            return False
+        member = self.members[int(rng.integers(len(self.members)))]
+        network.load_state_dict({name: torch.from_numpy(array) for name, array in member.items()})
+        return True
+
+    def arrays(self) -> Arrays:
+        """All snapshots, for a checkpoint."""
+        return {
+            f"pool.{index}.{name}": array for index, member in enumerate(self.members) for name, array in member.items()
+        }
+
+    def restore(self, arrays: Arrays, about: dict[str, Any], network: nn.Module, where: str) -> None:
+        """Continue from a checkpoint.
+
+        Args:
+            arrays: The checkpoint's arrays.
+            about: ``{"members": ..., "offered": ...}``.
+            network: Any network of the right architecture; it is overwritten.
+            where: Names the file in messages.
+
+        Raises:
+            TensorFileMismatchError: If a snapshot is missing or does not fit.
+        """
+        self.offered = int(about["offered"])
+        self.members = []
+        for index in range(int(about["members"])):
+            load_module(network, arrays, f"pool.{index}.", where)
+            self.members.append({name: weight.cpu().numpy().copy() for name, weight in network.state_dict().items()})
 
 
 def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:

@@ -101,7 +101,7 @@ def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
 
 @dataclass
 class Sb3Line:
-    """The progress of a run.
+    """The result of one update of a Stable-Baselines3 run: one line of its curves.
 
     Attributes:
         decisions: The learner's decisions so far.

@@ -21,8 +21,8 @@ from importlib import resources
 from pathlib import Path
 
 from ddz_env import Move, Rules, State
-from ddz_env.playing.agent import Agent
-from ddz_env.playing.game import ask, read_answer, tell
+from ddz_env.playing.agent import Agent, sight
+from ddz_env.playing.game import read_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.checks import check_choice
 from ddz_training.measure.duplicate import new_deal
@@ -215,7 +215,7 @@ def _choice(agent: Agent, position: SamplePosition) -> Move:
         state.step(move)
     tell(agent, state.seat, RULES, state.history)
     rng = agent_generator([SAMPLE_SEED, position.deal, len(position.moves)])
-    return read_answer(ask(agent, state, rng))
+    return read_answer(agent.act(sight(agent, state), rng))
 
 
 def digest(moves: Iterable[str]) -> str:

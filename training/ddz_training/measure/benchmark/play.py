@@ -159,7 +159,7 @@ def play_contest(
         if name not in FIELD and keeper.answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
     store = store or contest.store(None)
-    if any((deal, *pair) not in store.found for deal in numbers for pair in contest.pairs):
+    if any((deal, *pair) not in store.units for deal in numbers for pair in contest.pairs):
         contest.check_members()
     return contest.play(numbers, processes=processes, store=store, on_progress=on_progress)
 

@@ -1,0 +1,153 @@
+"""Games of other sources as data sets: saved by the page, logs of Botzone, and games as DouZero holds them.
+
+A game of DouZero is a JSON object with two attributes of its ``GameEnv``, of which a file has one or one per line::
+
+    {
+        "card_play_data": {
+            "landlord": [3, 3, 4, 17, 30],
+            "landlord_down": [],
+            "landlord_up": [],
+            "three_landlord_cards": [],
+        },
+        "card_play_action_seq": [[3, 3], [], []],
+    }
+
+``landlord`` has all twenty cards; 14 is an ace, 17 a two, 20 and 30 are the jokers.  Moves begin with the landlord's,
+and those of ``landlord_down`` come next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.cards import RANK_NAMES
+from ddz_env.peers.botzone.games import SEATS
+from ddz_env.peers.botzone.log import read_logs
+from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.table.session import Record
+from ddz_training.data.dataset import DataSet, write_data_set
+from ddz_training.data.games import GAMES, LETTERS, DataSetError, RecordedGame, games_settings
+from ddz_training.data.table import check_tables
+from ddz_training.measure.store import ResultStore
+
+_DOUZERO_DEAL, _DOUZERO_MOVES = "card_play_data", "card_play_action_seq"
+_DOUZERO_ROLES = ("landlord", "landlord_down", "landlord_up")
+_DOUZERO_RANKS = dict(zip((*range(3, 15), 17, 20, 30), RANK_NAMES, strict=True))
+
+
+class ForeignGame(NamedTuple):
+    """A game of another source.
+
+    Attributes:
+        start: The game as dealt.
+        moves: Every decision after it.
+        players: Who held each seat, as far as the source says.
+    """
+
+    start: State
+    moves: Sequence[Move]
+    players: tuple[str, ...]
+
+    def recorded(self, deal: int, seats: str) -> RecordedGame | None:
+        """The game as a recorded one; None if it was not played to its end.
+
+        Args:
+            deal: The number that its deal gets.
+            seats: The letters of its players.
+
+        Raises:
+            IllegalMoveError: If a move is not legal.
+        """
+        over = self.start.copy()
+        for move in self.moves:
+            over.step(move)
+        return RecordedGame.of(self.start, self.moves, over, deal=deal, seats=seats) if over.is_over else None
+
+
+def read_games_of(path: Path) -> list[ForeignGame | None]:
+    """The games of a file, in any of the three forms; None for an endgame, or one of which a seat's cards are unknown.
+
+    Raises:
+        DataSetError: If it cannot be read.
+        RecordError: If a saved game cannot be read.
+        BotzoneLogError: If it is none of the forms, or a match does not replay under our rules.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataSetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if text.startswith("Dou Dizhu game"):
+        record = Record.load(path)
+        whole = record.deal.observer is None and not record.deal.endgame
+        moves = [move for _, move in record.moves]
+        return [ForeignGame(record.deal.state(), moves, record.players) if whole else None]
+    if _DOUZERO_DEAL in text:
+        lines = [text] if text.lstrip().count("\n") == 0 else [line for line in text.splitlines() if line.strip()]
+        return [_douzero_game(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
+    seats = tuple(f"botzone seat {seat}" for seat in range(SEATS))
+    return [
+        ForeignGame(log.deal.state(log.game), [decision.move for decision in log.replay()[1]], seats)
+        for log in read_logs(path)
+    ]
+
+
+def _douzero_game(where: str, text: str) -> ForeignGame:
+    """A game as DouZero holds it."""
+    try:
+        game: Any = json.loads(text)
+        dealt, moves = game[_DOUZERO_DEAL], [_cards(cards) for cards in game[_DOUZERO_MOVES]]
+        bottom = Hand.parse(_cards(dealt["three_landlord_cards"]))
+        landlord, *peasants = (Hand.parse(_cards(dealt[role])) for role in _DOUZERO_ROLES)
+        rules = Rules.preset("douzero")
+        start = State.from_hands([landlord - bottom, *peasants], bottom, rules)
+        return ForeignGame(start, [Move.parse(cards or "pass", rules) for cards in moves], _DOUZERO_ROLES)
+    except (LookupError, TypeError, ValueError, DouDizhuError) as error:
+        raise DataSetError(f"{where} is no game of DouZero: {type(error).__name__}: {error}") from error
+
+
+def _cards(cards: Sequence[int]) -> str:
+    return "".join(_DOUZERO_RANKS[card] for card in cards)
+
+
+def keep_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
+    """Write the games that were played to their end as a data set.
+
+    Args:
+        folder: The folder, which must hold no data set.
+        paths: Files of games, or folders in which ``ddz web`` keeps them.
+
+    Returns:
+        The data set, and how many games were left out.
+
+    Raises:
+        DataSetError: If there are none, their rules differ, a file cannot be read, or PyArrow is not installed.
+        ResultsFileError: If the folder holds games.
+        DouDizhuError: If a game does not replay under our rules.
+    """
+    check_tables()
+    files = [file for path in paths for file in (sorted(path.glob("*.game.txt")) if path.is_dir() else [path])]
+    read = [game for file in files for game in read_games_of(file)]
+    games = [game for game in read if game is not None]
+    kinds = {game.start.rules.name: game.start.rules for game in games}
+    if len(kinds) > 1:
+        raise DataSetError(f"the games are of the rules {' and '.join(kinds)}: write a data set of each")
+    players = list(dict.fromkeys(player for game in games for player in game.players))
+    if len(players) > len(LETTERS):
+        raise DataSetError(f"{len(players)} different players: a data set has at most {len(LETTERS)}")
+    letters = dict(zip(players, LETTERS, strict=False))
+    seats = ["".join(letters[player] for player in game.players) for game in games]
+    played = [game.recorded(number, seats[number]) for number, game in enumerate(games)]
+    kept = [game for game in played if game is not None]
+    if not kept:
+        raise DataSetError(
+            f"no game of {shown([*map(str, paths)])} is whole and was played to its end: there is nothing to keep"
+        )
+    source = ", ".join(file.name for file in files[:3]) + ", …" * (len(files) > 3)
+    settings = games_settings(players, *kinds.values(), None, source=source)
+    store = ResultStore(RecordedGame, folder / GAMES, settings, ("deal",), resume=False)
+    store.add(kept)
+    return write_data_set(folder), len(read) - len(kept)

@@ -8,7 +8,7 @@ import { whoAs } from "./table.js";
 import { word } from "./words.js";
 
 const WORST = 3; // moves that are listed
-const ERROR = 7; // of a chance, in 100, against played-out worlds: 7.4 (6.0 to 8.7) on 200 positions of benchmarks/chance_errors.py
+const ERROR = 8; // of a chance, in 100, against played-out worlds: 7.5 (6.8 to 8.2) on 600 positions of benchmarks/chance_errors.py
 const percent = (share) => (100 * share).toFixed(0);
 
 /** A bar of a share of the whole. */

@@ -90,8 +90,9 @@ class SelfPlayBatch(GameBatch):
     ) -> None:
         rules = Rules.preset(rules)
         self._deals = None if deals is None else Deals(deals, rules)
+        num_games = check_count("num_games", num_games)
         super().__init__(
-            check_count("num_games", num_games),
+            num_games,
             rules,
             scoring,
             threads=usable_threads(threads),

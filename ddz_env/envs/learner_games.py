@@ -67,32 +67,32 @@ _STAGE_OVER = np.uint64(STAGE_OVER)
 @pure_kernel
 def _seat_learner(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> None:
     """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
-    game.decided = False
-    game.stream = advance(key(game.seed ^ _OPPONENT_STREAM, game.number))
+    game["decided"] = False
+    game["stream"] = advance(key(game["seed"] ^ _OPPONENT_STREAM, game["number"]))
     if role != RANDOM_ROLE and row[LANDLORD] != _NO_SEAT:
         seat = row[LANDLORD] + np.uint64(role)
-        game.learner = np.int64(seat if seat < rules[R_PLAYERS] else seat - rules[R_PLAYERS])
-    elif game.order != RESUME:
-        game.learner = np.int64(below(mix(game.stream), rules[R_PLAYERS]))
+        game["learner"] = np.int64(seat if seat < rules[R_PLAYERS] else seat - rules[R_PLAYERS])
+    elif game["order"] != RESUME:
+        game["learner"] = np.int64(below(mix(game["stream"]), rules[R_PLAYERS]))
 
 
 @inline_kernel
 def _carry_out(index: int, slots: Slots) -> bool:
     """Carry out the order of a game; returns whether the game goes on from there."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
-    order = game.order
+    order = game["order"]
     if order == ANSWER:
-        play_whole_move(row, ring, log, game.main, game.kickers, slots.rules)
+        play_whole_move(row, ring, log, game["main"], game["kickers"], slots.rules)
     elif order == ACT:
         clear_outcome(game, slots.returns[index])
-        game.decided = True
-        if not is_playable(game.action, slots.bits[index]):
-            game.reward = ILLEGAL_REWARD
-            game.illegal = True
-            game.done = True
-            game.status = FINISHED
+        game["decided"] = True
+        if not is_playable(game["action"], slots.bits[index]):
+            game["reward"] = ILLEGAL_REWARD
+            game["illegal"] = True
+            game["done"] = True
+            game["status"] = FINISHED
             return False
-        play_action(row, ring, log, np.uint64(game.action), slots.rules)
+        play_action(row, ring, log, np.uint64(game["action"]), slots.rules)
     else:
         if order != RENEW:
             clear_outcome(game, slots.returns[index])
@@ -106,25 +106,25 @@ def _carry_out(index: int, slots: Slots) -> bool:
 def _play_opponents(index: int, slots: Slots) -> None:
     """Play for compiled opponents until the learner or an agent must decide, or the game is over."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
-    bits, learner = slots.bits[index], np.uint64(game.learner)
+    bits, learner = slots.bits[index], np.uint64(game["learner"])
     while row[STAGE] != _STAGE_OVER:
         if row[SEAT] == learner:
-            game.status = LEARNER_TURN
+            game["status"] = LEARNER_TURN
             return
         role = seat_role(row, row[SEAT], slots.rules)
         kind = slots.kinds[role if role < 3 else 0]  # in an auction all opponents are the same
         if kind != STAGED and kind != UNIFORM:
-            game.status = OPPONENT_TURN if kind == ASKED else UNSEEN_TURN
+            game["status"] = OPPONENT_TURN if kind == ASKED else UNSEEN_TURN
             return
-        game.stream = advance(game.stream)
+        game["stream"] = advance(game["stream"])
         if kind == UNIFORM:
-            main, kickers = random_move(row, slots.rules, bits, mix(game.stream))
+            main, kickers = random_move(row, slots.rules, bits, mix(game["stream"]))
         else:
             legal_mask(row, slots.rules, bits)
-            main, kickers = nth_legal(bits, below(mix(game.stream), count_legal(bits))), U0
+            main, kickers = nth_legal(bits, below(mix(game["stream"]), count_legal(bits))), U0
         play_whole_move(row, ring, log, main, kickers, slots.rules)
-    game.status = FINISHED
-    if game.decided or not slots.renews:
+    game["status"] = FINISHED
+    if game["decided"] or not slots.renews:
         write_outcome(row, game, slots.scoring, slots.peasant_reward, slots.returns[index], slots.rules)
 
 
@@ -151,28 +151,28 @@ def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray,
     """
     for index in range(first, stop):
         game = slots.games[index]
-        if game.order == WAIT:
+        if game["order"] == WAIT:
             continue
-        plays = game.order != LOOK
-        if game.order == ACT and game.status == FINISHED:  # over before its learner could act
-            game.decided = True
-            game.done = True
+        plays = game["order"] != LOOK
+        if game["order"] == ACT and game["status"] == FINISHED:  # over before its learner could act
+            game["decided"] = True
+            game["done"] = True
             plays = False
         while True:
             if plays and _carry_out(index, slots):
                 _play_opponents(index, slots)
-            over, asked = game.status == FINISHED, game.status == OPPONENT_TURN
-            if game.status != UNSEEN_TURN and (game.decided or not (over and slots.renews)):
-                seat = np.int64(slots.rows[index, SEAT]) if asked else game.learner
+            over, asked = game["status"] == FINISHED, game["status"] == OPPONENT_TURN
+            if game["status"] != UNSEEN_TURN and (game["decided"] or not (over and slots.renews)):
+                seat = np.int64(slots.rows[index, SEAT]) if asked else game["learner"]
                 seen, legal = (slots.observations, slots.masks) if asked else (observations, masks)
                 write_outputs(index, slots, np.uint64(seat), over, seen, legal)
             if not (plays and over and slots.renews):
                 break
-            if game.decided:
+            if game["decided"]:
                 _copy_row(observations[index], slots.last_observations[index])
                 _copy_row(slots.infos[index, 0], slots.last_infos[index])
-            game.number += np.uint64(slots.stride)
-            game.order = RENEW
+            game["number"] += np.uint64(slots.stride)
+            game["order"] = RENEW
 
 
 # --- The games --------------------------------------------------------------------------------------------------------

@@ -287,7 +287,7 @@ def play_whole_move(
 @pure_kernel
 def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, rules: np.ndarray) -> None:
     """Deal the game of a seed and a number; ``bits`` is scratch."""
-    seed = key(game.seed, game.number)
+    seed = key(game["seed"], game["number"])
     if rules[R_DEAL] == DEAL_UNSHUFFLED:
         new_unshuffled_game(row, seed, rules, bits)
     else:
@@ -298,9 +298,9 @@ def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, ru
 @part_kernel
 def clear_outcome(game: Any, returns: np.ndarray) -> None:
     """Clear what the last step wrote: rewards, ends and illegal actions."""
-    game.done = False
-    game.illegal = False
-    game.reward = 0.0
+    game["done"] = False
+    game["illegal"] = False
+    game["reward"] = 0.0
     for seat in range(returns.shape[0]):
         returns[seat] = 0.0
 
@@ -311,8 +311,8 @@ def write_outcome(
 ) -> None:
     """Write the returns of a game that is over."""
     write_returns(row, rules, scoring, peasant_reward, returns)
-    game.done = game.decided
-    game.reward = returns[game.learner]
+    game["done"] = game["decided"]
+    game["reward"] = returns[game["learner"]]
 
 
 @pure_kernel
@@ -363,8 +363,8 @@ def write_outputs(
     infos = slots.infos[index]
     for number in range(infos.shape[0]):
         write_info(row, ring, slots.rules, seat if infos.shape[0] == 1 else np.uint64(number), infos[number])
-    game.seat = np.int8(row[SEAT])
-    game.role = np.int8(seat_role(row, row[SEAT], slots.rules))
+    game["seat"] = np.int8(row[SEAT])
+    game["role"] = np.int8(seat_role(row, row[SEAT], slots.rules))
 
 
 # --- Games whose seats are all the caller's ---------------------------------------------------------------------------
@@ -381,16 +381,16 @@ def play(first: int, stop: int, slots: Slots) -> None:
     """
     for index in range(first, stop):
         row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
-        if game.order != LOOK:
+        if game["order"] != LOOK:
             clear_outcome(game, returns)
-            game.decided = game.order == ACT
-        if game.order == ACT:
-            play_action(row, ring, slots.logs[index], np.uint64(game.action), slots.rules)
-        deals = game.order == DEAL
+            game["decided"] = game["order"] == ACT
+        if game["order"] == ACT:
+            play_action(row, ring, slots.logs[index], np.uint64(game["action"]), slots.rules)
+        deals = game["order"] == DEAL
         if row[STAGE] == _STAGE_OVER and not deals:
             write_outcome(row, game, slots.scoring, slots.peasant_reward, returns, slots.rules)
             deals = slots.renews
-            game.number += np.uint64(slots.stride)
+            game["number"] += np.uint64(slots.stride)
         if deals:
             deal_game(row, ring, game, slots.bits[index], slots.rules)
         write_outputs(index, slots, row[SEAT], False, slots.observations, slots.masks)
@@ -412,9 +412,9 @@ def play_alone(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, b
     if order == ACT and not is_playable(action, slots.bits[0]):
         return -1, False
     game = slots.games[0]
-    game.order, game.action = order, action
+    game["order"], game["action"] = order, action
     play(0, 1, slots)
-    return np.int64(game.seat), slots.rows[0, STAGE] == _STAGE_OVER  # type: ignore[return-value]  # Numba's integers
+    return np.int64(game["seat"]), slots.rows[0, STAGE] == _STAGE_OVER  # type: ignore[return-value]  # Numba's integers
 
 
 @pure_kernel
@@ -422,7 +422,7 @@ def seed_samples(slots: Slots) -> None:
     """Seed each game's generator of sampled actions."""
     for index in range(slots.games.shape[0]):
         game = slots.games[index]
-        game.stream = key(game.seed ^ _SAMPLE_STREAM, np.uint64(index))
+        game["stream"] = key(game["seed"] ^ _SAMPLE_STREAM, np.uint64(index))
 
 
 @pure_kernel
@@ -430,5 +430,5 @@ def sample(slots: Slots) -> None:
     """Draw a uniform legal action for each game from its own stream."""
     for index in range(slots.games.shape[0]):
         game, bits = slots.games[index], slots.bits[index]
-        game.stream = advance(game.stream)
-        game.action = np.int64(nth_legal(bits, below(mix(game.stream), count_legal(bits))))
+        game["stream"] = advance(game["stream"])
+        game["action"] = np.int64(nth_legal(bits, below(mix(game["stream"]), count_legal(bits))))

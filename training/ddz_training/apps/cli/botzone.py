@@ -95,10 +95,11 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
 def log(log: Path) -> None:
     """Print the matches of a log of the platform as readable records, played again move by move.
 
+    Their games become a data set by ddz record --from LOG.
+
     \b
     Examples:
       ddz botzone log match.json
-      ddz record --from matches.jsonl --out runs/botzone
     """
     from ddz_env.peers.botzone.log import read_logs
 

@@ -380,20 +380,27 @@ def play(first: int, stop: int, slots: Slots) -> None:
         slots: The games.
     """
     for index in range(first, stop):
-        row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
-        if game["order"] != LOOK:
-            clear_outcome(game, returns)
-            game["decided"] = game["order"] == ACT
-        if game["order"] == ACT:
-            play_action(row, ring, slots.logs[index], np.uint64(game["action"]), slots.rules)
-        deals = game["order"] == DEAL
-        if row[STAGE] == _STAGE_OVER and not deals:
-            write_outcome(row, game, slots.scoring, slots.peasant_reward, returns, slots.rules)
-            deals = slots.renews
-            game["number"] += np.uint64(slots.stride)
-        if deals:
-            deal_game(row, ring, game, slots.bits[index], slots.rules)
-        write_outputs(index, slots, row[SEAT], False, slots.observations, slots.masks)
+        if _deals_next(index, slots):
+            deal_game(slots.rows[index], slots.rings[index], slots.games[index], slots.bits[index], slots.rules)
+        write_outputs(index, slots, slots.rows[index, SEAT], False, slots.observations, slots.masks)
+
+
+@inline_kernel
+def _deals_next(index: int, slots: Slots) -> bool:
+    """Carry out the order of a game except dealing; returns whether a game is to be dealt."""
+    row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
+    if game["order"] != LOOK:
+        clear_outcome(game, returns)
+        game["decided"] = game["order"] == ACT
+    if game["order"] == ACT:
+        play_action(row, ring, slots.logs[index], np.uint64(game["action"]), slots.rules)
+    if game["order"] == DEAL:
+        return True
+    if row[STAGE] != _STAGE_OVER:
+        return False
+    write_outcome(row, game, slots.scoring, slots.peasant_reward, returns, slots.rules)
+    game["number"] += np.uint64(slots.stride)
+    return slots.renews
 
 
 @pure_kernel
@@ -413,7 +420,8 @@ def play_alone(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, b
         return -1, False
     game = slots.games[0]
     game["order"], game["action"] = order, action
-    play(0, 1, slots)
+    _deals_next(0, slots)  # it deals no next game, so that dealing need not be compiled
+    write_outputs(0, slots, slots.rows[0, SEAT], False, slots.observations, slots.masks)
     return np.int64(game["seat"]), slots.rows[0, STAGE] == _STAGE_OVER  # type: ignore[return-value]  # Numba's integers
 
 

@@ -242,7 +242,7 @@ def _describe_decision(
     """Describe the decision of a game of a batch, without its actions."""
     see(slots.observations[game], seen)
     see_concealed(slots.concealed[game], seen)
-    value_hands_in_sight(seen, game, np.int64(slots.games[game].seat), memory, workspace, hand_values)
+    value_hands_in_sight(seen, game, np.int64(slots.games[game]["seat"]), memory, workspace, hand_values)
     value_own_hand(seen, workspace, hand_values)
 
 

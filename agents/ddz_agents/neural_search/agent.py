@@ -1,7 +1,7 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through twelve files: :mod:`ddz_agents.searching` (whether there is something to search), this one
-(the options, the root, the move), and the five of this room and five that all tree searches share:
+A decision passes through :mod:`ddz_agents.searching` (whether there is something to search), this file (the options,
+the root, the move), the others of this room, and those that all tree searches share:
 
 * :mod:`~ddz_agents.neural_search.beliefs`: the worlds, and which seats are the rule agent.  Behind it is the room
   :mod:`ddz_agents.worlds`, with the models of players and the belief network;

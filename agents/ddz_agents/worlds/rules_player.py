@@ -9,7 +9,7 @@ policy passes); the moves of a kind share its probability, kinds that the hand d
 particle therefore gets a proper distribution over the moves that *it* could have made, and no legal move has
 probability zero.
 
-Three responses were fitted (by release 0.2.0, ``training/experiments/response_fit.py``) by counting how
+Three responses were fitted (in git at 758dc8e7, ``training/experiments/response_fit.py``) by counting how
 the true holder of the cards moved, in games of three kinds of players: the rule agent itself, information-set UCT, and
 uniformly random play.
 """

@@ -34,7 +34,6 @@ def analyse(person: Person, number: int) -> None:
     person.wait(f".log li:nth-child({number})")
     page.click("#look")
     person.wait(".thoughts")
-    page.click(".side details summary >> text=Where")  # folded, so that the curve is in the picture
     page.evaluate("document.querySelector('.side').scrollTop = 0")
 
 

@@ -116,8 +116,8 @@ def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
 def _take_only_actions(slots: Slots) -> None:
     """Order the first legal action in every game, which decides those that have no other."""
     for index in range(slots.games.shape[0]):
-        slots.games[index].order = ACT
-        slots.games[index].action = np.int64(nth_legal(slots.bits[index], U0))
+        slots.games[index]["order"] = ACT
+        slots.games[index]["action"] = np.int64(nth_legal(slots.bits[index], U0))
 
 
 class Games:

@@ -430,7 +430,7 @@ SEARCH_DEPTH = ex.Experiment(
 _FIRST_OF_PARTS = 11_000_000
 ITERATIONS: Mapping[str, Mapping[tuple[str, str], int]] = {
     "300 iterations": dict.fromkeys(product(("policy", "uniform"), ("critic", "playout")), 300),
-    "45 ms": {
+    "40 ms": {
         ("policy", "critic"): 650,
         ("policy", "playout"): 1_800,
         ("uniform", "critic"): 90,
@@ -439,7 +439,7 @@ ITERATIONS: Mapping[str, Mapping[tuple[str, str], int]] = {
 }
 """Iterations by budget, then prior and leaves.
 
-Those of 45 ms took 43 to 49 ms of processor time per decision, on one slow core, in 162 positions of six games: a clock
+Those of 40 ms took 37 to 40 ms of processor time per decision, on one idle core, in 162 positions of six games: a clock
 would give other results wherever other programs run.
 """
 PARTS: Mapping[str, str] = {

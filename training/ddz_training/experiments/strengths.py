@@ -18,7 +18,7 @@ from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches
 from ddz_training.measure import statistics
-from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.duplicate import PAIR, GameRecord
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def strength_result(records: Sequence[GameRecord]) -> StrengthResult:
 
 def decision_times(records: Sequence[GameRecord]) -> list[float]:
     """Milliseconds per decision of both agents; 0 for an agent that made none."""
-    times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in "ab"]
+    times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in PAIR]
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
 

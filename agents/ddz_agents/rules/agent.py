@@ -205,7 +205,7 @@ def _choose_moves(
 
 
 @lru_cache(maxsize=MOST_THREADS)
-def _memory_of(thread: int) -> RuleWorkspace:
+def _memory_of(_thread: int) -> RuleWorkspace:
     """The memory of a thread that answers for many games."""
     return new_rule_workspace()
 

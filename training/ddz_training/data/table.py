@@ -21,7 +21,8 @@ from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.support.errors import install_hint, shown
 from ddz_env.support.whole_file import replacing
-from ddz_training.data.games import LETTERS, DataSetError, GameFile, RecordedGame, Thought
+from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
+from ddz_training.measure.duplicate import LETTERS
 from ddz_training.measure.provenance import read_rules_settings
 
 if TYPE_CHECKING:

@@ -117,7 +117,7 @@ class _Files(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no typ
     _impl_class = _Results
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """As Numba's own, which also gathers what compiling needs: a start then takes 1.6 s instead of 1.0."""
+        """Load a compiled kernel; Numba's own method also prepares compiling, which makes a start 0.6 s slower."""
         rtsys.initialize(context)
         return self._load_overload(signature, context)
 

@@ -81,7 +81,7 @@ def _plain(answer: str) -> str:
 
 
 def _marked(text: str) -> list[str]:
-    """What is marked as the answer."""
+    """The part of a text that is marked as the answer."""
     values = [found[1] for found in _TAG.finditer(text)]
     for found in _MARK.finditer(text):
         before = text[max(0, found.start() - _LONGEST) : found.start()]

@@ -101,7 +101,7 @@ class Named(NamedTuple):
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text has no words but those that leave a statement as it is."""
+    """Whether a text has only words that do not change what a statement says."""
     return all(word in _SELF | _PLAIN for word in _words(text))
 
 

@@ -27,7 +27,7 @@ TWO = "arena random random-staged --deals 1 --processes 1"
 
 
 def cut_off() -> SystemError:
-    """What a compiled call raises that ends as Ctrl-C arrives."""
+    """The error of a compiled call that ends while Ctrl-C arrives."""
     error = SystemError("CPUDispatcher returned a result with an exception set")
     error.__cause__ = KeyboardInterrupt()
     return error

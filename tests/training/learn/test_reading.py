@@ -43,7 +43,7 @@ class Positions(NamedTuple):
     action_values: np.ndarray
 
     def tensors(self) -> tuple[Tensor, Tensor, Legal]:
-        """What readings take."""
+        """The tensors that readings take."""
         rows = torch.from_numpy(np.nonzero(self.masks)[0])
         legal = Legal(rows, torch.from_numpy(self.actions).long(), torch.from_numpy(self.action_values))
         return torch.from_numpy(self.seen), torch.from_numpy(self.hand_values), legal

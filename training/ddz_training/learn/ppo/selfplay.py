@@ -214,7 +214,7 @@ class SelfPlay(Training):
         return self.learner.trusted_critic
 
     def player(self) -> CompiledPolicy:
-        """The policy as it is."""
+        """The policy with its present weights, for evaluations."""
         return CompiledPolicy(self.weights())
 
     def weights(self) -> Weights:

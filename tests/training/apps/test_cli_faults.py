@@ -71,8 +71,6 @@ KEPT = {
 REFUSED = {
     # what Click checks
     "arnea": "Did you mean 'arena'?",
-    "arena random rules --deals many": "'many'",
-    "arena random rules --scoring chess": "'chess' is not one of",
     "record rules": "Missing option '--out'",
     "warmup --fast": "No such option",
     # names

@@ -59,7 +59,7 @@ _BY_NAME = {level.name: level for level in LEVELS}
 
 
 def spelled_out(agent: str) -> str:
-    """An agent's specification with the level that it begins with replaced by the agent that plays it.
+    """An agent's specification, where a level's name (``easy`` ...) is replaced by the agent that plays it.
 
     Its own options come before those that are added; an option that both name is the added one.
 
@@ -289,7 +289,7 @@ def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None
 
 
 def _made(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """What a factory makes; options that are no parameters of it, or lack one, are an error of the options."""
+    """Call a factory; if its parameters do not fit the options, that is an error of the options."""
     try:
         return factory(**options)
     except TypeError as error:

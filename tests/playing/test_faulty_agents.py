@@ -204,7 +204,7 @@ def test_an_agent_in_a_process_of_its_own_that_waits_or_dies_has_lost() -> None:
 
 
 class Stopped:
-    """A pipe that was stopped with its reader, for longer than the limit, and then has an answer in half a second."""
+    """A pipe whose reader stood still for longer than the limit; half a second later there is an answer."""
 
     waited = 0.0
 

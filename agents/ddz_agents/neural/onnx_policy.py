@@ -165,7 +165,7 @@ class OnnxPolicy:
 
 
 def _history_of(session: Any) -> int:
-    """How many moves a policy sees, by the width of its input."""
+    """The number of past moves that a policy reads, computed from the width of its input."""
     widths = [node.shape[-1] for node in session.get_inputs() if node.name == "columns" and len(node.shape) == 2]
     lengths = [history for history in range(HISTORY + 1) if [observation_columns(history)] == widths]
     return lengths[0] if lengths else 0

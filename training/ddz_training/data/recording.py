@@ -65,7 +65,7 @@ class Recording(Options):
         """
         if len(self.agents) == 2:
             return seatings(self.rules)
-        return (("a" * self.rules.players) if len(self.agents) == 1 else LETTERS,)
+        return (("a" * self.rules.players) if len(self.agents) == 1 else LETTERS[: self.rules.players],)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
         """A store for the games; a file of the same recording is completed.

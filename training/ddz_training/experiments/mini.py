@@ -242,7 +242,7 @@ def _rates(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
 
 
 def advantage(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
-    """How many points more one kind wins as player 1 than another, against each opponent that both met."""
+    """By how many points one kind's win rate as player 1 exceeds another's, for each opponent that both met."""
     rates = _rates(results)
     return [rates[better, two] - rates[worse, two] for two in KINDS if {(better, two), (worse, two)} <= rates.keys()]
 

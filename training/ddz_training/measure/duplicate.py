@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import string
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ SIDES = ("landlord", "peasants")
 KEY = ("deal", "a", "b")
 """The key of a unit of work in a file of games: a deal of a pair."""
 
-LETTERS = "abc"
+LETTERS = string.ascii_lowercase
 """The letter of each agent of a match, by which ``GameRecord.seats`` says who sat where."""
 PAIR = LETTERS[:2]
 

@@ -33,7 +33,7 @@ _HINT, _HELP = ("hint", "提示"), ("help", "?", "？", "帮助")
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What ``play`` and ``watch`` share.
+    """Options of ``play`` and ``watch``.
 
     Attributes:
         rules: A preset.

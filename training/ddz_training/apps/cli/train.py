@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearningOptions:
-    """What all commands that learn take.
+    """Options of all commands that learn.
 
     Attributes:
         rules: A preset; None for the default.
@@ -44,7 +44,7 @@ class LearningOptions:
 
 @dataclass(frozen=True)
 class RunOptions(LearningOptions):
-    """What commands take that learn into a folder.
+    """Options of the commands that learn into a folder.
 
     Attributes:
         out: The folder.
@@ -57,7 +57,7 @@ class RunOptions(LearningOptions):
 
 @dataclass(frozen=True)
 class OwnGamesOptions(RunOptions):
-    """What ``selfplay`` and ``dmc`` take.
+    """Options of ``selfplay`` and ``dmc``.
 
     Attributes:
         minutes: Minutes in total; None for no limit.

@@ -124,7 +124,7 @@ async def _read(request: Request) -> Json:
 
 
 def _check_origin(request: Request) -> None:
-    """What changes something comes from a page of this server, and is JSON, which no form of another can send."""
+    """Refuse a request that changes something unless it is JSON from a page of this server."""
     host, kind = request.headers["host"], request.headers.get("content-type", "")
     if request.headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
         raise HTTPException(403, "requests of other pages are refused")

@@ -129,7 +129,7 @@ class OnnxPolicy:
         self._path = path
         self.rules: Any = metadata.get("rules")
         self.notes: dict[str, Any] = plain_values(path, metadata.get("notes", ""))
-        self.objective: Any = metadata.get("objective")
+        self.objective: str = metadata.get("objective", "")
         taught = metadata.get("values_trained", "true")  # earlier files do not say
         values_trained: Any = {"true": True, "false": False}.get(taught)
         check_purpose(path, self.rules, self.objective, self.notes, values_trained)

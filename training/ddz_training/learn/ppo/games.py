@@ -1,9 +1,9 @@
 """The games of a rollout: who plays which side, and what is recorded of each step.
 
-Every step of a group of games has the same parts: :meth:`Games.turn` says who is to decide, :meth:`Games.describe`
-writes the decisions as bytes, the networks choose, and :meth:`Games.play` plays the actions.  Describing and playing
-are compiled and may be shared among threads, chunk by chunk: a game's decision has its place before anybody writes it,
-so results do not depend on who comes first.
+Every step of a group of games has the same parts: :meth:`RolloutGames.turn` says who is to decide,
+:meth:`RolloutGames.describe` writes the decisions as bytes, the networks choose, and :meth:`RolloutGames.play` plays the
+actions.  Describing and playing are compiled and may be shared among threads, chunk by chunk: a game's decision has its
+place before anybody writes it, so results do not depend on who comes first.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _take_only_actions(slots: Slots) -> None:
         slots.games[index]["action"] = np.int64(nth_legal(slots.bits[index], U0))
 
 
-class Games:
+class RolloutGames:
     """Plays a group of games in step, and records what the learner sees and does.
 
     Args:

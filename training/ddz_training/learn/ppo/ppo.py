@@ -33,7 +33,7 @@ from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabili
 from ddz_env.support.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
-from ddz_training.learn.ppo.games import Flags, Games, Played, Turn
+from ddz_training.learn.ppo.games import Flags, Played, RolloutGames, Turn
 from ddz_training.learn.processes import Processes
 from ddz_training.learn.reading import Legal, Reading, hold_sums, read_critic, read_policy
 from ddz_training.learn.threads import Threads, add_gradients, shards
@@ -130,7 +130,7 @@ class Players:
 
 
 def collect(
-    groups: Sequence[Games],
+    groups: Sequence[RolloutGames],
     generators: Sequence[torch.Generator],
     steps: int,
     players: Players,
@@ -177,7 +177,7 @@ class _Step(NamedTuple):
 
 @torch.no_grad()  # here, not around collect: the setting is per thread
 def _collect_group(
-    games: Games, generator: torch.Generator, played: Played, players: Players, threads: Threads
+    games: RolloutGames, generator: torch.Generator, played: Played, players: Players, threads: Threads
 ) -> list[_Step]:
     """Play one group, and return its steps in order."""
     collected: list[_Step] = []

@@ -29,7 +29,7 @@ from ddz_env.support.errors import DouDizhuError
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, Counters, Training
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
-from ddz_training.learn.ppo.games import Games, Played
+from ddz_training.learn.ppo.games import Played, RolloutGames
 from ddz_training.learn.ppo.opponents import behind
 from ddz_training.learn.ppo.ppo import Learner, Players, PpoLearner, Rollout, collect
 from ddz_training.learn.processes import Processes, own_threads
@@ -379,7 +379,7 @@ def new_networks(config: GamesConfig, start: Weights | None) -> tuple[PolicyNetw
     return policy.to(config.device), critic.to(config.device)
 
 
-def new_games(config: GamesConfig, group: int) -> Games:
+def new_games(config: GamesConfig, group: int) -> RolloutGames:
     """Make one group of a run's games, with its own deals and generator."""
     sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
@@ -388,7 +388,7 @@ def new_games(config: GamesConfig, group: int) -> Games:
         size, config.rules, deals, 1, scoring=config.objective, mask=named, concealed=True, deals=config.deals
     )
     key, pinned = (config.seed, _AGENTS_STREAM, group), config.device == "cuda"
-    return Games(batch, config, np.random.default_rng(sequence), key, pinned=pinned)
+    return RolloutGames(batch, config, np.random.default_rng(sequence), key, pinned=pinned)
 
 
 def new_generator(config: GamesConfig, group: int) -> torch.Generator:

@@ -1,9 +1,9 @@
 """The games of a rollout: who plays which side, and what is recorded of each step.
 
 Every step of a group of games has the same parts: :meth:`RolloutGames.turn` says who is to decide,
-:meth:`RolloutGames.describe` writes the decisions as bytes, the networks choose, and :meth:`RolloutGames.play` plays the
-actions.  Describing and playing are compiled and may be shared among threads, chunk by chunk: a game's decision has its
-place before anybody writes it, so results do not depend on who comes first.
+:meth:`RolloutGames.describe` writes the decisions as bytes, the networks choose, and :meth:`RolloutGames.play` plays
+the actions.  Describing and playing are compiled and may be shared among threads, chunk by chunk: a game's decision has
+its place before anybody writes it, so results do not depend on who comes first.
 """
 
 from __future__ import annotations

@@ -162,6 +162,7 @@ HOLDEM = ex.Experiment(
         (reading, *pair, match) for match in range(options.matches) for reading in READINGS for pair in PAIRINGS
     ],
     work=play_match,
+    changeable=("matches",),
     unit="matches",
     tables={"holdem": holdem_table, "holdem-paper": paper_table},
     plot=plot_holdem,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,11 +11,11 @@ from pathlib import Path
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles, verdict
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.notation import readings_of
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
-from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.table.render.table import role_text
@@ -35,7 +34,6 @@ RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
 LANGUAGE = "accept-language"
-_log = logging.getLogger(__name__)
 
 
 class Server:
@@ -111,10 +109,9 @@ class Server:
 
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
-        text, legal = _text(body, "text"), self._legal_moves(game, body)
-        chosen = Hand.parse(text)
+        legal, chosen = self._legal_moves(game, body), Hand.parse(_text(body, "text"))
         found = [str(move) for move in legal if move.cards == chosen]
-        why = "impossible" if _is_move(text, game.session.rules) else "no combination"
+        why = "impossible" if readings_of(chosen, game.session.rules) else "no combination"
         return {"readings": found, "reason": None if found else why}
 
     def advance(self, game: StoredGame, body: Json) -> Json:
@@ -122,11 +119,7 @@ class Server:
         _check_fresh(game, body)
         session = game.session.copy()
         self.preparation.wait("auction" if session.stage in AUCTION else session.players[session.seat])
-        try:
-            session.let_agent_play()
-        except AgentFaultError as error:  # its text may reveal what the agent saw
-            _log.warning("%s", error)
-            raise FailedError(error, session.seat) from error
+        session.let_agent_play()
         return self.state(self.games.keep(game, session), body)
 
     def replace(self, game: StoredGame, body: Json) -> Json:
@@ -298,14 +291,6 @@ class Server:
         return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
 
 
-class FailedError(DouDizhuError):
-    """An agent failed; the game is unchanged."""
-
-    def __init__(self, error: AgentFaultError, seat: int) -> None:
-        super().__init__("{agent} on seat {seat} failed; the server's terminal says why", agent=error.agent, seat=seat)
-        self.about: Json = {"failed": seat}
-
-
 _REASONS = {AmbiguousMoveError: None, InvalidMoveError: "no combination", IllegalMoveError: "impossible"}
 
 
@@ -322,15 +307,6 @@ class RefusedError(RequestError):
         super().__init__(Message("{where}: {why}", where=where, why=error.said))
         reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), None)
         self.about: Json = {"line": line, "reason": reason}
-
-
-def _is_move(cards: str, rules: Rules) -> bool:
-    """Whether some cards form any move."""
-    try:
-        Move.parse(cards, rules)
-    except InvalidMoveError as error:
-        return isinstance(error, AmbiguousMoveError)
-    return True
 
 
 def _offered(rules: Rules) -> Json:

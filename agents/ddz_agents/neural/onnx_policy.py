@@ -129,12 +129,11 @@ class OnnxPolicy:
         self._path = path
         self.rules: Any = metadata.get("rules")
         self.notes: dict[str, Any] = plain_values(path, metadata.get("notes", ""))
-        self.objective: Any = metadata.get("objective")
-        trained: Any = {"true": True, "false": False}.get(
-            metadata.get("values_trained", "true")
-        )  # not in earlier files
-        check_purpose(path, self.rules, self.objective, self.notes, trained)
-        self.leaf = leaf_of(self.objective, trained)
+        self.objective: str = metadata.get("objective", "")
+        taught = metadata.get("values_trained", "true")  # earlier files do not say
+        values_trained: Any = {"true": True, "false": False}.get(taught)
+        check_purpose(path, self.rules, self.objective, self.notes, values_trained)
+        self.leaf = leaf_of(self.objective, values_trained)
         first = State.new(0)
         self.evaluate(observe(first)[None], action_mask(first)[None])  # refuses weights that are not finite
 

@@ -22,7 +22,6 @@ from ddz_agents.neural.features import (
     MOST_LOSERS,
     MOST_MOVES,
     PLANES,
-    SIGNS,
     read_hand_values,
     value_hand,
     weigh_pool,
@@ -335,6 +334,10 @@ def test_better_hands_cost_less() -> None:
     prices = [prospects(hand, pool)[2] for hand in ("2222", "AA", "33", "3468")]
     assert prices == sorted(prices)
     assert len(set(prices)) == 4
+
+
+SIGNS = 2 * 2 * 15
+"""The last columns: of the next and the previous seat, on solos and on pairs, each rank."""
 
 
 def test_who_passes_on_an_enemys_solo_passed_on_all_higher_ones_and_a_partners_says_nothing() -> None:

@@ -80,7 +80,7 @@ def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Pat
     assert isinstance(model, OnnxPolicy)
     assert isinstance(model, PolicyModel)
     assert (model.rules, model.objective, model.notes) == ("rlcard", "stake", {"seed": 3, "name": "斗地主"})
-    assert not model.values_trained
+    assert model.leaf == "playout"
     with pytest.raises(InvalidPolicyInputError, match="row 0 has no legal action"):
         model.evaluate(np.zeros((1, 512), np.int8), np.zeros((1, 400), np.int8))
     proto = onnx.load(exported)

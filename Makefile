@@ -61,9 +61,10 @@ notebooks: $(FULL)  ## run the notebooks and keep what they print
 docs: $(FULL)  ## write the generated tables of docs/ anew
 	$(BIN)/python docs/generate.py
 
-site: $(FULL)  ## build the documentation into site/, ready for a static host; a warning or a broken link fails
+site: $(FULL)  ## build the documentation and a demo into site/, ready for a static host; a warning or a broken link fails
 	@$(PIP_INSTALL) --editable ".[docs]"
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	$(BIN)/python docs/demo/record.py site/demo
 
 lint: $(FULL)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -157,7 +157,13 @@ def _named(place: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
+def demo_link() -> str:
+    """The way to the recorded games, which ``make site`` puts beside the pages."""
+    return 'Without installing: <a href="demo/index.html">recorded games, reviews and puzzles</a> in the browser.'
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "demo": demo_link,
     "actions": lambda: page_table(tables.action_table()),
     "observation": lambda: page_table(tables.layout_table("Observation", OBSERVATION)),
     "state": lambda: page_table(tables.layout_table("State", STATE)),

@@ -106,7 +106,7 @@ def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
         yield say("why keeps", cards=_cards(kept, say))
     opposed = [seat for seat, size in enumerate(view.hand_sizes) if _opposed(view, seat) and size]
     if not move.is_pass and view.hand != move.cards:
-        yield from _said_of(replies(view, move, opposed), view, say)
+        yield from _said_of(replies(view, move, opposed), say)
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _SHORT:
             players = view.rules.players
@@ -140,7 +140,7 @@ def _kept(advice: Advice, hand: Hand) -> Hand:
     return Hand(tuple(kept))
 
 
-def _said_of(found: list[MainGroup], view: View, say: Texts) -> Iterator[str]:
+def _said_of(found: list[MainGroup], say: Texts) -> Iterator[str]:
     if not found:
         yield say("why unbeatable")
     elif len(found) <= _FEW:

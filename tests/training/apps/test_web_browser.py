@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +269,33 @@ def test_a_server_that_does_not_answer_is_named_and_the_game_goes_on(person: Per
     assert "does not answer" in person.notice()
     person.play(person.asked())
     person.wait(".log li:nth-child(3)")
+
+
+# --- the demo without a server ------------------------------------------------
+
+
+def test_recorded_games_and_puzzles_need_no_server(browser: Any, tmp_path: Path) -> None:
+    from demo import record
+
+    record.main(tmp_path / "site" / "demo", record.GAMES[1:2], [1])
+    files = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), files) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        person = Person(browser.new_page(), f"http://127.0.0.1:{server.server_port}/site/demo/")
+        person.visit()
+        person.page.click(".recent a")
+        person.wait(".worst")  # the review of a game with a person
+        person.page.click("#look")
+        person.wait(".thoughts")
+        person.page.click("#play-on")
+        person.wait(".page :text('ddz web --open')")
+        person.page.click("#last")
+        person.wait(".log li")
+        person.visit("#/puzzle")
+        person.page.click(".puzzles button")
+        person.play_to_the_end()
+        server.shutdown()
+    assert not person.faults
 
 
 # --- replays, questions, puzzles and saved games ------------------------------

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,39 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
     assert not ray.is_initialized()
     assert any(name.startswith("closed") for name in before), "by the next worker of its process"
     assert list((tmp_path / "last").iterdir()), "by the end"
+
+
+class Located:
+    """Answers with the double of a task, after a while, and the node of the cluster that it runs on."""
+
+    def work(self, task: int) -> tuple[int, str]:
+        import ray
+
+        time.sleep(0.2)
+        return 2 * task, ray.get_runtime_context().get_node_id()
+
+    def close(self) -> None:
+        pass
+
+
+@runs_ray
+@pytest.mark.long
+def test_a_node_of_the_cluster_that_is_killed_changes_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    try:
+        with on_ray(), workers(Located, 1) as share:
+            results = share(range(100))
+            before = [next(results) for _ in range(40)]
+            cluster.remove_node(nodes[-1], allow_graceful=False)
+            after = list(results)
+    finally:
+        cluster.shutdown()
+    assert [double for double, _ in before + after] == list(range(0, 200, 2))
+    assert nodes[-1].node_id in {node for _, node in before}, "it had taken part"
 
 
 @runs_ray

@@ -124,7 +124,7 @@ async def _read(request: Request) -> Json:
 
 
 def _check_origin(request: Request) -> None:
-    """What changes something comes from a page of this server, and is JSON, which no form of another can send."""
+    """Refuse a request that changes something unless it is JSON from a page of this server."""
     host, kind = request.headers["host"], request.headers.get("content-type", "")
     if request.headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
         raise HTTPException(403, "requests of other pages are refused")
@@ -148,13 +148,13 @@ async def _failed(request: Request, error: Exception) -> Response:
     return _Answer({"error": say.complaint(text), **about}, status)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refused(_request: Request, error: Exception) -> Response:
     """An address that there is not, a method that it has not, or a request of another page."""
     assert isinstance(error, HTTPException)
     return _Answer({"error": error.detail}, error.status_code)
 
 
-async def _broken(request: Request, error: Exception) -> Response:
+async def _broken(_request: Request, _error: Exception) -> Response:
     """A fault of the server, which Starlette raises behind this answer, so that the terminal says which."""
     return _Answer({"error": "a fault of the server; its terminal says which"}, 500)
 

@@ -37,7 +37,7 @@ LANGUAGE = "accept-language"
 
 
 class Server:
-    """What answers the addresses.
+    """Answers the requests of the page, address by address.
 
     Args:
         folder: Where games are kept.
@@ -57,7 +57,7 @@ class Server:
     # --- choices ---
 
     def ready(self, body: Json) -> Json:
-        """What is prepared."""
+        """The steps of preparing that are done, and those that are left."""
         return self.preparation.status()
 
     def choices(self, body: Json) -> Json:
@@ -170,7 +170,7 @@ class Server:
         return replay_shape(game, replay.sight(game.viewer, reveal=True), replay.number)
 
     def thoughts(self, game: StoredGame, body: Json) -> Json:
-        """What an agent thinks there, knowing what the seat to act knew."""
+        """What an agent thinks of a position, knowing only what the seat to act knew."""
         agent, replay = self._asked(body), self._replay(game, body)
         played = [move for _, move in replay.game.moves[replay.number :][:1]]
         return self._thoughts(replay, agent, replay.seat, language(body), *played)
@@ -357,7 +357,7 @@ def _check_auction(session: Session, body: Json) -> None:
 
 
 def _part_record(game: StoredGame) -> str:
-    """What a person has seen of a running game, as text that nothing hidden is in; its name leads back to it."""
+    """The text of what a person has seen of a running game, without anything hidden; its name leads back to it."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)
     lines = [f"# rules: {session.deal.rules.name}", f"# your seat: {viewer}", f"# your hand now: {view.hand}"]

@@ -358,6 +358,9 @@ class _Reader:
             body = pack.play(seat, move.group.need) if move.group is not None else ()
             moves.append(body + pack.play(seat, move.kicker_counts) if move.kickers else body)
         to_come = np.zeros((len(self.seats), NUM_RANKS), np.int64)
+        leads = [seat for seat, move in self.later if len(move.cards)]
+        if self.landlord is None and leads:  # the landlord, who plays the landlord cards, too, does not hold them yet
+            to_come[leads[0]] -= self.bottom
         for seat, move in self.later:
             to_come[seat] += move.cards.counts
             pack.show(seat, to_come[seat])

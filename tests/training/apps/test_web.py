@@ -233,19 +233,23 @@ def test_a_question_in_an_auction(page: Page, rules: str, role: str, bottom: str
     page.refused("ask", {**table, "hand": table["hand"][:-1]})
 
 
-def test_a_replay_is_seen_from_the_persons_seat_with_the_suits_of_the_game(page: Page) -> None:
+@pytest.mark.parametrize(("rules", "seed"), [("standard", 3), ("bidding", 0), ("bidding", 1)])
+def test_a_replay_is_seen_from_the_persons_seat_with_the_suits_of_the_game(page: Page, rules: str, seed: int) -> None:
     def hand(game: Json, seat: int) -> set[tuple[int, str]]:
         return {(card["rank"], card["suit"]) for card in game["table"]["seats"][seat]["hand"]}
 
-    name = page.begin(1, seed=3)
+    name = page.begin(1, rules=rules, seed=seed)
     first = page.get(f"games/{name}")
     assert len({suit for _, suit in hand(first, 1)}) >= 4
     end = page.finish(name)
     replayed = [page.get(f"games/{name}/moves/{number}") for number in range(end["number"] + 1)]
     assert replayed[0]["seat"] == 1
     assert hand(replayed[0], 1) == hand(first, 1)
+    bottom = {(card["rank"], card["suit"]) for card in end["table"]["landlord_cards"]}
     for before, after in itertools.pairwise(replayed):  # no card changes its suit, whoever holds it
-        assert all(hand(after, seat) <= hand(before, seat) for seat in range(3))
+        assert all(hand(after, seat) <= hand(before, seat) | bottom for seat in range(3))
+    for game in replayed:
+        assert all(len(hand(game, seat["number"])) == seat["size"] for seat in game["table"]["seats"])
     assert all(hand(replayed[-1], seat) == hand(end, seat) for seat in range(3))
 
 

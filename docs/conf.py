@@ -63,13 +63,13 @@ _PROJECT = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
 _MODULE = re.compile(r"(?m)^- `([\w.]+)`$")
 
 
-def _lead_outside(app: Any, page: str, source: list[str]) -> None:
+def _lead_outside(_app: Any, _page: str, source: list[str]) -> None:
     """Links to files that are not pages, which a code host shows, become downloads, or the page that includes them."""
     text = _OUTSIDE.sub(r"](path:\1)", source[0])
     source[0] = _PROJECT.sub(lambda link: f"](/project/{link[1].lower()}.md", text)
 
 
-def _fill(app: Any, page: str, source: list[str]) -> None:
+def _fill(_app: Any, page: str, source: list[str]) -> None:
     """Programs, and the docstrings of the modules that the pages in ``reference/api`` list."""
     source[0] = on_site(source[0])
     if page.startswith("reference/api/"):

@@ -404,7 +404,7 @@ def _groups_of(cards: int) -> tuple[MainGroup, ...]:
 
 
 def readings_of(cards: Hand, rules: Rules) -> list[Move]:
-    """Every move that a hand played whole can be, fewest kickers first, then lowest body.
+    """All moves of exactly the cards of a hand: those with fewer kickers first, then those with the lower body.
 
     Raises:
         InvalidHandError: If ``cards`` is not a :class:`Hand`.

@@ -18,7 +18,7 @@ MOST_LISTED = 12
 """Legal moves that a refusal lists."""
 
 
-class Position(Protocol):
+class GameOrView(Protocol):
     """A game or what a seat knows of it: :class:`~ddz_env.State` or :class:`~ddz_env.View`."""
 
     @property
@@ -79,13 +79,13 @@ def spoken(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> st
     return worded(move, question(before, stage, rules))
 
 
-def offered(position: Position) -> dict[str, Move]:
+def offered(position: GameOrView) -> dict[str, Move]:
     """The legal moves by their words in a position."""
     asked = question(position.history, position.stage, position.rules)
     return {worded(move, asked): move for move in position.legal_moves()}
 
 
-def read(text: str, position: Position) -> Move:
+def read(text: str, position: GameOrView) -> Move:
     """A move that somebody types: in the words of the position (in Chinese, too), or in notation.
 
     Notation alone would take *call* for a bid where there is nothing to call, and *show* for doubling.

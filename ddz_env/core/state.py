@@ -245,8 +245,7 @@ class State:
         self._check_running()
         action = check_action(action)
         if not is_legal(self._row, self._rule_words, np.uint64(action), np.empty(MASK_WORDS, np.uint64)):
-            problem = f"action {action} ({action_name(action)}) is not legal for seat {self.seat}"
-            raise IllegalMoveError(f"{problem}; legal are {listed_actions(self.legal_actions())}")
+            raise illegal_action(self, action)
         self._apply(action)
 
     def returns(self, scoring: str | None = None) -> tuple[float, ...]:
@@ -408,6 +407,12 @@ def filled_up(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> Stat
             held[rank] += extra
     *hands, bottom = (Hand(tuple(counts)) for counts in least.tolist())
     return State.from_hands(hands, bottom, rules, seed=seed)
+
+
+def illegal_action(state: State, action: int) -> IllegalMoveError:
+    """The error for an action id that is not legal now, with those that are."""
+    problem = f"action {action} ({action_name(action)}) is not legal for seat {state.seat}"
+    return IllegalMoveError(f"{problem}; legal are {listed_actions(state.legal_actions())}")
 
 
 def refusal(view: View, move: Move) -> Message:

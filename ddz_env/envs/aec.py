@@ -49,14 +49,14 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ign
 from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped]
 
 from ddz_env.core import observation
-from ddz_env.core.actions import NUM_ACTIONS
+from ddz_env.core.actions import NUM_ACTIONS, check_action
 from ddz_env.core.rules import Rules
-from ddz_env.core.state import State
+from ddz_env.core.state import State, illegal_action
 from ddz_env.envs import outputs
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
 from ddz_env.envs.stepping import ACT, BEGIN, ILLEGAL_REWARD, play_alone
 from ddz_env.support.checks import as_integer, check_number, check_seed
-from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, shown, unknown
+from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, unknown
 from ddz_env.support.threads import GamesLock
 
 __all__ = ["env", "parallel_env", "raw_env"]
@@ -309,8 +309,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
             return
         number = action if type(action) is int else as_integer(action)
         if number is None or not 0 <= number < NUM_ACTIONS or not self._carry_out(ACT, number):
-            self.game_state().step_action(action)  # knows what is wrong, and raises it
-            raise IllegalMoveError(f"action {shown(action)} is not legal now")
+            raise illegal_action(self.game_state(), check_action(action))
         self._cumulative_rewards[agent] = 0.0
         self._select()
 

@@ -68,7 +68,7 @@ class GameBatch(OwnsArrays):
 
     @property
     def mask(self) -> npt.NDArray[np.int8]:
-        """Its legal actions, shape ``[num_games, 400]``, int8, likewise."""
+        """The legal actions of the seat to act or the learner, shape ``[num_games, 400]``, int8."""
         return self.slots.masks[:, :NUM_ACTIONS]
 
     @one_at_a_time

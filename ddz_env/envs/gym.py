@@ -93,7 +93,7 @@ class _LearnerEnv(OwnsArrays):
         self._lock = GamesLock()
 
     def _seeded(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
-        """The seeds of the chosen games, with those that ``np_random`` has to give."""
+        """The seeds of the chosen games; one with neither a seed nor a generator gets one from ``np_random``."""
         was_set = self.np_random is not self._source
         without = np.array([seed is None for seed in seeds]) & chosen
         for index in np.flatnonzero(without & (was_set | ~self._games.seeded)).tolist():

@@ -33,8 +33,8 @@ class Agent(Protocol):
     ``reset(seat, rules)``          before the first decision of every game
     ``observe(seat, move)``         after every completed move, the agent's own included
     ``act_batch(views, rngs)``      a move for each of several views of independent games
-    ``batched(num_games, rules)``   a :class:`BatchPlayer` that answers for many games at once, stage by stage; None
-                                    for none (:class:`BatchAgent`)
+    ``batched(num_games, rules)``   a :class:`BatchPlayer` that answers for many games at once, stage by stage; a
+                                    subclass that overrides ``act`` alone is not asked for it
     ``decide(view, rng)``           like ``act``, with the statistics of the search (:class:`Decision`)
     ``candidates(view)``            the whole moves that the last ``decide`` compared, where it has visits
                                     (:class:`ddz_env.playing.thoughts.Candidate`)
@@ -89,21 +89,6 @@ class BatchPlayer(Protocol):
             Action ids, shape ``[k]``, int64.
         """
         ...
-
-
-class BatchAgent:
-    """A base of agents that offer ``batched``: a subclass that overrides ``act`` alone chooses game by game.
-
-    Its parent's batches would play as the parent does, so that its ``batched`` is None; a subclass that overrides both
-    keeps its own.  (Python treats ``__eq__`` and ``__hash__`` alike.)
-    """
-
-    batched: Any
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        super().__init_subclass__(**keywords)
-        if "act" in vars(cls) and "batched" not in vars(cls):
-            cls.batched = None
 
 
 def check_to_act(view: View, *refused: str) -> None:
@@ -193,8 +178,16 @@ class Decision:
 
 
 def answers_in_batches(agent: Any) -> bool:
-    """Whether an agent offers ``batched``."""
-    return getattr(agent, "batched", None) is not None
+    """Whether an agent offers ``batched``.
+
+    A subclass that overrides ``act`` alone does not: what it inherits would choose as its parent does.
+    """
+    for kind in type(agent).__mro__:
+        if "batched" in vars(kind):
+            return vars(kind)["batched"] is not None
+        if "act" in vars(kind):
+            return False
+    return False
 
 
 class StagedAdapter:

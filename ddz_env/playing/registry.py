@@ -11,7 +11,6 @@ Factories are loaded when they are needed: ``random`` does not wait for search k
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
-from ddz_env.support.options import Option, options_type, plain_value, refuse_unknown, split_options
+from ddz_env.support.options import Option, options_type, plain_value, split_options
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
@@ -60,7 +59,7 @@ _BY_NAME = {level.name: level for level in LEVELS}
 
 
 def spelled_out(agent: str) -> str:
-    """An agent's specification with the level that it begins with replaced by the agent that plays it.
+    """An agent's specification, where a level's name (``easy`` ...) is replaced by the agent that plays it.
 
     Its own options come before those that are added; an option that both name is the added one.
 
@@ -107,7 +106,7 @@ def make_agent(agent: str | object) -> Agent:
     player, bidder = split_bidder(agent)
     factory, options = read_agent(player)
     try:
-        agent_object = factory(**options)
+        agent_object = _made(factory, options)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
     checked = _checked(agent_object, player, player)
@@ -279,10 +278,9 @@ def _import_module(name: str) -> Any:
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Refuse options that a factory does not take: those that it declares, or else its parameters."""
+    """Refuse options that a factory does not declare; one that declares none is called with them (:func:`_made`)."""
     declared = options_type(factory)
     if declared is None:
-        _check_parameters(factory, options)
         return
     declared.check_names(options)
     for name in _WORK if options.get(_TIME) is not None else ():
@@ -290,17 +288,13 @@ def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None
             raise InvalidAgentOptionError(f"{_TIME} replaces {name}: leave one of the two out")
 
 
-def _check_parameters(factory: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Refuse options that are no parameters of a factory, and the lack of one that it needs."""
+def _made(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Call a factory; if its parameters do not fit the options, that is an error of the options."""
     try:
-        signature = inspect.signature(factory)
-    except ValueError:  # compiled code has none
-        return
-    if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in signature.parameters.values()):
-        refuse_unknown(options, list(signature.parameters), InvalidAgentOptionError)
-    try:
-        signature.bind(**options)
+        return factory(**options)
     except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:  # in the factory's own code
+            raise
         raise InvalidAgentOptionError(str(error)) from None
 
 

@@ -200,7 +200,7 @@ def announce(package: str) -> None:
 # --- processes that begin alike ---------------------------------------------------------------------------------------
 
 
-class Turn:
+class KernelLock:
     """A lock of the operating system, which ends with its process; where there is none (Windows), no process waits.
 
     Processes that need the same kernel at the same time, as the workers of a match do, take turns: one compiles it, and

@@ -51,7 +51,7 @@ class DouDizhuError(ValueError):
 
     @property
     def said(self) -> Message:
-        """What was wrong, with the values that the text was made of."""
+        """The error's message, with the values that stand in its text."""
         message: Message = self.args[0]
         return message
 

@@ -117,6 +117,6 @@ def _work(
 
 
 @functools.lru_cache(maxsize=1)
-def _pool(process: int) -> ThreadPoolExecutor:
+def _pool(_process: int) -> ThreadPoolExecutor:
     """The thread pool of this process: threads do not survive a fork."""
     return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="ddz-batch")

@@ -28,7 +28,7 @@ KERNEL = re.compile(r"^@\w*kernel$", re.MULTILINE)
 
 
 def calls(name: str, options: tuple[Option, ...]) -> Iterator[tuple[str, bool]]:
-    """Calls of an agent's class, and whether each is right: every option as it is, of another type, misspelt."""
+    """Calls of an agent's class, right and wrong: each option with its default, with another type, misspelt."""
     needed = {option.name: "'text'" for option in options if option.default is MISSING}
     for option in (None, *options):
         given = dict(needed)

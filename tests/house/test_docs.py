@@ -126,6 +126,20 @@ def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
     assert gone == set()
 
 
+def test_every_name_with_an_underscore_on_a_page_about_the_code_is_in_the_code() -> None:
+    """Or in the page's own programs; pages about peers and measurements also name what is not here."""
+    code = [file for folder in (*SOURCES.values(), ROOT / "tests") for file in folder.rglob("*.py")]
+    words = {file.stem for file in [*code, *(ROOT / "docs" / "results").iterdir()]}
+    words |= {word for file in code for word in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
+    folders = ("guides/extend", "reference", "explanations", "tutorials")
+    pages = [page for folder in folders for page in (ROOT / "docs" / folder).glob("*.md")]
+    for page in [*pages, ROOT / "CONTRIBUTING.md"]:
+        text = page.read_text(encoding="utf-8")
+        programs = " ".join(re.findall(r"(?ms)^```.*?^```", text))
+        named = re.findall(r"\w*_\w+", " ".join(re.findall("`([^`]+)`", re.sub(r"(?ms)^```.*?^```", "", text))))
+        assert {*named} - words - {*re.findall(r"\w+", programs)} == set(), page.name
+
+
 def what_to_run(text: str) -> list[str]:
     """What a page says to run, without remarks: programs, commands, and those named in its sentences."""
     found = [ast.unparse(ast.parse(program)) for program in re.findall(r"(?s)```python\n(.*?)```", text)]

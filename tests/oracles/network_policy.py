@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ddz_agents.neural.decisions import describe_games
-from ddz_agents.neural.model import Bytes, Floats
+from ddz_agents.neural.model import Bytes, Floats, Leaf
 from ddz_agents.neural.network import Critic, PolicyNetwork
 
 
@@ -15,19 +15,11 @@ class NetworkPolicy:
     Args:
         network: The policy.
         critic: The critic, for :meth:`value_of_games`.
-        objective: What the values mean: ``win`` or ``stake``.
-        values_trained: Whether the network's own value was taught.
     """
 
-    def __init__(
-        self,
-        network: PolicyNetwork,
-        critic: Critic | None = None,
-        objective: str = "win",
-        values_trained: bool = True,
-    ) -> None:
+    def __init__(self, network: PolicyNetwork, critic: Critic | None = None) -> None:
         self.network, self.critic = network.eval(), critic
-        self.objective, self.values_trained = objective, values_trained
+        self.leaf: Leaf = "value" if critic is None else "critic"
         torch.set_num_threads(1)
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:

@@ -89,7 +89,7 @@ def _loaded(ranks: range, size: int, count: int, solos: set[int], pairs: set[int
 
 
 def _readings(left: Hand, planes: list[MainGroup], prices: Prices, rules: Rules) -> Iterator[int]:
-    """The price of every reading of what the chains leave: chains left out, planes included."""
+    """The price of each way to read the cards that remain without the chains; planes are part of it."""
     solos, pairs, trios, quads = ([rank for rank in range(NUM_RANKS) if left[rank] == n] for n in (1, 2, 3, 4))
     rocket = [True, False] if left[BLACK_JOKER] and left[RED_JOKER] else [False]
     ways = 3 ** len(planes) * 5 ** len(quads) * len(rocket)

@@ -72,7 +72,7 @@ def first_deal(rules: Rules, seed: int, game: int = 0) -> list[Hand]:
 
 
 def dealt_in(state: State) -> list[Hand]:
-    """The three hands without the landlord cards, and these, at the beginning of a game."""
+    """The three hands at the beginning of a game, without the landlord cards, and then the landlord cards."""
     hands = [state.hand(seat) for seat in range(3)]
     if state.role() is not None:
         hands[0] = hands[0] - state.bottom

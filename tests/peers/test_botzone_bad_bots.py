@@ -15,7 +15,7 @@ from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limit
 from ddz_env import Rules
 from ddz_env.peers.botzone.games import GAMES
 from ddz_training.apps.botzone.match import play_match
-from ddz_training.measure.duplicate import DealPlayer, GameRecord
+from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
@@ -65,7 +65,7 @@ def commands_of(mark: bytes) -> list[bytes]:
 def lost(spec: str, preset: str, time_limit: float | None = None) -> list[GameRecord]:
     player = DealPlayer(Rules.preset(preset), 1, timing=False, time_limit=time_limit, on_fault="lose")
     try:
-        return player.play(0, (spec, "random"), ("bad", "good"))
+        return player.play(Match(0, (spec, "random"), ("bad", "good")))
     finally:
         player.close()
 

@@ -21,7 +21,7 @@ from ddz_env.playing.generators import agent_generator, published_generator
 from ddz_training.apps.cli import app
 from ddz_training.measure.agent_process import AgentProcesses, arrives
 from ddz_training.measure.contest import Arena, run_arena
-from ddz_training.measure.duplicate import DealPlayer, GameRecord, forfeited
+from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, forfeited
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.statistics import side_score, summarize, win_share
 
@@ -74,7 +74,7 @@ FAULTS: dict[str, tuple[str, Callable[..., Any], str]] = {
 def match(make: Callable[[], object], preset: str = "standard", on_fault: str = "lose") -> list[GameRecord]:
     maker = lambda spec: make() if spec == "faulty" else Honest()  # noqa: E731
     player = DealPlayer(Rules.preset(preset), 1, timing=False, maker=maker, on_fault=on_fault)
-    return player.play(0, ("faulty", "honest"), ("x", "y"))
+    return player.play(Match(0, ("faulty", "honest"), ("x", "y")))
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -204,7 +204,7 @@ def test_an_agent_in_a_process_of_its_own_that_waits_or_dies_has_lost() -> None:
 
 
 class Stopped:
-    """A pipe that was stopped with its reader, for longer than the limit, and then has an answer in half a second."""
+    """A pipe whose reader stood still for longer than the limit; half a second later there is an answer."""
 
     waited = 0.0
 
@@ -255,7 +255,7 @@ def test_generators_tell_nothing_of_the_deal() -> None:
             entropies.extend(_entropies(rng))
             return super().act(view, rng)
 
-    DealPlayer(Rules(), 1234, timing=False, maker=lambda spec: Curious()).play(77, ("one", "two"))
+    DealPlayer(Rules(), 1234, timing=False, maker=lambda spec: Curious()).play(Match(77, ("one", "two")))
     gym.DouDizhuEnv(opponents=Curious(), role="peasant_up").reset(seed=1234)
     assert len(entropies) > 30
     assert all(entropy > 2**200 for entropy in entropies)

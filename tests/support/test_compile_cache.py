@@ -30,7 +30,7 @@ Load = Callable[[], Any]
 
 
 def forget() -> None:
-    """As a new process: nothing said, no folder looked at."""
+    """Forget warnings and folders, as in a new process."""
     compile_cache._told.clear()
     for function in (compile_cache.cache_root, compile_cache._why_unusable):
         function.cache_clear()
@@ -85,7 +85,7 @@ def hits(kernel: Any) -> int:
 def test_a_kernel_is_stale_when_a_package_that_it_may_import_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own package and those below it; of kernels elsewhere, the lower two and the file itself."""
+    """A kernel depends on its own package and those below; one elsewhere on the lower two and its own file."""
     names = ("lowest", "middle", "highest")
     for name in (*names, "elsewhere"):
         (tmp_path / name).mkdir()

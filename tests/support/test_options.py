@@ -99,7 +99,7 @@ class OfATestError(DouDizhuError):
 
 @dataclasses.dataclass(frozen=True)
 class Base(Options):
-    """What all have.
+    """Options that all agents have.
 
     Attributes:
         first: Of the base.
@@ -114,7 +114,7 @@ class Base(Options):
 
 @dataclasses.dataclass(frozen=True)
 class Derived(Base):
-    """What some have besides.
+    """Options that some agents have besides.
 
     Attributes:
         second: Described again.

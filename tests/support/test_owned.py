@@ -52,7 +52,7 @@ def step_batch(batch: SelfPlayBatch) -> Any:
 
 
 def play(thing: Any, step: Callable[[Any], Any], steps: int) -> list[Any]:
-    """What is shown, then of a game that begins, and of a position that is put back."""
+    """What an environment shows of a new game, and of a position that is put back."""
     shown = [step(thing) for _ in range(steps)]
     shown.append(None if isinstance(thing, State) else thing.reset())
     if isinstance(thing, DouDizhuEnv):

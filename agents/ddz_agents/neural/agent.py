@@ -20,7 +20,7 @@ from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
-from ddz_env.playing.agent import BatchAgent, BatchPlayer, check_to_act
+from ddz_env.playing.agent import BatchPlayer, check_to_act
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS
 
@@ -135,7 +135,7 @@ def next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
     return observations.view(np.int8), mask_bytes(masks)
 
 
-class ModelAgent(BatchAgent):
+class ModelAgent:
     """Plays by any :class:`~ddz_agents.neural.model.PolicyModel`.
 
     Args:

@@ -32,7 +32,7 @@ from ddz_agents.neural.decisions import (
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.features import value_hand
 from ddz_agents.neural.fields import Fields
-from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes
+from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes, leaf_of
 from ddz_agents.neural.trunk import (
     ROWS,
     Dense,
@@ -301,12 +301,13 @@ class CompiledPolicy(OwnsArrays):
         architecture: The sizes.
         critic: The critic's layers, None if the weights came without one.
         objective: What the values mean: ``win`` or ``stake``.
-        values_trained: Whether the policy's own value was taught.
+        leaf: What a search's leaf is worth with it (:class:`~ddz_agents.neural.model.PolicyModel`).
     """
 
     def __init__(self, weights: Weights, threads: int = 1) -> None:
         self.architecture = weights.architecture
-        self.objective, self.values_trained = weights.objective, weights.values_trained
+        self.objective = weights.objective
+        self.leaf = leaf_of(weights.objective, weights.values_trained, weights.critic is not None)
         policy, inputs = weights.policy, policy_fields(weights.architecture.history)
         net = PolicyNet(
             trunk_of(policy, policy_layers(weights.architecture), inputs),

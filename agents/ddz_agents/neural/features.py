@@ -41,9 +41,6 @@ PLANES = MOST * NUM_RANKS
 CHAINS = tuple(group for group in MAIN_GROUPS if group.length >= 2 and group.kicker_count == 0)
 """The main groups that are chains without kickers, in the order of their ids."""
 
-HAND_COLUMNS = PLANES + len(CHAINS)
-"""Columns of one hand: thresholds and chains."""
-
 CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
 
 
@@ -137,9 +134,6 @@ LEFT_PREVIOUS = OBSERVATION.offsets["cards_left_previous"]
 
 SIGN_BYTES = 2 * 2
 """Of the next and the previous seat, on solos and on pairs."""
-
-SIGNS = SIGN_BYTES * NUM_RANKS
-"""Columns: whether the seat passed on one up to each rank."""
 
 
 @pure_kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,20 @@ from ddz_env.core.observation import OBSERVATION_SIZE
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.int8]
+Leaf = Literal["critic", "value", "playout"]
 
 
 @runtime_checkable
 class PolicyModel(Protocol):
-    """A policy with a value, over batches; arrays in, arrays out."""
+    """A policy with a value, over batches; arrays in, arrays out.
+
+    Attributes:
+        leaf: What a search with it takes a leaf to be worth.  ``critic``: what its critic says of the game, every hand
+            seen (:class:`~ddz_agents.neural_search.values.GameCritic`).  ``value``: its own value, of what the seat to
+            act sees.  ``playout``: how a random game ends, where its values are no chances of winning.
+    """
+
+    leaf: Leaf
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Evaluate the decisions of ``n`` seats that are to act, at any stage of a move.
@@ -28,10 +37,24 @@ class PolicyModel(Protocol):
 
         Returns:
             Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; the values for the
-            observers, shape ``[n]``: -1 (lost) to 1 (won), or stakes where the model has an ``objective`` that is not
-            ``win``, or nothing that means anything where it has ``values_trained`` and that is False.
+            observers, shape ``[n]``: -1 (lost) to 1 (won) where ``leaf`` is ``value``.
         """
         ...
+
+
+def leaf_of(objective: str, values_trained: bool, has_critic: bool = False) -> Leaf:
+    """What a search's leaf is worth with a policy that was trained so.
+
+    Args:
+        objective: What it was trained for: ``win``, or ``stake``, of which values are not chances.
+        values_trained: Whether its own value was taught; imitation teaches moves only.
+        has_critic: Whether a critic came with it.
+    """
+    if objective != "win":
+        return "playout"
+    if has_critic:
+        return "critic"
+    return "value" if values_trained else "playout"
 
 
 def check_batch(observations: Bytes, masks: Bytes) -> None:

@@ -21,7 +21,7 @@ from ddz_agents.neural.architecture import POLICY_TABLES, check_inputs, inputs_o
 from ddz_agents.neural.columns import REST_COLUMNS, observation_columns
 from ddz_agents.neural.decisions import describe_afterstates, describe_observations
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.model import Bytes, Floats, check_batch
+from ddz_agents.neural.model import Bytes, Floats, check_batch, leaf_of
 from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
@@ -100,7 +100,7 @@ class OnnxPolicy:
         rules: The preset that the policy was trained under.
         objective: What its values mean: ``win`` or ``stake``.
         notes: Plain values for people.
-        values_trained: Whether the policy's value was taught.
+        leaf: What a search's leaf is worth with it (:class:`~ddz_agents.neural.model.PolicyModel`).
 
     Raises:
         MissingOnnxError: If ONNX Runtime is not installed.
@@ -128,11 +128,12 @@ class OnnxPolicy:
             raise TensorFileMismatchError(f"{path} reads other inputs than policies do now: export its weights again")
         self._path = path
         self.rules: Any = metadata.get("rules")
-        self.objective: Any = metadata.get("objective")
         self.notes: dict[str, Any] = plain_values(path, metadata.get("notes", ""))
-        trained = metadata.get("values_trained", "true")  # earlier files do not say
-        self.values_trained: Any = {"true": True, "false": False}.get(trained)
-        check_purpose(path, self.rules, self.objective, self.notes, self.values_trained)
+        self.objective: str = metadata.get("objective", "")
+        taught = metadata.get("values_trained", "true")  # earlier files do not say
+        values_trained: Any = {"true": True, "false": False}.get(taught)
+        check_purpose(path, self.rules, self.objective, self.notes, values_trained)
+        self.leaf = leaf_of(self.objective, values_trained)
         first = State.new(0)
         self.evaluate(observe(first)[None], action_mask(first)[None])  # refuses weights that are not finite
 
@@ -163,7 +164,7 @@ class OnnxPolicy:
 
 
 def _history_of(session: Any) -> int:
-    """How many moves a policy sees, by the width of its input."""
+    """The number of past moves that a policy reads, computed from the width of its input."""
     widths = [node.shape[-1] for node in session.get_inputs() if node.name == "columns" and len(node.shape) == 2]
     lengths = [history for history in range(HISTORY + 1) if [observation_columns(history)] == widths]
     return lengths[0] if lengths else 0

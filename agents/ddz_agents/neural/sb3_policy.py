@@ -22,7 +22,7 @@ from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 
 from ddz_agents.neural.errors import MissingSb3Error, TensorFileError, TensorFileMismatchError, UntrustedFileError
-from ddz_agents.neural.model import Bytes, Floats, check_batch
+from ddz_agents.neural.model import Bytes, Floats, check_batch, leaf_of
 from ddz_agents.neural.network import masked_log_probabilities
 from ddz_agents.neural.tensor_file import check_archive, check_purpose, plain_values
 from ddz_env.core.actions import NUM_ACTIONS
@@ -93,6 +93,7 @@ class SB3Policy:
         policy: The network.
         rules: The preset that it was trained under; None where that is not known.
         objective: What its values mean: ``win`` or ``stake``.
+        leaf: What a search's leaf is worth with it (:class:`~ddz_agents.neural.model.PolicyModel`).
 
     Raises:
         TensorFileMismatchError: If it takes other observations or actions.
@@ -102,6 +103,7 @@ class SB3Policy:
         self._form = saved_form(policy.observation_space, policy.action_space)
         purpose = purpose or Purpose()
         self.policy, self.rules, self.objective = policy, purpose.rules, purpose.objective
+        self.leaf = leaf_of(self.objective, values_trained=True)
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ddz_agents.neural.errors import InvalidPolicyOutputError
-from ddz_agents.neural.model import Bytes, Floats, check_batch
+from ddz_agents.neural.model import Bytes, Floats, Leaf, check_batch
 from ddz_agents.neural.network import masked_log_probabilities
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
@@ -36,7 +36,7 @@ class TorchModel:
 
     Attributes:
         module: The module.
-        values_trained: Whether it answers with values.
+        leaf: What a search's leaf is worth with it: its values, if it answers with any, or else playouts.
 
     Raises:
         InvalidOptionError: If the form is unknown.
@@ -47,7 +47,8 @@ class TorchModel:
         self.module = module
         self._form = ObservationForm("vector", dtype, "observation", "action_mask")
         zeros, free = np.zeros((2, OBSERVATION_SIZE), np.int8), np.ones((2, NUM_ACTIONS), np.int8)
-        self.values_trained = self._answer(zeros, free)[1] is not None  # and wrong shapes come to light before a game
+        values = self._answer(zeros, free)[1]  # and wrong shapes come to light before a game
+        self.leaf: Leaf = "playout" if values is None else "value"
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.

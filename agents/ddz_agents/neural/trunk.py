@@ -265,7 +265,7 @@ def dot(left: np.ndarray, right: np.ndarray) -> np.float32:
 
 @pure_kernel
 def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray) -> None:
-    """Layer normalization of some rows; an addition waits for the one before it, and so all ``ROWS`` take turns."""
+    """Layer normalization of some rows, ``ROWS`` at a time: so no addition waits for the one before it."""
     size = values.shape[1]
     a = b = c = d = 0.0
     for unit in range(size):

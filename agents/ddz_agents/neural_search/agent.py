@@ -1,18 +1,20 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through :mod:`ddz_agents.searching` (whether there is something to search), this file (the options,
-the root, the move), the others of this room, and those that all tree searches share:
+A decision passes through twelve files:
 
-* :mod:`~ddz_agents.neural_search.beliefs`: the worlds, and which seats are the rule agent.  Behind it is the room
-  :mod:`ddz_agents.worlds`, with the models of players and the belief network;
-* :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
-* *selection*, :mod:`~ddz_agents.neural_search.descent`: down a tree by PUCT and back up, in worlds that
-  :mod:`~ddz_agents.worlds.determinize` draws and trees of :mod:`ddz_agents.tree_search.tree`;
-* *policy*, :mod:`~ddz_agents.neural_search.games`: who moves unasked in the games of a search; everywhere else the
-  prior guides, which the network gives with its values;
-* *value*, :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves, or a playout of
-  :mod:`ddz_agents.tree_search.search`;
-* :mod:`ddz_agents.tree_search.choice`: from the root's statistics to a move.
+1. :mod:`ddz_agents.searching`: whether there is something to search;
+2. this file: the options, the root, the move;
+3. :mod:`~ddz_agents.neural_search.beliefs`: the worlds, and which seats are the rule agent (behind it is the room
+   :mod:`ddz_agents.worlds`, with the models of players and the belief network);
+4. :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
+5. :mod:`~ddz_agents.neural_search.descent`: down a tree and back up,
+6. in worlds that :mod:`ddz_agents.worlds.determinize` draws,
+7. and trees of :mod:`ddz_agents.tree_search.tree`;
+8. :mod:`~ddz_agents.neural_search.selection`: which move is tried next, at the root and below it;
+9. :mod:`~ddz_agents.neural_search.games`: who moves unasked in the games of a search;
+10. :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves, priors and values,
+11. or a playout of :mod:`ddz_agents.tree_search.search`;
+12. :mod:`ddz_agents.tree_search.choice`: from the root's statistics to a move.
 
 The network may be any :class:`~ddz_agents.neural.model.PolicyModel`; the rule agent is :mod:`ddz_agents.rules.rules`.
 """
@@ -27,12 +29,13 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
-from ddz_agents.neural.model import PolicyModel
+from ddz_agents.neural.model import Leaf, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.beliefs import Beliefs
 from ddz_agents.neural_search.forest import Forest, halve
-from ddz_agents.neural_search.values import CachedModel, Evaluator, leaf_kind
+from ddz_agents.neural_search.values import CachedModel, Evaluator
 from ddz_agents.searching import Position, SearchAgent, kickers_of
 from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
@@ -43,11 +46,11 @@ from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
 from ddz_env.support.clocks import Clock
-from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_env.support.options import Options, Range, takes
 
 _ROUNDS = 2
-"""Of annealing: in each the policy evaluates every particle's decisions."""
+"""Of annealing, where particles are dealt plainly.  No option: where the belief network deals, as it does under most
+rules, there is none."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,10 @@ class ModelSearchOptions(Options):
             playouts.
         worlds: Which worlds are searched: those of `particles` from the shipped belief network; the same from plain
             dealing, weighed by the policy of this search alone; or uniform ones.
+        exploration: PUCT's constant below the root, on rewards from 0 (loss) to 1 (win).
+        prior_weight: At the root, added to a move's mean reward: this times the logarithm of its prior, divided by the
+            square root of its descents.
+        ahead: Decisions that the policy plays from a leaf before a network values it.
     """
 
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
@@ -90,11 +97,39 @@ class ModelSearchOptions(Options):
     prior: Literal["policy", "uniform"] = "policy"
     leaf: Literal["critic", "playout"] | None = None
     worlds: Literal["belief", "own", "uniform"] = "belief"
+    exploration: Annotated[float, Range(0)] = 1.0
+    prior_weight: Annotated[float, Range(0)] = 0.3
+    ahead: Annotated[int, Range(0)] = 4
 
     @property
     def asks_belief(self) -> bool:
         """Whether particles come from the belief network."""
         return self.particles > 0 and self.worlds == "belief"
+
+    def beliefs(self, model: PolicyModel) -> Beliefs:
+        """What a search with a policy infers from the past."""
+        limit = self.milliseconds and self.milliseconds / 2
+        match self.worlds:
+            case "belief":
+                network = load_belief() if self.asks_belief else None
+                return Beliefs(model, self.particles, network, _ROUNDS, limit)
+            case "own":
+                return Beliefs(model, self.particles, None, _ROUNDS, limit)
+            case "uniform":
+                return Beliefs(model, 0, None)
+
+    def leaf_with(self, model: PolicyModel) -> Leaf:
+        """What a leaf is worth in a search with a policy.
+
+        Raises:
+            InvalidAgentOptionError: If a critic is wanted that the policy lacks.
+        """
+        if self.leaf == "critic" and model.leaf != "critic":
+            raise self.error(
+                "leaf='critic' needs a policy with a critic that was trained to win, as ddz train selfplay makes it: "
+                "choose leaf='playout', or leave it out"
+            )
+        return self.leaf or model.leaf
 
 
 @dataclass(frozen=True)
@@ -130,16 +165,10 @@ class ModelSearchAgent(SearchAgent[View]):
         super().__init__(options)
         self.model = model
         self._cached = CachedModel(model)
-        self._beliefs = Beliefs(
-            self._cached,
-            0 if options.worlds == "uniform" else options.particles,
-            network=options.asks_belief,
-            rule_agents=options.worlds != "own",
-            rounds=_ROUNDS,
-            milliseconds=options.milliseconds and options.milliseconds / 2,
-        )
-        evaluator = Evaluator(self._cached, _leaf(options, model), uniform_prior=options.prior == "uniform")
-        self._forest = Forest(options.trees, options.batch, evaluator)
+        self._beliefs = options.beliefs(self._cached)
+        uniform_prior = options.prior == "uniform"
+        evaluator = Evaluator(self._cached, options.leaf_with(model), options.ahead, uniform_prior=uniform_prior)
+        self._forest = Forest(options.trees, options.batch, evaluator, options.exploration)
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         options, forest = self.options, self._forest
@@ -153,7 +182,7 @@ class ModelSearchAgent(SearchAgent[View]):
             return Decision(Move(likeliest), visits={likeliest: 1}, line=(likeliest,))
         forest.believe(*self._inferred(view, rng))
         candidates = options.candidates if options.prior == "policy" else NUM_ACTIONS
-        first = halve(forest, log_priors, clock, options.iterations, candidates)
+        first = halve(forest, log_priors, clock, options.iterations, candidates, options.prior_weight)
         return choose(forest.trees, position.row, position.rules, first, [each.prior for each in forest.priors])
 
     def candidates(self, view: View) -> list[Candidate]:
@@ -169,19 +198,6 @@ class ModelSearchAgent(SearchAgent[View]):
         particles = self._beliefs.infer(view, rng)
         pool = uniform() if particles is None else particles.pool
         return pool, self._beliefs.rule_agents(particles, view.seat)
-
-
-def _leaf(options: ModelSearchOptions, model: PolicyModel) -> str:
-    """Whose value a leaf gets, as from :func:`~ddz_agents.neural_search.values.leaf_kind`."""
-    if options.leaf == "playout":
-        return "playout"
-    kind = leaf_kind(model)
-    if options.leaf == "critic" and kind != "critic":
-        raise InvalidAgentOptionError(
-            "leaf='critic' needs a policy with a critic that was trained to win, as ddz train selfplay makes it: "
-            "choose leaf='playout', or leave it out"
-        )
-    return kind
 
 
 class NeuralSearchAgent(ModelSearchAgent):

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.belief.model import load_belief
+from ddz_agents.belief.model import BeliefModel
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.worlds.inference import DEFAULT_ROUNDS, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
@@ -24,7 +24,8 @@ RECOGNIZED = 0.6
 """How likely the rule agent must be, where a seat is that or the policy.
 
 Half is where every seat begins.  In 24 games each, 10 % of the decisions against the policy and 63 % of those against
-the rule agent were above this; to draw the kind for each world by its chance cost more against the policy."""
+the rule agent were above this; to draw the kind for each world by its chance cost more against the policy.  No option:
+it says who the others are, not how to search."""
 _POLICY, _RULE_AGENT = 0, 1 + RESPONSES.index(FAITHFUL)
 """The numbers of these two among the kinds of players that a seat may be."""
 _FIRST_PRICE = 0.05
@@ -37,8 +38,8 @@ class Beliefs:
     Args:
         policy: The policy, one kind of player that a hidden seat may be.
         particles: Number of determinizations that are weighed; 0 for no inference.
-        network: Whether the belief network draws them, where it knows the rules; otherwise they are dealt plainly.
-        rule_agents: Whether a hidden seat may also be the rule agent.
+        network: Draws them, where it knows the rules, and a hidden seat may also be the rule agent; with None they are
+            dealt plainly, and every seat is taken to play like the policy.
         rounds: Of annealing (:func:`ddz_agents.worlds.inference.infer`).
         milliseconds: Time per decision, which lowers the number of particles if necessary; None for no limit.
     """
@@ -47,16 +48,13 @@ class Beliefs:
         self,
         policy: PolicyModel,
         particles: int,
-        *,
-        network: bool = True,
-        rule_agents: bool = True,
+        network: BeliefModel | None,
         rounds: int = DEFAULT_ROUNDS,
         milliseconds: float | None = None,
     ) -> None:
-        others = map(RulesPlayer, RESPONSES) if rule_agents else ()
+        others = () if network is None else map(RulesPlayer, RESPONSES)
         self._kinds: list[PlayerModel] = [LearnedPlayer(policy), *others]
-        self._network = load_belief() if network and particles else None
-        self._particles, self._rounds, self._milliseconds = particles, rounds, milliseconds
+        self._network, self._particles, self._rounds, self._milliseconds = network, particles, rounds, milliseconds
         self._price = _FIRST_PRICE
 
     def infer(self, view: View, rng: np.random.Generator) -> Particles | None:

@@ -1,10 +1,8 @@
 """The two halves of an iteration, around the evaluation of leaves by networks: down the tree, and back up.
 
-Selection is PUCT (Silver et al. 2017) on one tree of information sets, each descent restricted to a determinization,
-as in :mod:`ddz_agents.tree_search.search`; main group and kickers are levels of their own, so the prior guides both
-stages.  It maximises ``R(M) / V(M) + k P(M) sqrt(V(N)) / (1 + V(M))``, ``V(N)`` being the visits of the children that
-are legal in the determinization and ``P`` adding up to 1 over them; children without visits share
-the mean reward of their siblings, so that they need not all be tried first.
+A tree is one of information sets, each descent restricted to a determinization, as in
+:mod:`ddz_agents.tree_search.search`; main group and kickers are levels of their own, so the prior guides both stages.
+:mod:`ddz_agents.neural_search.selection` selects.
 
 What a hidden hand may do differs from one determinization to the next, and so does its prior.  A node is evaluated
 again whenever a determinization brings moves that it does not have yet, and a move's prior is the mean over the
@@ -23,7 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural_search.games import Games, RecognizedSeats, describe, new_games, none_recognized, rule_action
+from ddz_agents.neural_search.games import (
+    RecognizedSeats,
+    SearchGames,
+    describe,
+    new_games,
+    none_recognized,
+    rule_action,
+)
+from ddz_agents.neural_search.selection import select_child
 from ddz_agents.tree_search.search import reward_of
 from ddz_agents.tree_search.tree import (
     FULL,
@@ -41,14 +47,12 @@ from ddz_env import View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
-from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
-_EXPLORATION = np.float32(1.0)
-"""PUCT's constant, on rewards from 0 (loss) to 1 (win)."""
 _PRIOR_STEPS = np.float32(4096.0)
 """Priors are rounded to such a fraction, so that equal ones tie."""
 
@@ -86,6 +90,7 @@ class Searcher(NamedTuple):
         pool: Weighted determinizations to draw from; empty for uniform ones.
         opponents: Which of the other seats are recognized.
         passes_forced: Whether a descent passes through nodes with a single move.
+        exploration: PUCT's constant, float32.
     """
 
     row: Words
@@ -95,12 +100,13 @@ class Searcher(NamedTuple):
     pool: WorldPool
     opponents: RecognizedSeats
     passes_forced: bool
+    exploration: np.float32
 
     @staticmethod
-    def of(view: View, *, passes_forced: bool) -> Searcher:
+    def of(view: View, *, passes_forced: bool, exploration: float) -> Searcher:
         """The seat of a view, with uniform worlds and nobody recognized."""
-        seat, rules = np.uint64(view.seat), view.rule_words
-        return Searcher(view.row, view.ring, seat, rules, uniform(), none_recognized(), passes_forced)
+        game = view.row, view.ring, np.uint64(view.seat), view.rule_words
+        return Searcher(*game, uniform(), none_recognized(), passes_forced, np.float32(exploration))
 
 
 class Descents(NamedTuple):
@@ -114,7 +120,7 @@ class Descents(NamedTuple):
         depth: How long each path is, shape ``[n]``, int64.
     """
 
-    games: Games
+    games: SearchGames
     path: npt.NDArray[np.int16]
     movers: Bytes
     depth: npt.NDArray[np.int64]
@@ -130,56 +136,7 @@ def new_descents(count: int) -> Descents:
     return Descents(new_games(count), path, movers, np.zeros(count, np.int64))
 
 
-# --- Selection --------------------------------------------------------------------------------------------------------
-
-
-@inline_kernel
-def _select(
-    tree: Tree, prior: np.ndarray, legal_children: np.ndarray, count: int, state: np.uint64
-) -> tuple[int, np.uint64]:
-    """The child that PUCT selects among those listed; of those without visits, ties of the largest prior are drawn."""
-    visits, reward, priors = np.int64(0), np.float32(0.0), np.float32(0.0)
-    best_prior, ties = np.float32(-1.0), U0  # of children without visits
-    for index in range(count):
-        record = np.int64(legal_children[index])
-        visits += tree.visits[record]
-        reward += tree.reward[record]
-        priors += prior[record]
-        if tree.visits[record] == 0:
-            if prior[record] > best_prior:
-                best_prior, ties = prior[record], U0
-            ties += np.uint64(prior[record] == best_prior)
-    best, best_value = np.int64(-1), np.float32(-1.0)
-    if visits > 0:
-        scale = _EXPLORATION * math.sqrt(np.float32(visits)) / max(priors, np.float32(1e-9))
-        if ties > U0:  # what the best child without visits has to offer
-            best_value = reward / np.float32(visits) + scale * best_prior
-        for index in range(count):
-            record = np.int64(legal_children[index])
-            child_visits = np.float32(tree.visits[record])
-            if child_visits > np.float32(0.0):
-                mean = tree.reward[record] / child_visits
-                value = mean + scale * prior[record] / (np.float32(1.0) + child_visits)
-                if value > best_value:
-                    best, best_value = record, value
-    if best >= 0:
-        return best, state
-    state = advance(state)
-    return _unvisited_child(tree, prior, legal_children, count, best_prior, below(mix(state), ties)), state
-
-
-@inline_kernel
-def _unvisited_child(
-    tree: Tree, prior: np.ndarray, legal_children: np.ndarray, count: int, best_prior: np.float32, number: np.uint64
-) -> int:
-    """The child of this number among those without visits that have the best prior."""
-    for index in range(count):
-        record = np.int64(legal_children[index])
-        if tree.visits[record] == 0 and prior[record] == best_prior:
-            if number == U0:
-                return record
-            number -= U1
-    return np.int64(legal_children[0])
+# --- Down the tree ---------------------------------------------------------------------------------------------------
 
 
 @inline_kernel
@@ -202,7 +159,7 @@ def _next_child(
         return _take(tree, priors, node, rule_action(row, searcher.rules, mask, searcher.opponents)), state
     count = take_tried(tree, node, mask, legal_children)
     if count_legal(mask) == U0:
-        return _select(tree, priors.prior, legal_children, count, state)
+        return select_child(tree, priors.prior, legal_children, count, searcher.exploration, state)
     if legal == U1 and searcher.passes_forced and has_room(tree):
         return _take(tree, priors, node, only), state
     return np.int64(-1), state

@@ -1,10 +1,6 @@
 """Several trees that grow together, and how the root's moves share their descents.
 
-The leaves of all trees are evaluated in one batch.  PUCT at the root would give most descents to the policy's favourite
-and few to its rivals, whose values would stay noise.  With sequential halving all candidates get equally many, in the
-same determinizations, and after each round the worse half is dropped (Karnin, Koren and Somekh 2013; Danihelka et al.
-2022 use it at the root of searches with learned policies).  What the policy thinks counts as evidence beside the
-values, the less the more descents there are.
+The leaves of all trees are evaluated in one batch.
 """
 
 from __future__ import annotations
@@ -27,6 +23,7 @@ from ddz_agents.neural_search.descent import (
     new_descents,
     new_priors,
 )
+from ddz_agents.neural_search.selection import select_at_root
 from ddz_agents.neural_search.values import Evaluator, landlord_chances
 from ddz_agents.tree_search.choice import totals
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
@@ -35,8 +32,6 @@ from ddz_env import View
 from ddz_env.support.clocks import Clock
 from ddz_env.support.owned import OwnsArrays
 
-PRIOR_WEIGHT = 0.3
-"""Added to an action's value: this times the logarithm of its prior, divided by the square root of its descents."""
 _FIRST_ROOM = 1 << 14
 """Records of a new tree; trees grow when they are full."""
 
@@ -48,6 +43,7 @@ class Forest(OwnsArrays):
         trees: How many.
         batch: Descents in flight per tree.
         evaluator: The networks.
+        exploration: PUCT's constant below the root.
 
     Attributes:
         trees: The trees.
@@ -56,12 +52,12 @@ class Forest(OwnsArrays):
         descents: Those in flight, ``batch`` of each tree.
     """
 
-    def __init__(self, trees: int, batch: int, evaluator: Evaluator) -> None:
+    def __init__(self, trees: int, batch: int, evaluator: Evaluator, exploration: float) -> None:
         self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(trees)]
         self.priors: list[Priors] = [new_priors(_FIRST_ROOM) for _ in range(trees)]
         self.batch = batch
         self.descents = new_descents(trees * batch)
-        self._evaluator = evaluator
+        self._evaluator, self._exploration = evaluator, exploration
 
     def plant(self, view: View, states: Sequence[np.uint64]) -> Floats:
         """Begin a decision: trees with nothing but the root's moves and their priors.
@@ -74,7 +70,8 @@ class Forest(OwnsArrays):
             Logarithms of the root's prior, shape ``[400]``, float32.
         """
         self._states, self._deals = list(states), list(states)
-        self._searcher = Searcher.of(view, passes_forced=self._evaluator.networks_value)
+        passes_forced = self._evaluator.networks_value
+        self._searcher = Searcher.of(view, passes_forced=passes_forced, exploration=self._exploration)
         log_priors = self._evaluator.root(view)
         for tree, priors in zip(self.trees, self.priors, strict=True):
             clear(tree)
@@ -131,7 +128,7 @@ class Forest(OwnsArrays):
         self.trees[index], self.priors[index] = grown(self.trees[index]), grown_priors(self.priors[index])
 
 
-def halve(forest: Forest, log_priors: Floats, clock: Clock, descents: int, candidates: int) -> int:
+def halve(forest: Forest, log_priors: Floats, clock: Clock, descents: int, candidates: int, prior_weight: float) -> int:
     """Find the root's best action by sequential halving.
 
     Args:
@@ -141,6 +138,7 @@ def halve(forest: Forest, log_priors: Floats, clock: Clock, descents: int, candi
         descents: The budget instead of time; every round gets the same share of it, and at least one descent per
             candidate and tree.
         candidates: How many actions are compared.
+        prior_weight: How much the policy's opinion counts.
 
     Returns:
         The action.
@@ -158,17 +156,5 @@ def halve(forest: Forest, log_priors: Floats, clock: Clock, descents: int, candi
             for part in np.array_split(firsts, -(-len(firsts) // forest.batch)):
                 forest.wave(part)
             spent += len(firsts) * trees
-        scores = _scores(forest, log_priors)
-        alive.sort(key=lambda action: -scores.get(action, -math.inf))
-        alive = alive[: (len(alive) + 1) // 2]
+        alive = select_at_root(alive, totals(forest.trees, [ROOT] * trees), log_priors, prior_weight)
     return alive[0]
-
-
-def _scores(forest: Forest, log_priors: Floats) -> dict[int, float]:
-    """Mean reward of every visited action, and what the policy thinks of it."""
-    visits, rewards, _ = totals(forest.trees, [ROOT] * len(forest.trees))
-    return {
-        action: rewards[action] / count + PRIOR_WEIGHT * float(log_priors[action]) / math.sqrt(count)
-        for action, count in visits.items()
-        if count
-    }

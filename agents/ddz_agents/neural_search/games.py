@@ -25,7 +25,7 @@ from ddz_env.core.engine.words import U0, U1
 from ddz_env.support.compiling import inline_kernel, kernel
 
 
-class Games(NamedTuple):
+class SearchGames(NamedTuple):
     """Games side by side, and what the networks read of those in which somebody has a choice.
 
     Attributes:
@@ -44,14 +44,14 @@ class Games(NamedTuple):
     masks: Words
     concealed: Words
 
-    def part(self, chosen: slice | npt.NDArray[np.intp]) -> Games:
+    def part(self, chosen: slice | npt.NDArray[np.intp]) -> SearchGames:
         """Some of them: of a slice the arrays share their memory, of numbers they are copies."""
-        return Games._make(array[chosen] for array in self)
+        return SearchGames._make(array[chosen] for array in self)
 
 
-def new_games(count: int) -> Games:
+def new_games(count: int) -> SearchGames:
     """Room for a number of games."""
-    return Games(
+    return SearchGames(
         np.zeros((count, at.ROW_WORDS), np.uint64),
         np.zeros((count, at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64),
         np.zeros(count, np.int8),
@@ -96,7 +96,7 @@ def rule_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, opponents:
 
 
 @inline_kernel
-def describe(games: Games, index: int, rules: np.ndarray, mask: np.ndarray) -> None:
+def describe(games: SearchGames, index: int, rules: np.ndarray, mask: np.ndarray) -> None:
     """Write what the networks read of a game, whose legal actions are in the mask."""
     row = games.rows[index]
     observation.expand_mask(mask, games.masks[index])
@@ -105,7 +105,7 @@ def describe(games: Games, index: int, rules: np.ndarray, mask: np.ndarray) -> N
 
 
 @kernel
-def play_unasked(games: Games, chosen: np.ndarray, rules: np.ndarray, opponents: RecognizedSeats) -> None:
+def play_unasked(games: SearchGames, chosen: np.ndarray, rules: np.ndarray, opponents: RecognizedSeats) -> None:
     """Play what is forced and what recognized seats play, up to the next choice; note it and describe it.
 
     Args:

@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.beliefs import Beliefs
-from ddz_agents.neural_search.games import Games, new_games, none_recognized, play_unasked
-from ddz_agents.neural_search.values import CachedModel, ask_critic, leaf_kind, values_for
+from ddz_agents.neural_search.games import SearchGames, new_games, none_recognized, play_unasked
+from ddz_agents.neural_search.values import CachedModel, ask_critic, values_for
 from ddz_agents.searching import check_view
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import draw_hands
@@ -98,7 +99,7 @@ SHIPPED = Calibration(peasants=LogOddsCurve(-0.375, 0.955), landlord=LogOddsCurv
 
 
 @kernel
-def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: np.ndarray, games: Games) -> None:
+def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: np.ndarray, games: SearchGames) -> None:
     """Play every move in every world.
 
     Args:
@@ -132,10 +133,10 @@ class Judge:
 
     def __init__(self, model: PolicyModel | None = None, calibration: Calibration = SHIPPED, worlds: int = WORLDS):
         self._model = load_policy() if model is None else model
-        if leaf_kind(self._model) != "critic":
+        if self._model.leaf != "critic":
             raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
         self._calibration, self._worlds, self._cached = calibration, worlds, CachedModel(self._model)
-        self._beliefs = Beliefs(self._cached, worlds)
+        self._beliefs = Beliefs(self._cached, worlds, load_belief())
 
     def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
         """What is known of each of some moves, for the side of the seat to act.

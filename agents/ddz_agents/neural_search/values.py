@@ -18,8 +18,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.games import Games, RecognizedSeats, play_unasked
+from ddz_agents.neural.model import Bytes, Floats, Leaf, PolicyModel
+from ddz_agents.neural_search.games import RecognizedSeats, SearchGames, play_unasked
 from ddz_agents.tree_search.search import reward_of, simulate_random
 from ddz_agents.worlds.determinize import Words
 from ddz_env import View
@@ -30,8 +30,6 @@ from ddz_env.core.observation import action_mask, mask_bytes, observe
 from ddz_env.support.compiling import kernel
 from ddz_env.support.owned import OwnsArrays
 
-AHEAD = 4
-"""Decisions that the policy plays from a leaf before it is valued."""
 _ALL = slice(None)
 _NO_SEAT = np.uint64(NO_SEAT)
 ROOM = 1 << 13
@@ -47,43 +45,29 @@ class GameCritic(Protocol):
         ...
 
 
-def leaf_kind(model: PolicyModel) -> str:
-    """Say what values a search's leaves with this model: its critic, its policy or playouts.
-
-    Returns:
-        ``critic``: of the game, every hand seen.  ``value``, where the model has no critic: the policy's own, of the
-        information set of the seat to act.  ``playout``, where it was trained for stakes, which are not chances, or
-        where its value was never taught either, as after imitation.
-    """
-    if getattr(model, "objective", "win") != "win":
-        return "playout"
-    if isinstance(model, GameCritic) and getattr(model, "critic", True) is not None:
-        return "critic"
-    return "value" if getattr(model, "values_trained", True) else "playout"
-
-
 class Evaluator:
     """Asks the networks for priors and values of a search's positions.
 
     Args:
         model: The model.
-        kind: Whose value a leaf gets, as from :func:`leaf_kind`.
+        leaf: What a leaf is worth.
+        ahead: Decisions that the policy plays from a leaf before a network values it.
         uniform_prior: Whether the prior is uniform instead of the policy's.
 
     Attributes:
         networks_value: Whether a leaf's value is the networks'.
     """
 
-    def __init__(self, model: PolicyModel, kind: str, *, uniform_prior: bool = False) -> None:
-        self._model, self._kind, self._uniform_prior = model, kind, uniform_prior
-        self.networks_value = kind != "playout"
+    def __init__(self, model: PolicyModel, leaf: Leaf, ahead: int, *, uniform_prior: bool = False) -> None:
+        self._model, self._leaf, self._ahead, self._uniform_prior = model, leaf, ahead, uniform_prior
+        self.networks_value = leaf != "playout"
 
     def root(self, view: View) -> Floats:
         """Logarithms of the prior of the searcher's own decision, shape ``[400]``, float32."""
         mask = action_mask(view)[None]
         return (uniform_prior(mask) if self._uniform_prior else self._model.evaluate(observe(view)[None], mask)[0])[0]
 
-    def leaves(self, games: Games, rules: Words, opponents: RecognizedSeats) -> tuple[Floats, Floats]:
+    def leaves(self, games: SearchGames, rules: Words, opponents: RecognizedSeats) -> tuple[Floats, Floats]:
         """Logarithms of the priors of leaves, ``[n, 400]``, and values for the seats to act, -1 to 1, ``[n]``.
 
         Args:
@@ -97,13 +81,13 @@ class Evaluator:
         log_probabilities, values = ask(self._model, games)
         if self.networks_value:
             seats = games.rows[:, SEAT].copy()
-            play_on(self._model, games, log_probabilities, AHEAD, rules, opponents)
+            play_on(self._model, games, log_probabilities, self._ahead, rules, opponents)
             values = values_for(games, seats, self._values)
         return (log_probabilities if prior is None else prior), values
 
-    def _values(self, games: Games) -> Floats:
+    def _values(self, games: SearchGames) -> Floats:
         """What positions are worth to the seats to act, shape ``[n]``."""
-        return ask_critic(self._model, games) if self._kind == "critic" else ask(self._model, games)[1]
+        return ask_critic(self._model, games) if self._leaf == "critic" else ask(self._model, games)[1]
 
 
 def uniform_prior(masks: Bytes) -> Floats:
@@ -119,19 +103,19 @@ def uniform_prior(masks: Bytes) -> Floats:
         return np.log(masks / masks.sum(axis=1, keepdims=True, dtype=np.float32)).astype(np.float32)
 
 
-def ask(model: PolicyModel, games: Games, chosen: slice | npt.NDArray[np.intp] = _ALL) -> tuple[Floats, Floats]:
+def ask(model: PolicyModel, games: SearchGames, chosen: slice | npt.NDArray[np.intp] = _ALL) -> tuple[Floats, Floats]:
     """The policy's log-probabilities in some waiting games, ``[n, 400]``, and its own values, ``[n]``."""
     return model.evaluate(games.observations[chosen].view(np.int8), mask_bytes(games.masks[chosen]))
 
 
-def ask_critic(model: PolicyModel, games: Games) -> Floats:
+def ask_critic(model: PolicyModel, games: SearchGames) -> Floats:
     """The critic's values of the games for the seats to act, shape ``[n]``."""
     assert isinstance(model, GameCritic)
     seen = games.observations.view(np.int8), mask_bytes(games.masks), games.concealed.view(np.int8)
     return model.value_of_games(*seen)
 
 
-def values_for(games: Games, seats: Words, value: Callable[[Games], Floats]) -> Floats:
+def values_for(games: SearchGames, seats: Words, value: Callable[[SearchGames], Floats]) -> Floats:
     """What games are worth to some seats: 1, -1 or 0 where they are over, elsewhere what the networks say.
 
     Args:
@@ -156,7 +140,7 @@ def values_for(games: Games, seats: Words, value: Callable[[Games], Floats]) -> 
 
 def play_on(
     model: PolicyModel,
-    games: Games,
+    games: SearchGames,
     log_probabilities: Floats,
     decisions: int,
     rules: Words,
@@ -184,7 +168,7 @@ def play_on(
 
 
 @kernel
-def _play_actions(games: Games, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
+def _play_actions(games: SearchGames, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
     """Play an action in each of the chosen games."""
     for number in range(chosen.size):
         index = chosen[number]
@@ -193,7 +177,12 @@ def _play_actions(games: Games, chosen: np.ndarray, actions: np.ndarray, rules: 
 
 @kernel
 def landlord_chances(
-    games: Games, values: np.ndarray, networks_value: bool, rules: np.ndarray, state: np.uint64, chances: np.ndarray
+    games: SearchGames,
+    values: np.ndarray,
+    networks_value: bool,
+    rules: np.ndarray,
+    state: np.uint64,
+    chances: np.ndarray,
 ) -> np.uint64:
     """Value the leaves of a tree for the landlord; those that the networks do not value are played to their end.
 
@@ -261,6 +250,7 @@ class CachedModel:
 
     def __init__(self, model: PolicyModel) -> None:
         self._model, self._policy, self._critic = model, _AnswerCache(), _AnswerCache()
+        self.leaf = model.leaf
 
     def forget(self) -> None:
         """Forget all answers."""

@@ -17,7 +17,7 @@ from ddz_env import Move, Rules, View
 from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.core.engine.legal import legal_mask, marked
 from ddz_env.core.engine.words import U0
-from ddz_env.playing.agent import BatchAgent, BatchPlayer, check_to_act
+from ddz_env.playing.agent import BatchPlayer, check_to_act
 from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import InvalidOptionError
 from ddz_env.support.options import Options, takes
@@ -65,7 +65,7 @@ class PricedAgent(OwnsArrays):
         return chosen_move(self.seen(view), view.rule_words, self._workspace, self.weights(view))
 
 
-class RulesAgent(PricedAgent, BatchAgent):
+class RulesAgent(PricedAgent):
     """The rule agent; a decision takes microseconds.
 
     Example:
@@ -205,7 +205,7 @@ def _choose_moves(
 
 
 @lru_cache(maxsize=MOST_THREADS)
-def _memory_of(thread: int) -> RuleWorkspace:
+def _memory_of(_thread: int) -> RuleWorkspace:
     """The memory of a thread that answers for many games."""
     return new_rule_workspace()
 

@@ -39,7 +39,7 @@ def _loaded() -> npt.NDArray[np.int64]:
 
 
 def _priced_as() -> npt.NDArray[np.int64]:
-    """The segment that prices each segment: its body without kickers; quads with kickers are not bombs."""
+    """The segment that prices each segment: its body without kickers; of all quads with kickers that with solos."""
     table = np.arange(NUM_SEGMENTS)
     bare = {(s.copies, s.length): index for index, s in enumerate(SEGMENTS) if not s.kicker_count}
     for index, segment in enumerate(SEGMENTS):

@@ -19,7 +19,7 @@ from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
 
-Priors = Sequence[npt.NDArray[np.float32]]
+PriorsOfTrees = Sequence[npt.NDArray[np.float32]]
 
 
 class Totals(NamedTuple):
@@ -36,7 +36,7 @@ class Totals(NamedTuple):
     priors: dict[int, float]
 
 
-def totals(trees: Sequence[Tree], nodes: Sequence[int], priors_of: Priors | None = None) -> Totals:
+def totals(trees: Sequence[Tree], nodes: Sequence[int], priors_of: PriorsOfTrees | None = None) -> Totals:
     """Add up the statistics of the children of one node over several trees.
 
     Args:
@@ -61,7 +61,7 @@ def totals(trees: Sequence[Tree], nodes: Sequence[int], priors_of: Priors | None
 
 
 def choose(
-    trees: Sequence[Tree], root: Words, rules: Words, decided: int | None = None, priors: Priors | None = None
+    trees: Sequence[Tree], root: Words, rules: Words, decided: int | None = None, priors: PriorsOfTrees | None = None
 ) -> Decision:
     """The best move of a search, stage by stage; of equals the likelier by the prior, then the lowest action.
 

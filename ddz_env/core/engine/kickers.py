@@ -97,7 +97,7 @@ def body_of(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray
 
 @inline_kernel
 def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.uint64:
-    """How many kickers of different ranks a hand could give, the ranks of a body counted, too."""
+    """The number of different ranks in a hand that may be kickers, the ranks of the body included."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
     count = popcount(plane)
     if rules[variant.R_TWO_JOKERS] == U0 and (plane & JOKERS) == JOKERS:

@@ -23,7 +23,7 @@ def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """Cards in a seat's hand; a view knows the size alone."""
+    """How many cards a seat holds; of the other seats a view has nothing but this number."""
     if row[at.SIZES] != U0:
         return (row[at.SIZES] >> (U8 * seat)) & BYTE
     return words.popcount(row[at.HANDS + np.int64(seat)])

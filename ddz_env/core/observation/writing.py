@@ -101,9 +101,7 @@ def _slot_back(row: np.ndarray, back: np.uint64) -> np.int64:
 
 
 @part_kernel
-def _put_seats(
-    row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray
-) -> None:
+def _put_seats(row: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
     """Write what belongs to each relative seat: played cards, hand sizes, last moves, bids, open hands; and unseen."""
     hand = row[at.HANDS + np.int64(seat)]
     dealt = remove_hand(rules[R_DECK], row[at.LEFT_OUT])
@@ -231,7 +229,7 @@ def write_observation(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat
         out: Output, shape ``[OBSERVATION_WORDS]``, uint64; its bytes are the observation.
     """
     players = rules[R_PLAYERS]
-    _put_seats(row, ring, rules, seat, players, out)
+    _put_seats(row, rules, seat, players, out)
     _put_history(row, ring, seat, players, out)
     _put_table(row, ring, seat, out)
     _put_tail(row, seat, players, out)

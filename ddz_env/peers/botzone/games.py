@@ -86,7 +86,7 @@ _LONG = 3
 
 
 class Combination(NamedTuple):
-    """Cards as a judge reads them.
+    """The combination that a judge recognizes in some cards.
 
     Attributes:
         category: The name of its category in the action table; ``pass`` for no cards.

@@ -56,7 +56,7 @@ _text = functools.lru_cache(maxsize=2**16)(str)
 
 
 class HasGame(Protocol):
-    """A state of the OpenSpiel game."""
+    """What the observers read: an OpenSpiel state, by the environment's own game that it holds."""
 
     game: State | None
     """The game; None before everything is dealt."""

@@ -19,7 +19,7 @@ from ddz_env.core.spoken import MOST_LISTED, offered, read
 from ddz_env.core.state import refusal
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.table.dialogue.prompt import numbered
-from ddz_env.table.dialogue.statements import KINDS, Level, Named, is_plain, named_moves
+from ddz_env.table.dialogue.statements import KINDS, Firmness, Named, is_plain, named_moves
 from ddz_env.table.dialogue.words import in_notation
 
 _LONGEST = 60
@@ -81,7 +81,7 @@ def _plain(answer: str) -> str:
 
 
 def _marked(text: str) -> list[str]:
-    """What is marked as the answer."""
+    """The part of a text that is marked as the answer."""
     values = [found[1] for found in _TAG.finditer(text)]
     for found in _MARK.finditer(text):
         before = text[max(0, found.start() - _LONGEST) : found.start()]
@@ -114,7 +114,7 @@ class _Reader:
 
     def final(self, value: str) -> Move:
         """The move of a marked answer: its whole first clause, which an explanation may follow."""
-        first = next((each for each in named_moves(value) if each.level >= Level.ALONE), None)
+        first = next((each for each in named_moves(value) if each.level >= Firmness.ALONE), None)
         if first and first.is_first:
             return self._meant(first)
         return self._read(value.strip(" \t\n.!"))
@@ -126,14 +126,14 @@ class _Reader:
             InvalidMoveError: If it states none, more than one at a time, or names another one behind it.
         """
         named = list(named_moves(text))
-        level = max((each.level for each in named), default=Level.REMARK)
-        if level < Level.ALONE:
+        level = max((each.level for each in named), default=Firmness.REMARK)
+        if level < Firmness.ALONE:
             raise self.refused("the answer states no move")
         place = max(place for place, each in enumerate(named) if each.level == level)
         chosen = self._meant(named[place])
-        rivals = [each for each in named[place + 1 :] if each.level >= Level.OPEN]
+        rivals = [each for each in named[place + 1 :] if each.level >= Firmness.OPEN]
         for each in named[:place]:
-            if each.level == level and (level == Level.ALONE or each.sentence == named[place].sentence):
+            if each.level == level and (level == Firmness.ALONE or each.sentence == named[place].sentence):
                 rivals.append(each)
         return self.agreed([chosen, *(move for each in rivals if (move := self._legal_move(each)))])
 

@@ -127,7 +127,7 @@ def position_text(view: View) -> str:
 def _known(view: View) -> Iterator[str]:
     table = table_of(view)
     yield f"You are seat {view.seat}."
-    yield from (_seat(seat, table, view) for seat in table.seats)
+    yield from (_seat(seat, view) for seat in table.seats)
     yield f"Landlord cards: {_landlord_cards(table)}. Stake: {table.stake}."
     if table.left_out:
         yield f"Left out of the game: {table.left_out}"
@@ -139,7 +139,7 @@ def _known(view: View) -> Iterator[str]:
     yield f"{table.status}{owner}"
 
 
-def _seat(seat: Seat, table: Snapshot, view: View) -> str:
+def _seat(seat: Seat, view: View) -> str:
     """A seat with the cards of it that lie open or are the viewer's own."""
     cards = "".join(RANK_NAMES[card.rank] for card in seat.hand)
     shown = f"{': ' if len(seat.hand) == seat.size else ', among them '}{cards}" if cards else ""

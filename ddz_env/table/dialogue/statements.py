@@ -71,7 +71,7 @@ _CONDITIONS = _set("if unless when or would")
 _KNOWN = _PLAIN | _SELF | _ACTS | KINDS.keys()
 
 
-class Level(IntEnum):
+class Firmness(IntEnum):
     """How firmly a sentence states that a move is played."""
 
     REMARK = 0
@@ -94,14 +94,14 @@ class Named(NamedTuple):
 
     texts: Sequence[str]
     kinds: Sequence[str]
-    level: Level
+    level: Firmness
     sentence: int
     clause: str
     is_first: bool = False
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text has no words but those that leave a statement as it is."""
+    """Whether a text has only words that do not change what a statement says."""
     return all(word in _SELF | _PLAIN for word in _words(text))
 
 
@@ -120,7 +120,7 @@ def named_moves(text: str) -> Iterator[Named]:
     """
     is_first = True
     for number, sentence in enumerate(_SENTENCE.findall(text)):
-        asks, context = sentence.endswith(_QUESTION), Level.STATED
+        asks, context = sentence.endswith(_QUESTION), Firmness.STATED
         for clause, is_aside in _clauses(sentence):
             named = list(_named(clause, number, context, asks, is_aside))
             yield from (each._replace(is_first=is_first and each is named[0]) for each in named)
@@ -149,17 +149,19 @@ def _clauses(sentence: str) -> Iterator[tuple[list[re.Match[str]], bool]]:
         yield clause, is_aside
 
 
-def _context(clause: Sequence[re.Match[str]]) -> Level:
+def _context(clause: Sequence[re.Match[str]]) -> Firmness:
     """The highest level that a clause without a move allows the moves after it."""
     words = [token.group().lower() for token in clause if token.lastgroup == "word"]
     if words == ["no"] or (_ACTS.intersection(words) and _PLAIN.union(_SELF, _ACTS).issuperset(words[:2])):
-        return Level.STATED
+        return Firmness.STATED
     if _REMARKS.intersection(words):
-        return Level.OPEN
-    return Level.STATED if _KNOWN.issuperset(words) else Level.ALONE
+        return Firmness.OPEN
+    return Firmness.STATED if _KNOWN.issuperset(words) else Firmness.ALONE
 
 
-def _named(clause: Sequence[re.Match[str]], number: int, context: Level, asks: bool, is_aside: bool) -> Iterator[Named]:
+def _named(
+    clause: Sequence[re.Match[str]], number: int, context: Firmness, asks: bool, is_aside: bool
+) -> Iterator[Named]:
     """The moves of a clause; linked ones, as in *3 to 7*, in one breath."""
     said = "".join(f"{token.group()} " for token in clause).strip()
     pieces: list[list[str]] = [[]]
@@ -179,25 +181,25 @@ def _named(clause: Sequence[re.Match[str]], number: int, context: Level, asks: b
         level = _aside_level(before, after) if is_aside else _level(texts, before, after)
         if not (_ACTS | _SELF).intersection(before):  # as in: seat 2 will pass
             level = min(level, context)
-        context = Level.STATED if level == Level.STATED else Level.OPEN
+        context = Firmness.STATED if level == Firmness.STATED else Firmness.OPEN
         kinds = [word for word in (*before, *after) if word in KINDS]
-        yield Named(texts, kinds, Level.REMARK if asks else level, number, said)
+        yield Named(texts, kinds, Firmness.REMARK if asks else level, number, said)
     if not (groups or asks or is_aside) and _is_unread(pieces[0]):
-        yield Named([], [], Level.STATED, number, said)
+        yield Named([], [], Firmness.STATED, number, said)
 
 
-def _level(texts: Sequence[str], before: Sequence[str], after: Sequence[str]) -> Level:
+def _level(texts: Sequence[str], before: Sequence[str], after: Sequence[str]) -> Firmness:
     around = {*before, *after}
     if _KNOWN.issuperset(before):
         acts = _ACTS.intersection(before) or (texts[0][:1].islower() and _SELF.intersection(before))
         if (acts and not _CONDITIONS.intersection(after)) or (_PLAIN | KINDS.keys()).issuperset(after):
-            return Level.STATED
-    return Level.REMARK if _REMARKS & around else Level.OPEN
+            return Firmness.STATED
+    return Firmness.REMARK if _REMARKS & around else Firmness.OPEN
 
 
-def _aside_level(before: Sequence[str], after: Sequence[str]) -> Level:
+def _aside_level(before: Sequence[str], after: Sequence[str]) -> Firmness:
     """How firmly brackets state their move: in plain words they repeat the sentence's, in others they remark."""
-    return Level.OPEN if _PLAIN.issuperset((*before, *after)) else Level.REMARK
+    return Firmness.OPEN if _PLAIN.issuperset((*before, *after)) else Firmness.REMARK
 
 
 def _is_unread(words: Sequence[str]) -> bool:

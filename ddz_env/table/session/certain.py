@@ -15,7 +15,7 @@ _MOST = 300
 
 
 def replies(view: View, move: Move, seats: list[int]) -> list[MainGroup]:
-    """What some other seat may hold that beats a move, by the cards that the observer cannot see.
+    """The main groups that beat a move and may be in another seat's hand, as far as the observer can tell.
 
     Args:
         view: What the observer knows.

@@ -93,19 +93,20 @@ def _move(option: RankedMove, advice: Advice, say: Texts) -> str:
 
 def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
     """What the move leaves and keeps, what beats it, and who is about to go out."""
-    move = advice.move
+    move, left = advice.move, list[str]()
     if move.is_pass:
         partner = None if view.target is None else view.target[0]
         if partner is not None and view.landlord not in (view.seat, partner):
             yield say("why partner")
     elif view.hand != move.cards and not advice.options[0].certain:
-        yield from _left(view, move, say)
+        left = list(_left(view, move, say))
+        yield from left
     kept = _kept(advice, view.hand)
-    if len(kept):
+    if len(kept) and not left:  # what it leaves says what it keeps
         yield say("why keeps", cards=_cards(kept, say))
     opposed = [seat for seat, size in enumerate(view.hand_sizes) if _opposed(view, seat) and size]
     if not move.is_pass and view.hand != move.cards:
-        yield from _said_of(replies(view, move, opposed), view, say)
+        yield from _said_of(replies(view, move, opposed), say)
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _SHORT:
             players = view.rules.players
@@ -139,7 +140,7 @@ def _kept(advice: Advice, hand: Hand) -> Hand:
     return Hand(tuple(kept))
 
 
-def _said_of(found: list[MainGroup], view: View, say: Texts) -> Iterator[str]:
+def _said_of(found: list[MainGroup], say: Texts) -> Iterator[str]:
     if not found:
         yield say("why unbeatable")
     elif len(found) <= _FEW:

@@ -137,7 +137,7 @@ class Record:
 
 
 def _quoted(name: str) -> str:
-    """A player as its line has it: as it is, or in quotes where it would not be read back."""
+    """A player's name as its line has it, in quotes where it could not be read back without."""
     if name and name == name.strip() and name.isprintable() and "#" not in name and not name.startswith('"'):
         return name
     return json.dumps(name).replace("#", "\\u0023")
@@ -157,7 +157,7 @@ def _unquoted(text: str) -> str:
 
 
 def _dealt(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
-    """The hands of a deal by seed, without the landlord cards, and these."""
+    """The hands and the landlord cards that a seed deals; the landlord's hand does not have them yet."""
     state = deal.state()
     landlord, bottom = state.view().landlord, state.bottom
     held = map(state.hand, range(deal.rules.players))

@@ -67,7 +67,7 @@ class Sight:
     decisions: tuple[int, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same in lists, texts and numbers, as JSON has them; a card is its rank and its copy."""
+        """This view as lists, texts and numbers for JSON; a card is its rank and its copy."""
         return asdict(self)
 
 
@@ -127,7 +127,7 @@ class Session:
     # --- what anybody may know ---
 
     def role(self, seat: int) -> str:
-        """What a seat is: ``landlord``, ``peasant down``, ``peasant up``, of two players ``peasant``, or ``bidder``."""
+        """A seat's role: ``landlord``, ``peasant down``, ``peasant up``, ``peasant`` (of two players) or ``bidder``."""
         return role_text(self._state.role(seat) or "bidder", self.rules.players)
 
     @property

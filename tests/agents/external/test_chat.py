@@ -31,7 +31,7 @@ VIEW: View = FOLLOWS.view()
 
 
 def talk(answers: list[str]) -> Callable[[Any], str]:
-    """What answers in turn, and with the last one from then on."""
+    """A model that gives the answers one after the other, and then repeats the last."""
     left = iter(answers)
     return lambda messages: next(left, answers[-1])
 

@@ -185,7 +185,7 @@ def test_a_half_built_move_and_games_of_two_are_refused(agent: DouZeroAgent) -> 
 
 
 def test_the_checkpoint_of_a_whole_training_is_read(folder: Path, tmp_path: Path, agent: DouZeroAgent) -> None:
-    """As DouZero's training writes it, and cut into roles."""
+    """In the form that DouZero's training writes, and cut into roles."""
     states = {name: torch.load(folder / f"{name}.ckpt", weights_only=True) for name in NAMES}
     view = State.new(3, "douzero").view()
     expected = agent.values(view)

@@ -22,7 +22,6 @@ from ddz_agents.neural.features import (
     MOST_LOSERS,
     MOST_MOVES,
     PLANES,
-    SIGNS,
     read_hand_values,
     value_hand,
     weigh_pool,
@@ -183,7 +182,7 @@ def test_the_compiled_policy_has_networks_of_every_size(sizes: dict[str, int], t
     save_weights(tmp_path / "w", Weights.of(policy, critic, objective="stake", values_trained=False))
     ours, theirs = load_policy(tmp_path / "w"), NetworkPolicy(policy, critic)
     assert isinstance(ours, CompiledPolicy)
-    assert (ours.objective, ours.values_trained) == ("stake", False)
+    assert (ours.objective, ours.leaf) == ("stake", "playout")
     games = decisions("standard", 30)
     assert_close(ours, theirs, games, np.ones(len(games[0]), np.float32))
 
@@ -270,9 +269,8 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0], 3))
 print(*game.history, sep=';')
-from ddz_agents.neural_search.values import leaf_kind
 search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')
-print(leaf_kind(search.model), search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
+print(search.model.leaf, search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
 from ddz_training.apps.cli import app
 app(['arena', 'policy', 'random', '--deals', '2', '--processes', '1'])
 """
@@ -336,6 +334,10 @@ def test_better_hands_cost_less() -> None:
     prices = [prospects(hand, pool)[2] for hand in ("2222", "AA", "33", "3468")]
     assert prices == sorted(prices)
     assert len(set(prices)) == 4
+
+
+SIGNS = 2 * 2 * 15
+"""The last columns: of the next and the previous seat, on solos and on pairs, each rank."""
 
 
 def test_who_passes_on_an_enemys_solo_passed_on_all_higher_ones_and_a_partners_says_nothing() -> None:

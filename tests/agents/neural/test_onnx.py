@@ -28,7 +28,6 @@ from ddz_agents.neural.onnx_files import export_onnx, stamp_onnx
 from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, save_weights
-from ddz_agents.neural_search.values import leaf_kind
 from ddz_env import Rules, State
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
@@ -81,7 +80,7 @@ def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Pat
     assert isinstance(model, OnnxPolicy)
     assert isinstance(model, PolicyModel)
     assert (model.rules, model.objective, model.notes) == ("rlcard", "stake", {"seed": 3, "name": "斗地主"})
-    assert not model.values_trained
+    assert model.leaf == "playout"
     with pytest.raises(InvalidPolicyInputError, match="row 0 has no legal action"):
         model.evaluate(np.zeros((1, 512), np.int8), np.zeros((1, 400), np.int8))
     proto = onnx.load(exported)
@@ -172,9 +171,8 @@ def test_an_own_network_plays_once_it_is_stamped(tmp_path: Path) -> None:
     agent = make_agent(f"policy:path={out}")
     assert agent.act(State.new(4).view(), np.random.default_rng(0)).main == max(State.new(4).legal_actions())
     assert (agent.model.rules, agent.model.objective, agent.model.notes) == ("rlcard", "stake", {"epochs": 3})
-    assert not agent.model.values_trained
     assert {entry.key: entry.value for entry in onnx.load(out).metadata_props}["author"] == "me"
-    assert leaf_kind(make_agent(f"neural-ismcts:path={out},iterations=8").model) == "playout"
+    assert make_agent(f"neural-ismcts:path={out},iterations=8").model.leaf == "playout"
     out.write_bytes(out.read_bytes().replace(b"rlcard", b"rlcarb"))
     with pytest.raises(TensorFileError, match="is corrupt"):
         OnnxPolicy(out)

@@ -113,12 +113,12 @@ def test_a_wrong_answer_has_a_named_error_before_the_first_game(answer: Callable
 
 def test_values_may_be_missing_or_beyond_the_ends() -> None:
     observations, masks = seen()
-    for answer, trained, value in (
-        (lambda seen: seen[:, :400], False, 0.0),
-        (lambda seen: (seen[:, :400], seen[:, 0] + 7), True, 1.0),
+    for answer, leaf, value in (
+        (lambda seen: seen[:, :400], "playout", 0.0),
+        (lambda seen: (seen[:, :400], seen[:, 0] + 7), "value", 1.0),
     ):
         model = TorchModel(Answer(answer))
-        assert (model.values_trained, model.evaluate(observations, masks)[1].tolist()) == (trained, [value] * 3)
+        assert (model.leaf, model.evaluate(observations, masks)[1].tolist()) == (leaf, [value] * 3)
     with pytest.raises(InvalidOptionError, match="dtype"):
         TorchModel(Mlp(), "int32")
 

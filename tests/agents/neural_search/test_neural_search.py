@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.model import Bytes, Floats, Leaf, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
-from ddz_agents.neural_search import values as leaf_values
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions, NeuralSearchAgent, NeuralSearchOptions
 from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.values import Evaluator, leaf_kind
+from ddz_agents.neural_search.values import Evaluator
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_agents.worlds.inference import inferred
@@ -40,6 +39,8 @@ class Uniform:
     Attributes:
         sizes: The number of leaves of each call.
     """
+
+    leaf: Leaf = "value"
 
     def __init__(self, landlord: float = 0.0) -> None:
         self.landlord = landlord
@@ -78,8 +79,16 @@ def after(state: State, moves: int) -> State:
     return found
 
 
-def planted(view: View, model: PolicyModel, *seeds: int, leaf: str = "value", batch: int = 1) -> Forest:
-    forest = Forest(len(seeds), batch, Evaluator(model, leaf))
+def planted(
+    view: View,
+    model: PolicyModel,
+    *seeds: int,
+    leaf: Leaf = "value",
+    batch: int = 1,
+    ahead: int = 4,
+    exploration: float = 1.0,
+) -> Forest:
+    forest = Forest(len(seeds), batch, Evaluator(model, leaf, ahead), exploration)
     forest.plant(view, [np.uint64(seed) for seed in seeds])
     return forest
 
@@ -90,9 +99,9 @@ def firsts_of(view: View, count: int) -> np.ndarray:
     return np.resize(legal, count)
 
 
-def grow(view: View, model: PolicyModel, iterations: int, seed: int, *, leaf: str = "playout", batch: int = 1) -> Tree:
+def grow(view: View, model: PolicyModel, iterations: int, seed: int, *, batch: int = 1, **how: Any) -> Tree:
     """A tree whose root's moves take turns."""
-    forest = planted(view, model, seed, leaf=leaf, batch=batch)
+    forest = planted(view, model, seed, batch=batch, **how)
     for part in np.split(firsts_of(view, iterations), iterations // batch):
         forest.wave(part)
     return forest.trees[0]
@@ -125,12 +134,12 @@ class Node:
         self.below: dict[int, Node] = {}
         self.landlord_chance = (1 + float(values[0]) * (1 if state.role() == "landlord" else -1)) / 2
 
-    def select(self) -> int:
+    def select(self, exploration: float) -> int:
         """PUCT, in which moves without visits have the mean reward of all; at first the move with the highest prior."""
         visits = sum(self.visits.values())
         if not visits:
             return max(self.priors, key=self.priors.__getitem__)
-        mean, scale = sum(self.rewards.values()) / visits, visits**0.5 / sum(self.priors.values())
+        mean, scale = sum(self.rewards.values()) / visits, exploration * visits**0.5 / sum(self.priors.values())
         values = {
             action: (self.rewards[action] / count if (count := self.visits[action]) else mean)
             + scale * prior / (1 + count)
@@ -139,7 +148,7 @@ class Node:
         return max(values, key=values.__getitem__)
 
 
-def plain_search(state: State, model: PolicyModel, firsts: np.ndarray) -> Node:
+def plain_search(state: State, model: PolicyModel, firsts: np.ndarray, exploration: float) -> Node:
     """The same search in plain Python, for a game without hidden cards: one descent at a time, nothing played on."""
     root = Node(state, model)
     for first in firsts.tolist():
@@ -158,20 +167,19 @@ def plain_search(state: State, model: PolicyModel, firsts: np.ndarray) -> Node:
                     chance = node.below[action].landlord_chance
                     break
             node = node.below[action]
-            action = node.select()
+            action = node.select(exploration)
         for above, taken, is_landlord in path:
             above.rewards[taken] += chance if is_landlord else 1 - chance
     return root
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("seed", "exploration"), [(0, 1.0), (1, 1.0), (2, 0.25), (3, 4.0)])
 @pytest.mark.parametrize("moves", [0, 5, 12])
-def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, moves: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, exploration: float, moves: int) -> None:
     """Number for number, down to the third level."""
-    monkeypatch.setattr(leaf_values, "play_on", lambda *how: None)
     state, model = after(State.new(seed, rules="perfect"), moves), Distinct()
-    firsts = firsts_of(state.view(), 600)
-    tree, root = grow(state.view(), model, 600, seed, leaf="value"), plain_search(state, model, firsts)
+    root = plain_search(state, model, firsts_of(state.view(), 600), exploration)
+    tree = grow(state.view(), model, 600, seed, ahead=0, exploration=exploration)
     expected, level = dict[tuple[int, ...], tuple[int, float]](), {(): root}
     for _ in range(3):
         for path, node in level.items():
@@ -187,7 +195,7 @@ def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, moves: int, m
 
 @pytest.mark.parametrize("batch", [1, 16])
 @pytest.mark.parametrize("leaf", ["playout", "value"])
-def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: str) -> None:
+def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: Leaf) -> None:
     """After the last wave no virtual loss is left: rewards lie between nothing and all."""
     for seed in range(5):
         tree = grow(State.new(seed).view(), Uniform(0.5), 480, seed, leaf=leaf, batch=batch)
@@ -249,11 +257,10 @@ def test_a_settled_move_is_played_at_once() -> None:
 
 
 @pytest.mark.parametrize(("ahead", "calls"), [(1, 2), (4, 5)])
-def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int) -> None:
     """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
-    monkeypatch.setattr(leaf_values, "AHEAD", ahead)
     model = Uniform()
-    agent = ModelSearchAgent(model, ModelSearchOptions(600, trees=4, batch=15, particles=0))
+    agent = ModelSearchAgent(model, ModelSearchOptions(600, trees=4, batch=15, particles=0, ahead=ahead))
     agent.decide(State.new(5).view(), np.random.default_rng(0))
     assert model.sizes[0] == 1
     assert 1 + 10 * calls <= len(model.sizes) <= 1 + 12 * calls
@@ -271,6 +278,23 @@ def test_halving_compares_the_likeliest_moves_in_the_same_determinizations() -> 
     assert len(set(counts[:4])) == len(set(counts[4:6])) == len(set(counts[6:])) == 1
     assert counts[0] < counts[4] < counts[6]
     assert decision.move.main in {action for action, count in decision.visits.items() if count == counts[-1]}
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1e6])
+def test_the_root_weighs_values_against_the_prior(weight: float) -> None:
+    """The move is the best of the last round; with all the weight on the prior, it is the policy's favourite."""
+    state = after(State.new(5), 3)
+    model = Prefers({state.legal_actions()[-1]}, 2.0)
+    agent = ModelSearchAgent(model, ModelSearchOptions(300, particles=0, leaf="playout", prior_weight=weight))
+    decision = agent.decide(state.view(), np.random.default_rng(0))
+    log_priors = model.evaluate(observe(state)[None], action_mask(state)[None])[0][0]
+    worth = {
+        action: decision.values[action] + weight * float(log_priors[action]) / count**0.5
+        for action, count in decision.visits.items()
+        if count == max(decision.visits.values())
+    }
+    assert decision.move.main == max(worth, key=worth.__getitem__)
+    assert weight < 1e6 or decision.move.main == log_priors.argmax()
 
 
 def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
@@ -346,17 +370,15 @@ def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:
     A file is read by its suffix; old ones do not say what they learned.
     """
     (policy, critic), path = small_networks(), tmp_path / "small.safetensors"
-    for model, kind in (
-        (NetworkPolicy(policy, critic), "critic"),
-        (NetworkPolicy(policy), "value"),
-        (Uniform(), "value"),
-        (NetworkPolicy(policy, critic, objective="stake"), "playout"),
-        (NetworkPolicy(policy, critic, values_trained=False), "critic"),
+    for weights, leaf in (
+        (Weights.of(policy, critic), "critic"),
+        (Weights.of(policy, critic, values_trained=False), "critic"),
+        (Weights.of(policy), "value"),
+        (Weights.of(policy, critic, objective="stake"), "playout"),
+        (Weights.of(policy, values_trained=False), "playout"),
     ):
-        assert leaf_kind(model) == kind
-    for trained, kind in ((False, "playout"), (True, "value")):
-        save_weights(path, Weights.of(policy, values_trained=trained))
+        save_weights(path, weights)
         agent = make_agent(f"neural-ismcts:path={path},iterations=60,trees=2")
         assert isinstance(agent, NeuralSearchAgent)
-        assert leaf_kind(agent.model) == kind
+        assert agent.model.leaf == leaf
         assert agent.act(State.new(2).view(), np.random.default_rng(0)) in State.new(2).legal_moves()

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search import values as leaf_values
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions
 from ddz_agents.neural_search.beliefs import recognized
-from ddz_agents.neural_search.games import Games, RecognizedSeats, new_games, none_recognized
+from ddz_agents.neural_search.games import RecognizedSeats, SearchGames, new_games, none_recognized
 from ddz_agents.neural_search.judge import likely_moves
 from ddz_agents.neural_search.values import CachedModel, Evaluator, ask, play_on
 from ddz_agents.worlds.determinize import draw_game, uniform
@@ -28,7 +27,7 @@ from tests.oracles.network_policy import NetworkPolicy
 RULES = make_agent("rules")
 
 
-def waiting(states: list[State]) -> Games:
+def waiting(states: list[State]) -> SearchGames:
     games = new_games(len(states))
     for index, state in enumerate(states):
         games.rows[index], games.rings[index], games.waits[index] = state.row, state.ring, 1
@@ -38,12 +37,12 @@ def waiting(states: list[State]) -> Games:
     return games
 
 
-def valued(model: NetworkPolicy, games: Games) -> Floats:
+def valued(model: NetworkPolicy, games: SearchGames) -> Floats:
     return model.value_of_games(*(array.view(np.int8) for array in (games.observations, games.masks, games.concealed)))
 
 
 def undecided(count: int, rules: str = "standard") -> list[State]:
-    """Games in which somebody has a choice, from the first move to the last ones."""
+    """SearchGames in which somebody has a choice, from the first move to the last ones."""
     rng, found = np.random.default_rng(2), list[State]()
     for game in range(count):
         state, moves = State.new(game, rules), int(rng.integers(0, 40))
@@ -86,14 +85,11 @@ def value(game: State, model: NetworkPolicy, first: int) -> float:
 
 @pytest.mark.parametrize("rules", ["standard", "mini", "bidding"])
 @pytest.mark.parametrize("decisions", [1, 4, 1000])
-def test_the_policy_plays_leaves_on_as_it_would_at_the_table(
-    decisions: int, rules: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_policy_plays_leaves_on_as_it_would_at_the_table(decisions: int, rules: str) -> None:
     """And then the critic values them; to the end, leaves are won or lost."""
-    monkeypatch.setattr(leaf_values, "AHEAD", decisions)
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
-    logs, values = Evaluator(model, "critic").leaves(games, states[0].rule_words, none_recognized())
+    logs, values = Evaluator(model, "critic", decisions).leaves(games, states[0].rule_words, none_recognized())
     priors, _ = ask(model, waiting(states))
     assert logs.tobytes() == priors.tobytes()
     assert games.waits.any() == (decisions < 1000)

@@ -27,7 +27,7 @@ TWO = "arena random random-staged --deals 1 --processes 1"
 
 
 def cut_off() -> SystemError:
-    """What a compiled call raises that ends as Ctrl-C arrives."""
+    """The error of a compiled call that ends while Ctrl-C arrives."""
     error = SystemError("CPUDispatcher returned a result with an exception set")
     error.__cause__ = KeyboardInterrupt()
     return error
@@ -71,8 +71,6 @@ KEPT = {
 REFUSED = {
     # what Click checks
     "arnea": "Did you mean 'arena'?",
-    "arena random rules --deals many": "'many'",
-    "arena random rules --scoring chess": "'chess' is not one of",
     "record rules": "Missing option '--out'",
     "warmup --fast": "No such option",
     # names

@@ -36,6 +36,7 @@ def test_a_game_from_the_deal_to_its_replay(page: Page, seat: int, rules: str) -
     assert last["over"]
     assert not first["over"]
     assert all(len(one["hand"]) == one["size"] for one in first["table"]["seats"])
+    assert first["roles"] == [one["role"] for one in last["table"]["seats"]]
     thoughts = page.post(f"games/{name}/moves/{total - 1}/thoughts", {"agent": "rules"})
     assert thoughts["seat"] == last["moves"][-1]["seat"]
     assert sum(map(sum, (one["expected"] for one in thoughts["beliefs"]))) > 0

@@ -35,6 +35,9 @@ def test_a_game_with_an_auction_and_doubling_that_is_advised_in_points(person: P
     person.play_to_the_end()
     assert re.search("Bid|No bid", person.text(".log"))
     assert re.search("You (win|lose).*(landlord|peasant).* point", person.text(".result"), re.DOTALL)
+    person.page.click("#review")
+    person.wait("#step")
+    assert "landlord" in person.text(".status")  # who it became, though the auction is still to come
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ AGENTS = ("rules", "random", LOWEST, FAILING, HANGING, HOLDING, SCRIPTED)
 
 @dataclass
 class Answer:
-    """What the application sent."""
+    """An answer of the application."""
 
     status_code: int = 0
     content: bytes = b""
@@ -120,7 +120,7 @@ class Page:
         return answer
 
     async def ask(self, path: str, body: Json | None = None, **sent: str) -> Answer:
-        """Ask for data: a body is posted."""
+        """Request data; a request that has a body is a POST."""
         content = b"" if body is None else json.dumps(body).encode()
         return await self.talk("GET" if body is None else "POST", f"/api/{path}", content, sent)
 

@@ -34,8 +34,6 @@ from ddz_training.measure.statistics import summarize
 from ddz_training.measure.store import ResultStore
 from tests.training.apps.terminal import ddz
 
-EARLIER_TABLE = Path(__file__).parents[2] / "data" / "decisions.parquet"
-
 needs_tables = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="tables need PyArrow")
 
 
@@ -286,13 +284,6 @@ def test_the_fingerprint_is_of_the_layout_not_of_its_words(monkeypatch: pytest.M
     ):
         monkeypatch.setattr(table, "OBSERVATION", Layout((first, *others)))
         assert (table.fingerprint.__wrapped__() == known) == alike
-
-
-@needs_tables
-def test_a_table_of_0_2_0_is_read() -> None:
-    """``ddz record rules random --deals 1 --seed 3`` wrote it, when fingerprints were made of sentences."""
-    observations = [row["observation"] for row in rows_of(EARLIER_TABLE, ["observation"])]
-    assert (len(observations), sum(observations[0][:15])) == (47, 20)
 
 
 @needs_tables

@@ -50,6 +50,8 @@ def test_what_is_forced_is_played_before_the_critic_judges() -> None:
     class Strict:
         """Says nothing of a seat that has no choice, as the critic has learned nothing of it."""
 
+        leaf = "critic"
+
         def evaluate(self, observations: Any, masks: Any) -> Any:
             logs = np.where(masks, -np.log(masks.sum(axis=1, keepdims=True)), -np.inf)
             return logs.astype(np.float32), np.zeros(len(masks), np.float32)

@@ -16,6 +16,7 @@ from ddz_training.experiments.experiment import Experiment, read_saved
 from ddz_training.experiments.registry import EXPERIMENTS, load_experiment, load_experiments
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.plotting import can_plot
+from ddz_training.measure.store import read_results
 from tests.rooms import ROOT
 from tests.training.apps.terminal import ddz, done
 
@@ -99,10 +100,9 @@ def test_every_experiment_has_a_case_and_its_name_source_and_results() -> None:
         assert experiment.name == name
         assert all((experiment.source, experiment.about, experiment.unit, experiment.tables))
         assert all(option.meaning for option in experiment.options.options()), name
-        assert {*experiment.key, *experiment.settings} <= {
-            option.name for kind in (experiment.options, experiment.result) for option in fields(kind)
-        }
-        assert (RESULTS / experiment.file_name).exists()
+        assert {*experiment.key} <= {field.name for field in fields(experiment.result)}
+        settings, _ = read_results(RESULTS / experiment.file_name)
+        assert {*experiment.settings(experiment.options())} == {*settings} - {"code", "version", "files"}, name
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_killed_run_goes_on_to_the_same_results(name: str, tmp_path: Path, mon
     assert {done for done, _ in seen} == {seen[0][1]}, "nothing is played again"
     published = lines(experiment, RESULTS / experiment.file_name) if name in PUBLISHED else lines(experiment, cut)
     assert all(line in published for line in lines(experiment, whole))
-    if experiment.settings:
+    if "seed" in experiment.settings(options):
         with pytest.raises(SettingsMismatchError):
             experiment.run(replace(options, seed=options.seed + 1), cut, tasks=tasks)
     first_table, *others = (table(again) for table in experiment.tables.values())

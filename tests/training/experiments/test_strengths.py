@@ -19,7 +19,7 @@ from ddz_training.experiments.experiment import Saved, grouped
 from ddz_training.experiments.matches import MatchResult, win_gain, win_interval
 from ddz_training.experiments.strengths import POLICY_STRENGTH, StrengthResult
 from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
-from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import SettingsMismatchError
 from tests.training.experiments import committed
 
@@ -101,7 +101,7 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
 
 def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
     player = DealPlayer(Rules.preset(st.POINTS_RULES), 0, timing=False)
-    records = player.play(11, ("rules", "random-staged"))
+    records = player.play(Match(11, ("rules", "random-staged")))
     result = st.points_result(records)
     own = [sum(r.stake[seat] for seat, letter in enumerate(r.seats) if letter == "a") for r in records]
     assert result.score == pytest.approx(sum(own) / 6, abs=1e-4)

@@ -22,7 +22,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.learn.dmc import epsilon_greedy
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, Games, Turn
+from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, RolloutGames, Turn
 from ddz_training.learn.ppo.ppo import Choice, Chooser, Players, Rollout, collect, draw_actions
 from ddz_training.learn.ppo.selfplay import PastSelves
 from ddz_training.learn.reading import DeviceReading
@@ -40,7 +40,7 @@ def uniform(logits: Tensor, rows: Tensor, count: int, generator: torch.Generator
     return draw_actions(torch.zeros_like(logits), rows, count, generator)
 
 
-class NotedGames(Games):
+class NotedGames(RolloutGames):
     """Games that note the actions of every step, the opponents' too."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -60,7 +60,7 @@ def games_of(count: int, rules: str = "standard", opponent_share: float = 0.0, *
 
 
 def collected(
-    games: Games,
+    games: RolloutGames,
     steps: int,
     choose: Chooser = uniform,
     policy: PolicyNetwork | None = None,

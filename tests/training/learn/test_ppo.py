@@ -77,7 +77,7 @@ def test_draws_follow_the_probabilities_and_settled_decisions_are_sampled(settle
 
 
 def test_a_policy_that_is_sure_draws_what_it_is_sure_of() -> None:
-    """However large its logits are; and among equals anything, but never beyond the legal actions."""
+    """However large its logits are. Among equal ones it draws any legal action, and never an illegal one."""
     sizes = torch.arange(1, 101)
     rows, generator = torch.arange(100).repeat_interleave(sizes), torch.Generator().manual_seed(0)
     logits = torch.randn(len(rows), generator=generator) * 1e30

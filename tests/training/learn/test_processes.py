@@ -58,7 +58,7 @@ def test_only_as_many_processes_as_before_resume_a_run(two: Path) -> None:
 
 
 def test_a_process_that_is_killed_ends_the_others_by_name(tmp_path: Path) -> None:
-    """Started as torchrun starts them, but without its agent, which ends the others before they notice."""
+    """The processes start as under torchrun, whose agent is left out: it would end them before they notice."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

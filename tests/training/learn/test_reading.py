@@ -18,9 +18,9 @@ from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_training.learn.reading import (
+    DecisionReading,
     DeviceReading,
     Legal,
-    Reading,
     hold_sums,
     read_critic,
     read_policy,
@@ -43,7 +43,7 @@ class Positions(NamedTuple):
     action_values: np.ndarray
 
     def tensors(self) -> tuple[Tensor, Tensor, Legal]:
-        """What readings take."""
+        """The tensors that readings take."""
         rows = torch.from_numpy(np.nonzero(self.masks)[0])
         legal = Legal(rows, torch.from_numpy(self.actions).long(), torch.from_numpy(self.action_values))
         return torch.from_numpy(self.seen), torch.from_numpy(self.hand_values), legal
@@ -101,7 +101,7 @@ def test_columns_are_the_same_to_the_bit_however_they_are_made(positions: Positi
         assert ((by_kernel >= 0) & (by_kernel <= 1)).all()
 
 
-def answers(positions: Positions, reading: Reading, policy: PolicyNetwork, critic: Critic) -> list[Tensor]:
+def answers(positions: Positions, reading: DecisionReading, policy: PolicyNetwork, critic: Critic) -> list[Tensor]:
     """Logits, the policy's values and the critic's, and the gradients of a function of them."""
     seen, hand_values, legal = positions.tensors()
     logits, values = read_policy(reading, policy, seen, hand_values, legal)

@@ -26,7 +26,6 @@ from ddz_agents.neural import errors
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_sb3_policy, read_purpose
-from ddz_agents.neural_search.values import leaf_kind
 from ddz_env import State
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv
@@ -103,12 +102,12 @@ def test_a_search_knows_what_a_policy_was_trained_for(tmp_path: Path) -> None:
     assert read_purpose(path) == Purpose("rlcard", "stake")
     policy = load_sb3_policy(path, trust_file=True)
     assert (policy.rules, policy.objective) == ("rlcard", "stake")
-    assert leaf_kind(make_agent(f"neural-ismcts:path={path},trust_file=true").model) == "playout"
+    assert make_agent(f"neural-ismcts:path={path},trust_file=true").model.leaf == "playout"
     theirs = MaskablePPO.load(path).policy.state_dict()
     assert all(torch.equal(weight, theirs[name]) for name, weight in trained.policy.state_dict().items())
     won = tmp_path / "won.zip"
     save_model(won, trained, Purpose("standard", "win"))
-    assert leaf_kind(make_agent(f"neural-ismcts:path={won},trust_file=true").model) == "value"
+    assert make_agent(f"neural-ismcts:path={won},trust_file=true").model.leaf == "value"
 
 
 def test_a_zip_that_does_not_say_what_it_is_for_plays_for_wins(saved: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.ppo import Players, collect
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
-from ddz_training.learn.reading import DeviceReading, Reading, read_critic
+from ddz_training.learn.reading import DecisionReading, DeviceReading, read_critic
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import OtherVersionWarning
@@ -133,7 +133,7 @@ def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypa
     rollout = run._collect()
     asked: list[tuple[Critic, Tensor]] = []
 
-    def spy(reading: Reading, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
+    def spy(reading: DecisionReading, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
         asked.append((critic, seen[:, AGAINST_RULES]))
         return read_critic(reading, critic, seen, hand_values)
 

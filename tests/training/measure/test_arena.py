@@ -69,7 +69,7 @@ def test_sides_swap_on_identical_cards(preset: str) -> None:
     seen: list[tuple[str, int, str]] = []
     rules = Rules.preset(preset)
     player = DealPlayer(rules, seed=3, timing=False, maker=lambda spec: Watcher(seen, spec))
-    games = player.play(7, ("one", "two"))
+    games = player.play(Match(7, ("one", "two")))
     hands = [str(State.new(3, rules, 7).hand(seat)) for seat in range(rules.players)]
     assert [game.seats for game in games] == ["abb"[: rules.players], "baa"[: rules.players]]
     first, second = seen[: len(seen) // 2], seen[len(seen) // 2 :]
@@ -83,7 +83,7 @@ def test_sides_swap_on_identical_cards(preset: str) -> None:
 @pytest.mark.parametrize("preset", ["standard", "bidding"])
 def test_records_add_up_and_auctions_rotate_the_seats(preset: str) -> None:
     rules = Rules.preset(preset)
-    games = DealPlayer(rules, seed=1).play(0, ("random", "random-staged"))
+    games = DealPlayer(rules, seed=1).play(Match(0, ("random", "random-staged")))
     assert [game.seats for game in games] == list(seatings(rules))
     for game in games:
         assert game.landlord_agent == ("random" if game.seats[game.landlord] == "a" else "random-staged")
@@ -114,7 +114,7 @@ def test_games_side_by_side_are_those_played_one_by_one(preset: str) -> None:
     alone = DealPlayer(arena.rules, arena.seed, timing=False)
     found = run_arena(arena, 6)
     assert found == [
-        game for deal in range(6) for pair in combinations(arena.agents, 2) for game in alone.play(deal, pair)
+        game for deal in range(6) for pair in combinations(arena.agents, 2) for game in alone.play(Match(deal, pair))
     ]
     timed = run_arena(dataclasses.replace(arena, agents=arena.agents[:2], timing=True), 6)
     assert len({game.ms_a for game in timed if game.decisions_a}) == 1  # the batch's time, divided
@@ -148,9 +148,9 @@ def test_a_fault_in_a_batch_loses_the_game_that_it_is_in() -> None:
         maker = lambda spec: Nervous() if spec == "bad" else RulesAgent()  # noqa: E731
         return DealPlayer(Rules(), 1, timing=False, maker=maker, on_fault="lose")
 
-    block = [Match(("bad", "good"), deal, ("bad", "good")) for deal in range(20)]
+    block = [Match(deal, ("bad", "good")) for deal in range(20)]
     records = player().play_block(block)
-    assert records == [player().play(match.deal, match.specs) for match in block]
+    assert records == [player().play(match) for match in block]
     assert {game.fault_by for games in records for game in games} == {"", "a"}
 
 

@@ -11,7 +11,7 @@ from ddz_env import Hand, Rules
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.data.games import GAMES, read_games
 from ddz_training.measure.deal_file import read_deals
-from ddz_training.measure.duplicate import DealPlayer, new_deal
+from ddz_training.measure.duplicate import DealPlayer, Match, new_deal
 from ddz_training.measure.store import read_results
 from tests.training.apps.terminal import done, refused
 
@@ -86,7 +86,7 @@ def test_arena_and_record_play_the_same_games_of_a_file(tmp_path: Path) -> None:
     match = ("random", "rules", "--deal-file", path, "--processes", 1)
     done("arena", *match, "--no-timing", "--out", out)
     _, rows = read_results(out)
-    expected = DealPlayer(Rules(), 0, hands=(OTHER, HANDS)).play(1, ("random", "rules"))
+    expected = DealPlayer(Rules(), 0, hands=(OTHER, HANDS)).play(Match(1, ("random", "rules")))
     assert [(row["deal"], row["winner"]) for row in rows[2:]] == [("1", game.winner) for game in expected]
     assert "hands" in refused("arena", "random", "rules", "--no-timing", "--out", out)  # other deals
     done("record", *match, "--out", tmp_path / "set")

@@ -10,7 +10,7 @@ import pytest
 from ddz_env import Rules, State
 from ddz_training.experiments import tendency
 from ddz_training.experiments.experiment import Saved
-from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.store import read_results
 from ddz_training.measure.tendency import Judges, counts, deals_of_file, judge_deals, shares, tendency_of
@@ -70,7 +70,7 @@ def test_the_arena_plays_the_deals_of_a_file_that_lean_as_asked(tmp_path: Path) 
     done(*arena, "--deal-file", path, "--tendency", "peasants", "--out", played, *from_there)
     _, rows = read_results(played)
     assert [int(row["deal"]) for row in rows[::2]] == numbers["peasants"][:3] != [0, 1, 2]
-    plain = DealPlayer(Rules(), 0, timing=False).play(numbers["peasants"][2], ("random", "random-staged"))
+    plain = DealPlayer(Rules(), 0, timing=False).play(Match(numbers["peasants"][2], ("random", "random-staged")))
     assert rows[4]["winner"] == plain[0].winner
 
 

@@ -12,7 +12,7 @@ from ddz_env import PRESETS, Move, Rules, View
 from ddz_env.playing.game import warm_up
 from ddz_env.support.clocks import ThinkingClock
 from ddz_training.measure import duplicate
-from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import AgentFailedError
 
 
@@ -57,7 +57,7 @@ def test_what_an_agent_compiles_in_a_game_is_in_no_record(monkeypatch: pytest.Mo
                 now[0] += 1000.0
             return super().act(view, rng)
 
-    for record in DealPlayer(Rules(), 0, maker=Compiling).play(0, ("a", "b")):
+    for record in DealPlayer(Rules(), 0, maker=Compiling).play(Match(0, ("a", "b"))):
         assert (record.ms_a, record.ms_b) == (2000.0, 2000.0)
 
 
@@ -72,7 +72,7 @@ def test_another_agent_is_warmed_up_where_games_are_timed_and_leaves_no_trace_in
             return own[-1]
 
         player = DealPlayer(Rules(), 7, timing=timing, maker=maker)
-        played = [game for deal in range(3) for game in player.play(deal, ("a", "b"))]
+        played = [game for deal in range(3) for game in player.play(Match(deal, ("a", "b")))]
         games.append([replace(game, ms_a=0, ms_b=0) for game in played])
     assert games[0] == games[1]
     assert (len(made[True]), len(made[False])) == (2 * (1 + 3), 2 * 3)
@@ -93,4 +93,4 @@ def test_an_agent_that_fails_is_blamed_in_its_game_not_while_it_is_warmed_up() -
             raise ZeroDivisionError("no idea")
 
     with pytest.raises(AgentFailedError, match="'a' failed in seat 0 of deal 5, game 0"):
-        DealPlayer(Rules(), 0, maker=Failing).play(5, ("a", "b"))
+        DealPlayer(Rules(), 0, maker=Failing).play(Match(5, ("a", "b")))

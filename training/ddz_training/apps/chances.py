@@ -79,7 +79,7 @@ class Chances:
         return replace(advice, move=certain, options=tuple(options), source="critic")
 
     def of_moves(self, view: View, moves: Sequence[Move], certain: Container[Move]) -> list[Judgement]:
-        """What is known of some moves, 1 for those that win for certain; always the same for a position."""
+        """The chance of winning after each of some moves, 1 where the win is certain; the same at every call."""
         found = self._judge.judge(view, moves, _generator(view))
         return [one._replace(chance=1.0) if move in certain else one for move, one in zip(moves, found, strict=True)]
 

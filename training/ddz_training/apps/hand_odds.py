@@ -35,7 +35,7 @@ class HandReport:
 
     @property
     def landlords(self) -> dict[str, int]:
-        """Whose landlord's seats the worlds were played with, by the part that the observer then has."""
+        """The landlord's seat in the worlds that were played, by the part that the observer then has."""
         seat, landlord = self.view.seat, self.view.landlord
         if landlord is not None:
             return {str(self.view.role).replace("_", "-"): landlord}

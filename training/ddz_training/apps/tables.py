@@ -1,4 +1,4 @@
-"""Tables that the command line shows: of what the code says, which the pages have too, and of what was played."""
+"""The tables that the command line prints, about the code (pages show them, too) and about games that were played."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ from ddz_env.core.observation import action_mask, observe
 from ddz_env.envs.outputs import ObservationForm
 from ddz_env.support.errors import install_hint
 from ddz_training.data.dataset import DataSet
-from ddz_training.data.games import LETTERS, DataSetError, GameFile, RecordedGame, read_games
+from ddz_training.data.games import DataSetError, GameFile, RecordedGame, read_games
 from ddz_training.data.table import fingerprint, rows_of
+from ddz_training.measure.duplicate import LETTERS
 from ddz_training.measure.store import writing
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ games were played.
 from __future__ import annotations
 
 import functools
-import string
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +20,13 @@ from ddz_env.core.engine import layout as at
 from ddz_env.envs.deals import dealt_hands
 from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown
 from ddz_env.table.session import Deal, Record
-from ddz_training.measure.duplicate import Scores
+from ddz_training.measure.duplicate import LETTERS, Scores
 from ddz_training.measure.provenance import read_rules_settings, rules_settings
 from ddz_training.measure.store import read_format
 
 FORMAT = "ddz-games-1"
 GAMES = "games.sqlite"
 """The file of a data set that holds its games."""
-
-LETTERS = string.ascii_lowercase
-"""What ``seats`` calls the agents of a file, in their order."""
 
 _OPENER = 16
 """The bit of the opener in the word of bids."""

@@ -18,7 +18,7 @@ from ddz_env.playing.agent import Decision, cheats
 from ddz_env.playing.game import read_answer
 from ddz_env.support.options import Options
 from ddz_training.data.games import DataSetError, RecordedGame, Thought, games_settings
-from ddz_training.measure.duplicate import DealPlayer, Match, hands_settings, seatings
+from ddz_training.measure.duplicate import LETTERS, DealPlayer, Match, hands_settings, seatings
 from ddz_training.measure.keeper import answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
@@ -65,7 +65,7 @@ class Recording(Options):
         """
         if len(self.agents) == 2:
             return seatings(self.rules)
-        return (("a" * self.rules.players) if len(self.agents) == 1 else "abc",)
+        return (("a" * self.rules.players) if len(self.agents) == 1 else LETTERS[: self.rules.players],)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
         """A store for the games; a file of the same recording is completed.
@@ -120,7 +120,7 @@ class GameRecorder:
             thoughts.append(_thoughts(decision))
             return moves[-1]
 
-        over = self._player.game(Match(recording.agents, deal, recording.agents), game, seats, noted).state
+        over = self._player.game(Match(deal, recording.agents), game, seats, noted).state
         return RecordedGame.of(
             self._player.start(deal), moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts
         )

@@ -30,8 +30,9 @@ from ddz_env.peers.botzone.log import read_logs
 from ddz_env.support.errors import DouDizhuError, shown
 from ddz_env.table.session import Record
 from ddz_training.data.dataset import DataSet, write_data_set
-from ddz_training.data.games import GAMES, LETTERS, DataSetError, RecordedGame, games_settings
+from ddz_training.data.games import GAMES, DataSetError, RecordedGame, games_settings
 from ddz_training.data.table import check_tables
+from ddz_training.measure.duplicate import LETTERS
 from ddz_training.measure.store import ResultStore
 
 _DOUZERO_DEAL, _DOUZERO_MOVES = "card_play_data", "card_play_action_seq"

@@ -21,7 +21,8 @@ from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
 from ddz_env.support.errors import install_hint, shown
 from ddz_env.support.whole_file import replacing
-from ddz_training.data.games import LETTERS, DataSetError, GameFile, RecordedGame, Thought
+from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
+from ddz_training.measure.duplicate import LETTERS
 from ddz_training.measure.provenance import read_rules_settings
 
 if TYPE_CHECKING:
@@ -130,13 +131,6 @@ COLUMNS = (
     ),
 )
 """The columns, in order."""
-
-
-EARLIER_FINGERPRINTS = {"55894de5f8b1d549": "dbb31053278a449b"}
-"""Fingerprints of older tables, and the fingerprint that the same layout has today.
-
-Until 0.2.0 a fingerprint was made of the descriptions of observations, too.
-"""
 
 
 @functools.cache
@@ -256,10 +250,9 @@ def read_about(path: Path) -> Mapping[str, Any]:
         raise DataSetError(f"{path} is not a table: {error}") from error
     if not isinstance(about, dict) or about.get("kind") != KIND:
         raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(about)}")
-    written = str(about.get("fingerprint"))
-    if EARLIER_FINGERPRINTS.get(written, written) != fingerprint():
+    if about.get("fingerprint") != fingerprint():
         raise DataSetError(
-            f"{path} was written for observations or actions with the fingerprint {written!r}, those "
+            f"{path} was written for observations or actions with the fingerprint {about.get('fingerprint')!r}, those "
             f"of this package have {fingerprint()!r}: write the tables again from the recorded games (ddz record)"
         )
     return dict(about)

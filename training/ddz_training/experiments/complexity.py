@@ -139,6 +139,7 @@ TREE_SIZE = ex.Experiment(
     key=("play", "block"),
     tasks=_blocks,
     work=count_games,
+    changeable=("blocks", "bot_blocks"),
     unit="hundreds of games",
     tables={"tree-size": size_table},
 )
@@ -311,7 +312,6 @@ COMPLEXITY = ex.Experiment(
     key=("game", "child"),
     tasks=_children,
     work=sample_move,
-    settings=("seed", "difference"),
     more=lambda options: {"rules": RULES, "least": counting.LEAST},
     unit="first moves",
     tables={"complexity": complexity_table},

@@ -18,7 +18,7 @@ from ddz_env.playing.generators import published_generator
 from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure import equivalent as finding
-from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
 
 LADDERS = (finding.SEARCH, "rollout:particles=0")
@@ -148,7 +148,7 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
         return Interval(0.5, 0.5, 0.5, 0)
     with closing(DealPlayer(rules, options.seed, False, make_generator=published_generator)) as player:
         deals = range(options.rung_deals)
-        games = [game for deal in deals for game in player.play(deal, (agent, against), ("a", "b"))]
+        games = [game for deal in deals for game in player.play(Match(deal, (agent, against), ("a", "b")))]
     return normal_interval([*wins_by_deal(games, "a").values()])
 
 
@@ -239,7 +239,7 @@ EQUIVALENTS = ex.Experiment(
     key=("name", "rules"),
     tasks=lambda options: [(name, options.rules) for name in ex.chosen("agent", options.only, _ALL)],
     work=find_equivalents,
-    settings=("seed", "deals", "precision", "most", "rung_deals"),
+    changeable=("rules",),
     agents=lambda options: ["policy"],
     unit="equivalents",
     tables={"equivalents": equivalents_table, "equivalent-knowledge": knowledge_table},

@@ -149,7 +149,9 @@ class Experiment(Generic[_Options, _Result]):
         tables: What the command prints and pages show, by name.
         work: Does a task, from the options and the parts of the task, in any process: a function of a module.
         worker: Instead of ``work``: makes a worker from the options, which may keep something from task to task.
-        settings: Names of the options that results depend on.
+        changeable: Names of the options that a run may change and still resume a file: counts of tasks, fields of
+            ``key``, and what ``more`` records in another form.  ``processes`` and ``only`` always are; results depend
+            on all others.
         more: What else they depend on, from the options: values that JSON can hold.
         agents: The agents whose files they depend on, from the options.
         source: Paper and section, or ``own``.
@@ -168,7 +170,7 @@ class Experiment(Generic[_Options, _Result]):
     tables: Mapping[str, Callable[[Saved[_Result]], Table]]
     work: Callable[..., Sequence[_Result]] | None = None
     worker: Callable[[_Options], Worker[Any, Sequence[_Result]]] | None = None
-    settings: Sequence[str] = ("seed",)
+    changeable: Sequence[str] = ()
     more: Callable[[_Options], Mapping[str, Any]] = lambda options: {}
     agents: Callable[[_Options], Iterable[str]] = lambda options: ()
     source: str = "own"
@@ -180,6 +182,12 @@ class Experiment(Generic[_Options, _Result]):
     def file_name(self) -> str:
         """The name of its file in a folder of results."""
         return f"{self.file or self.name.replace('-', '_')}.csv"
+
+    def settings(self, options: _Options) -> dict[str, Any]:
+        """What results depend on, as the first line of a file records it."""
+        changeable = {"processes", "only", *self.changeable}
+        counted = {name: value for name, value in options.as_dict().items() if name not in changeable}
+        return {"experiment": self.name, **counted, **self.more(options)}
 
     def run(
         self,
@@ -209,9 +217,7 @@ class Experiment(Generic[_Options, _Result]):
         by_key: dict[Key, Task] = {
             task[: len(self.key)]: task for task in (self.tasks(options) if tasks is None else tasks)
         }
-        settings = {"experiment": self.name, **{name: getattr(options, name) for name in self.settings}}
-        settings |= self.more(options)
-        store = ResultStore(self.result, path, settings, self.key, agents=self.agents(options))
+        store = ResultStore(self.result, path, self.settings(options), self.key, agents=self.agents(options))
         start: Any = functools.partial(TaskWorker, self.work) if self.work else self.worker
         processes = getattr(options, "processes", 1)
         results = store.fill(by_key, functools.partial(start, options), processes, on_progress)

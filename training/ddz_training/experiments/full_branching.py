@@ -185,6 +185,7 @@ BRANCHING = ex.Experiment(
     key=("player", "deal"),
     tasks=lambda options: [(PLAYER, deal) for deal in options.numbers],
     work=play_through,
+    changeable=("deals", "deal_file"),
     more=lambda options: options.list_settings,
     unit="games",
     tables={"full-branching": branching_table},

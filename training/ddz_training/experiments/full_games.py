@@ -288,6 +288,7 @@ def lineup_experiment(
         key=("game", "deal", "lineup"),
         tasks=games,
         worker=functools.partial(GameWorker, name),
+        changeable=("deals", "deal_file", "games", "at", "trees", "tree_iterations", "finish"),  # `agents` has the last
         more=lambda chosen: {**chosen.list_settings, "agents": dict(cast(chosen).agents)},
         unit="games",
         tables={f"full-{name}": functools.partial(rate_table, title, rows)},

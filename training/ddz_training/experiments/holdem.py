@@ -162,6 +162,7 @@ HOLDEM = ex.Experiment(
         (reading, *pair, match) for match in range(options.matches) for reading in READINGS for pair in PAIRINGS
     ],
     work=play_match,
+    changeable=("matches",),
     unit="matches",
     tables={"holdem": holdem_table, "holdem-paper": paper_table},
     plot=plot_holdem,
@@ -203,7 +204,7 @@ def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
 
 
 def street_table(saved: ex.Saved[StreetResult]) -> ex.Table:
-    """Table 1: ten win rates of a range of numbers of showdowns, before the flop."""
+    """Table 1: per line ten win rates before the flop, each from more showdowns than the one before."""
     lines = [
         (f"{ten.first} to {ten.last}", *(f"{rate:.3f}" for rate in (ten.highest, ten.lowest, ten.mean, ten.spread)))
         for ten in settling([result.rate for result in saved.results if not result.street])

@@ -174,6 +174,7 @@ EQUIVALENT_KNOWN = ex.Experiment(
     key=("known", "rules", "method", "budget", "repetition"),
     tasks=_recoveries,
     work=recover,
+    changeable=("known", "rules", "method", "repetitions", "deals", "step_deals"),  # the last two are the budget
     unit="searches",
     tables={"equivalent-known": known_table},
     whole=True,
@@ -313,7 +314,7 @@ EQUIVALENT_SIMULATED = ex.Experiment(
     key=("curve", "method", "batch"),
     tasks=_batches,
     work=simulate,
-    settings=("seed", "known", "deals", "step_deals"),
+    changeable=("searches",),
     unit="batches of 50 searches",
     tables={"equivalent-simulated": simulated_table},
 )

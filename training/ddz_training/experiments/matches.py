@@ -67,7 +67,7 @@ def match_tasks(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] 
     played = {pair: (specs.get(pair[0], pair[0]), specs.get(pair[1], pair[1])) for pair in pairs}
     check_agents(spec for both in played.values() for spec in both)
     return [
-        (*pair, deal, Match(pair, deal, played[pair]))
+        (*pair, deal, Match(deal, played[pair], pair))
         for pair, deals in pairs.items()
         for deal in range(first, first + deals)
     ]
@@ -103,8 +103,7 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
 
     def work(self, task: ex.Task) -> list[Any]:
         """Play a deal from both sides."""
-        match: Match = task[-1]
-        return [self._line(self._player.play(match.deal, match.specs, match.labels))]
+        return [self._line(self._player.play(task[-1]))]
 
     def close(self) -> None:
         """Release the agents."""

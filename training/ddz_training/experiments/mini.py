@@ -116,7 +116,7 @@ def _census_solver() -> MinimaxSolver:
     return MinimaxSolver(MINI, epsilon=0.0, table_bits=TABLE_BITS)
 
 
-def solve_hand(options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> list[HandResult]:
+def solve_hand(_options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> list[HandResult]:
     """Count and solve the deals with a hand of player 1."""
     won = [deal.probability for deal in deals if _census_solver().value(deal.row) > 0]
     return [HandResult(hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
@@ -156,7 +156,6 @@ MINI_CENSUS = ex.Experiment(
     key=("hand",),
     tasks=lambda options: ex.grouped(mini_deals(), "hand").items(),
     work=solve_hand,
-    settings=(),
     unit="hands of player 1",
     tables={"mini-census": census_table},
     plot=plot_mini_census,
@@ -206,7 +205,7 @@ def _plain_agents() -> tuple[exact.Solvers, dict[str, exact.ExactAgent]]:
     }
 
 
-def play_pair(options: ex.NoOptions, player_1: str, player_2: str) -> list[PairResult]:
+def play_pair(_options: ex.NoOptions, player_1: str, player_2: str) -> list[PairResult]:
     """Play all deals with a pair of exact agents."""
     agents, deals = exact_pair(player_1, player_2), mini_deals()
     won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
@@ -243,7 +242,7 @@ def _rates(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
 
 
 def advantage(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
-    """How many points more one kind wins as player 1 than another, against each opponent that both met."""
+    """By how many points one kind's win rate as player 1 exceeds another's, for each opponent that both met."""
     rates = _rates(results)
     return [rates[better, two] - rates[worse, two] for two in KINDS if {(better, two), (worse, two)} <= rates.keys()]
 
@@ -297,7 +296,6 @@ MINI_AGENTS = ex.Experiment(
     key=("player_1", "player_2"),
     tasks=lambda options: PAIRS,
     work=play_pair,
-    settings=(),
     more=lambda options: {"deals": len(mini_deals())},
     unit="pairs of agents",
     tables={"mini-pairs": pair_table, "mini-agents": advantage_table},
@@ -339,7 +337,7 @@ def _watched_agents() -> tuple[exact.ExactAgent, exact.ExactAgent, Inference]:
     return agent, expectimax, Inference(MINI, expectimax)
 
 
-def watch_inference(options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
+def watch_inference(_options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
     """Play a game, and note when determinized minimax comes to know the true state."""
     agent, expectimax, inference = _watched_agents()
     deal, view = mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
@@ -391,7 +389,6 @@ MINI_INFERENCE = ex.Experiment(
     key=("player", "deal"),
     tasks=lambda options: [(player, deal.number) for player in (1, 2) for deal in mini_deals()],
     work=watch_inference,
-    settings=(),
     unit="games",
     tables={"mini-inference": inference_table},
     plot=plot_mini_inference,

@@ -128,7 +128,7 @@ MINI_UCT = ex.Experiment(
     key=("deal",),
     tasks=lambda options: [(8832 * number // options.deals,) for number in range(options.deals)],
     work=play_uct,
-    settings=("seed", "games"),
+    changeable=("deals", "exploration", "finish"),
     more=lambda options: {name: value for name, value in _searches(options).items() if value != 1},
     unit="deals",
     tables={"mini-uct-rates": uct_table},

@@ -18,7 +18,7 @@ from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches
 from ddz_training.measure import statistics
-from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.duplicate import PAIR, GameRecord
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def strength_result(records: Sequence[GameRecord]) -> StrengthResult:
 
 def decision_times(records: Sequence[GameRecord]) -> list[float]:
     """Milliseconds per decision of both agents; 0 for an agent that made none."""
-    times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in "ab"]
+    times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in PAIR]
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
 
@@ -140,6 +140,7 @@ POLICY_STRENGTH = ex.Experiment(
     key=matches.KEY,
     tasks=lambda options: matches.match_tasks(policy_pairs(options), FIRST_DEAL),
     worker=functools.partial(matches.MatchWorker, strength_result, "standard", "thread"),
+    changeable=("deals", "neural"),
     more=lambda options: {"weights": shipped_fingerprint()},
     agents=lambda options: matches.agents_of(policy_pairs(options)),
     unit="duplicate deals",
@@ -189,6 +190,7 @@ AGENT_STRENGTH = ex.Experiment(
     key=matches.KEY,
     tasks=lambda options: matches.match_tasks(agent_pairs(options), _FIRST_OF_AGENTS),
     worker=functools.partial(matches.MatchWorker, strength_result, "standard", "processor"),
+    changeable=("deals",),
     agents=lambda options: matches.agents_of(agent_pairs(options)),
     unit="duplicate deals",
     tables={"strengths-of-agents": agent_strength_table},
@@ -300,6 +302,7 @@ POINTS_STRENGTH = ex.Experiment(
     key=matches.KEY,
     tasks=lambda options: matches.match_tasks(points_pairs(options), _FIRST_OF_POINTS),
     worker=functools.partial(matches.MatchWorker, points_result, POINTS_RULES, "thread"),
+    changeable=("agent", "opponent", "deals"),
     more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(policy_path("points"))},
     agents=lambda options: matches.agents_of(points_pairs(options)),
     unit="duplicate deals",
@@ -375,6 +378,7 @@ LEVELS_OF_PLAY = ex.Experiment(
     key=matches.KEY,
     tasks=lambda options: matches.match_tasks(neighbours(options), _FIRST_OF_LEVELS),
     worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "thread"),
+    changeable=("deals", "slow"),
     agents=lambda options: matches.agents_of(neighbours(options)),
     unit="duplicate deals",
     tables={"levels": levels_table},
@@ -419,6 +423,7 @@ SEARCH_DEPTH = ex.Experiment(
     key=matches.KEY,
     tasks=lambda options: matches.match_tasks(depth_pairs(options), FIRST_OF_DEPTHS, DEPTHS),
     worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
+    changeable=("deals",),
     agents=lambda options: [OPPONENT, *(DEPTHS[name] for name, _ in depth_pairs(options))],
     unit="duplicate deals",
     tables={"search-depth": depth_table},
@@ -477,6 +482,7 @@ SEARCH_PARTS = ex.Experiment(
         matches.match_tasks(part_pairs(options), _FIRST_OF_PARTS, PARTS), key=lambda task: int(task[2])
     ),
     worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
+    changeable=("deals",),
     more=lambda options: {"weights": shipped_fingerprint()},
     agents=lambda options: [POLICY, *(PARTS[name] for name, _ in part_pairs(options))],
     unit="duplicate deals",

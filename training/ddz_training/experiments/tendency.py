@@ -105,6 +105,7 @@ TENDENCY = ex.Experiment(
     key=("judges", "deal"),
     tasks=lambda options: product(ex.chosen("judges", options.only, JUDGES), range(options.deals)),
     work=judge_deal,
+    changeable=("deals",),
     agents=lambda options: ["policy"],
     unit="deals",
     tables={"tendency": tendency_table},

@@ -159,7 +159,6 @@ TUNING = ex.Experiment(
         (name, method) for name in ex.chosen("subject", options.only, SUBJECTS) for method in METHODS
     ],
     work=tune,
-    settings=("seed", "evaluations", "deals", "batch", "choice", "fresh"),
     unit="runs",
     tables={"tuning": tuning_table},
 )

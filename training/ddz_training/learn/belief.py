@@ -211,7 +211,7 @@ class BeliefTraining(Training):
         return result
 
     def _lesson(self) -> Lesson:
-        """The lesson of all positions in which a seat has a choice of moves and some cards are hidden from it."""
+        """Training examples from all positions in which a seat has a choice and some cards are hidden from it."""
         batch = self._batch
         choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
         rows = np.flatnonzero(choosing & (model.hidden_cards(batch.observation)[1] >= 0))

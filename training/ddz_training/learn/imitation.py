@@ -155,7 +155,7 @@ class Student(Training):
         return log_probabilities, {"loss": sum(losses) / count, "agreement": float(agrees.sum()) / count}
 
     def player(self) -> CompiledPolicy:
-        """The policy as it is."""
+        """The policy with its present weights, for evaluations."""
         return CompiledPolicy(self.weights({}))
 
     def weights(self, notes: Mapping[str, Any]) -> Weights:

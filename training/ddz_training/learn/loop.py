@@ -125,7 +125,7 @@ class Training(ABC):
         """Release threads and agents."""
 
     def player(self) -> PolicyModel | None:
-        """The policy as it is; None if the training has none."""
+        """The policy with its present weights, for evaluations; None if the training has none."""
         return None
 
     def step(self) -> Any:

@@ -51,7 +51,7 @@ class Legal(NamedTuple):
     hand_values: Tensor
 
 
-class Reading(Protocol):
+class DecisionReading(Protocol):
     """A way to feed decisions to the first layers, and to compute the logits of legal actions only."""
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> Any:
@@ -68,7 +68,7 @@ class Reading(Protocol):
 
 
 def read_policy(
-    reading: Reading, policy: PolicyNetwork, seen: Tensor, hand_values: Tensor, legal: Legal
+    reading: DecisionReading, policy: PolicyNetwork, seen: Tensor, hand_values: Tensor, legal: Legal
 ) -> tuple[Tensor, Tensor]:
     """A policy's logits of the legal actions, shape ``[pairs]``, and its own values, shape ``[n]``."""
     state = policy.trunk(reading.policy(seen, hand_values))
@@ -77,7 +77,7 @@ def read_policy(
     return reading.action_scores(policy.logits, state, legal) + weighed, policy.value(state).squeeze(1)
 
 
-def read_critic(reading: Reading, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
+def read_critic(reading: DecisionReading, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
     """Compute a critic's values of decisions, shape ``[n]``."""
     values: Tensor = critic(reading.critic(seen, hand_values))
     return values
@@ -323,7 +323,7 @@ def _new_entries(count: int, most: int) -> Entries:
     return Entries(np.empty((count, most), np.int16), np.empty((count, most), np.float32), np.empty(count, np.int32))
 
 
-def reading_on(device: torch.device, policy: PolicyNetwork, critic: Critic) -> Reading:
+def reading_on(device: torch.device, policy: PolicyNetwork, critic: Critic) -> DecisionReading:
     """Make the way of reading that suits a device; on a processor this replaces the first layers of the networks."""
     if device.type != "cpu":
         return DeviceReading(policy.architecture, device)

@@ -105,7 +105,7 @@ def measure_strength(
                 if stop():
                     return []
                 numbers = range(first, min(first + block, FIRST_DEAL + deals))
-                for games in player.play_block([Match(pair, deal, pair) for deal in numbers]):
+                for games in player.play_block([Match(deal, pair) for deal in numbers]):
                     records += games
         results.append(summarize(records)[0])
     return results

@@ -243,7 +243,7 @@ class RulesSide(Subject):
         self._workspace, self._rules = new_rule_workspace(), Rules().words()
 
     def weights(self, point: Point) -> Floats:
-        """The weights as whole numbers: hundredths of a trick, and per cent of at least one."""
+        """The weights in whole hundredths of a trick; those in per cent are at least 1."""
         tuned = np.rint(super().weights(point))
         tuned[list(STEPS)] = np.maximum(1.0, tuned[list(STEPS)])
         return tuned

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import string
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,10 @@ from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
 SIDES = ("landlord", "peasants")
 KEY = ("deal", "a", "b")
 """The key of a unit of work in a file of games: a deal of a pair."""
+
+LETTERS = string.ascii_lowercase
+"""The letter of each agent of a match, by which ``GameRecord.seats`` says who sat where."""
+PAIR = LETTERS[:2]
 
 _TWO_PLAYS_EACH = 0x020202  # no spring
 _FAULT_LENGTH = 300
@@ -157,6 +162,25 @@ def seatings(rules: Rules) -> tuple[str, ...]:
     )
 
 
+class Match(NamedTuple):
+    """One deal of one pair, or of three agents.
+
+    Attributes:
+        deal: Number of the deal.
+        specs: The agents' specifications.
+        labels: Their names in records and messages; without any the specifications.
+    """
+
+    deal: int
+    specs: tuple[str, ...]
+    labels: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents' names in records and messages."""
+        return self.labels or self.specs
+
+
 class Played(NamedTuple):
     """A game that was played to its end or to a fault.
 
@@ -249,21 +273,15 @@ class DealPlayer:
 
     def work(self, task: Match | list[Match]) -> Any:
         """Play a deal, or each deal of a block; returns the records of its games."""
-        return self.play_block(task) if isinstance(task, list) else self.play(task.deal, task.specs, task.labels)
+        return self.play_block(task) if isinstance(task, list) else self.play(task)
 
-    def play(self, deal: int, pair: tuple[str, ...], labels: tuple[str, ...] = ()) -> list[GameRecord]:
-        """Play every game of one deal.
-
-        Args:
-            deal: Number of the deal under the seed.
-            pair: The specifications of A and B.
-            labels: Their names in the records; the specifications by default.
+    def play(self, match: Match) -> list[GameRecord]:
+        """Play every game of one deal of a pair.
 
         Raises:
             AgentFailedError: If an agent fails and that is to stop the match.
             UnknownAgentError: If an agent does not exist.
         """
-        match = Match(labels or pair, deal, pair)
         return [
             self._record(self.game(match, number, seats), match, number, seats)
             for number, seats in enumerate(seatings(self.rules))
@@ -291,7 +309,7 @@ class DealPlayer:
         except (AgentFaultError, IllegalMoveError, InvalidMoveError):
             for spec in specs:
                 self.agents.drop(spec)
-        return [self.play(match.deal, match.specs, match.labels) for match in block]
+        return [self.play(match) for match in block]
 
     def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
         """The records of deals whose agents may all play many games at once."""
@@ -299,7 +317,7 @@ class DealPlayer:
         games = [(match, number, seats) for match in block for number, seats in enumerate(layouts)]
         rows = np.array([self.start(match.deal).row for match, _, _ in games])
         spec_indices = np.array(  # in specs, of the agent in each seat
-            [[specs.index(match.specs["ab".index(letter)]) for letter in seats] for match, _, seats in games]
+            [[specs.index(match.specs[LETTERS.index(letter)]) for letter in seats] for match, _, seats in games]
         )
         agents: list[Any] = [self.agents.agent(spec) for spec in specs]
         players = [
@@ -339,13 +357,12 @@ class DealPlayer:
             AgentFailedError: If an agent fails and that is to stop the match.
             UnknownAgentError: If an agent does not exist.
         """
-        labels, deal, specs = match
-        players = self.rules.players
+        deal, specs, names, players = match.deal, match.specs, match.names, self.rules.players
         played = Played(self.start(deal), [0] * players, [0.0] * players)
-        indices = ["abc".index(letter) for letter in seats]
+        indices = [LETTERS.index(letter) for letter in seats]
         try:
             agents = [
-                call(labels[index], seat, "construction", self.agents.agent, specs[index], seat)
+                call(names[index], seat, "construction", self.agents.agent, specs[index], seat)
                 for seat, index in enumerate(indices)
             ]
             rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
@@ -356,7 +373,7 @@ class DealPlayer:
             index = indices[fault.seat]
             if self._on_fault == "stop":
                 where = f"in seat {fault.seat} of deal {deal}, game {number} (seed {self.seed}), in {fault.phase}"
-                raise AgentFailedError(f"agent {labels[index]!r} failed {where}: {fault.reason}") from fault
+                raise AgentFailedError(f"agent {names[index]!r} failed {where}: {fault.reason}") from fault
             self.agents.drop(specs[index])
             return played._replace(fault=fault)
         return played
@@ -378,21 +395,21 @@ class DealPlayer:
             play_and_tell(state, agents, answer)
 
     def _record(self, played: Played, match: Match, number: int, seats: str) -> GameRecord:
-        state, fault, labels = played.state, played.fault, match.labels
+        state, fault, names = played.state, played.fault, match.names
         letter = seats[fault.seat] if fault else ""
         over = forfeited(state, seats, letter) if fault else state
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None and fault is None:
             landlord = -1
-        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(played, seats, agent) for agent in "ab")
+        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(played, seats, agent) for agent in PAIR)
         return GameRecord(
             match.deal,
-            labels[0],
-            labels[1],
+            names[0],
+            names[1],
             number,
             seats,
             landlord,
-            landlord_agent=labels["ab".index(seats[landlord])] if landlord >= 0 else "",
+            landlord_agent=names[LETTERS.index(seats[landlord])] if landlord >= 0 else "",
             winner=_winner(over, seats, landlord, letter),
             win=over.returns("win"),
             stake=over.returns("stake"),
@@ -430,20 +447,6 @@ def _in_a_cell(text: str) -> str:
     return textwrap.shorten(plain, _FAULT_LENGTH, placeholder=" ...")
 
 
-class Match(NamedTuple):
-    """One deal of one pair.
-
-    Attributes:
-        labels: The names of A and B in the records, and in messages.
-        deal: Number of the deal.
-        specs: Their specifications.
-    """
-
-    labels: tuple[str, ...]
-    deal: int
-    specs: tuple[str, ...]
-
-
 def matches(
     agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int]
 ) -> dict[tuple[int, str, str], Match]:
@@ -454,4 +457,4 @@ def matches(
         pairs: Labels.
         deals: Numbers of the deals.
     """
-    return {(deal, a, b): Match((a, b), deal, (agents[a], agents[b])) for deal in deals for a, b in pairs}
+    return {(deal, a, b): Match(deal, (agents[a], agents[b]), (a, b)) for deal in deals for a, b in pairs}

@@ -34,7 +34,7 @@ from ddz_training.measure.curve import Posterior, Tally, posterior
 from ddz_training.measure.curve import Tallies as Tallies
 from ddz_training.measure.curve import as_text as as_text
 from ddz_training.measure.curve import of_text as of_text
-from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
@@ -351,7 +351,7 @@ class DuelWorker:
         if rung != self._rung:
             self._player.agents.drop(self._rung)  # a tree of a million nodes is not kept
             self._rung = rung
-        games = self._player.play(deal, (self._ladder.agent, rung), (_AGENT, _OTHER))
+        games = self._player.play(Match(deal, (self._ladder.agent, rung), (_AGENT, _OTHER)))
         return Duel(deal, iterations, wins_by_deal(games, _AGENT, value=balance)[deal])
 
     def close(self) -> None:

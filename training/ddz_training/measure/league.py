@@ -27,7 +27,7 @@ from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.ratings import RIDGE, Rating, fit, information
 from ddz_training.measure.statistics import Interval, balance, by_pair, decided, wins_by_deal
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
-from ddz_training.measure.workers import Share
+from ddz_training.measure.workers import DoTasks
 
 FORMAT = "ddz-league-2"
 
@@ -173,7 +173,7 @@ def play_league(
     arena, pairs = store.arena, pairs_of(store.arena.labels)
     total, block = deals * len(pairs), min(block, deals)
     with ExitStack() as stack:
-        share: Share[Match, list[GameRecord]] | None = None
+        share: DoTasks[Match, list[GameRecord]] | None = None
         while True:
             missing, tally, planned_by_pair = store.missing(), store.tally(), store.planned()
             planned = sum(planned_by_pair[pair] for pair in pairs)

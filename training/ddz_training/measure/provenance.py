@@ -80,7 +80,7 @@ class Provenance:
             warnings.warn(f"{where}: {changed}", OtherVersionWarning, stacklevel=2)
 
     def resuming(self, saved: Provenance, where: object) -> Provenance:
-        """Warn of differences, and return the provenance of a file once results of this process are added to it."""
+        """The provenance of a file to which this process adds results; differences between the two are a warning."""
         self.warn(saved, where)
         return saved.joined(self)
 

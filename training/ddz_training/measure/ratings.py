@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ddz_env.support.errors import unknown
 from ddz_training.measure import statistics
-from ddz_training.measure.duplicate import SIDES, GameRecord
+from ddz_training.measure.duplicate import PAIR, SIDES, GameRecord
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
 from ddz_training.measure.statistics import Interval
 
@@ -167,7 +167,7 @@ def rate(
         InvalidArenaError: If there are no games, or the anchor has played none.
     """
     games = list(records)
-    index = _numbered(sorted({game.label(letter) for game in games for letter in "ab"}))
+    index = _numbered(sorted({game.label(letter) for game in games for letter in PAIR}))
     if not games:
         raise InvalidArenaError("there are no games to rate agents by")
     if anchor is not None and anchor not in index:
@@ -185,7 +185,7 @@ def rate(
 
 
 def _rating(agent: str, columns: Sequence[Array], games: Iterable[GameRecord]) -> Rating:
-    appearances = [(game, letter) for game in games for letter in "ab" if game.label(letter) == agent]
+    appearances = [(game, letter) for game in games for letter in PAIR if game.label(letter) == agent]
     deals = len({game.deal for game, _ in appearances})
     overall, landlord, peasants = (_interval(column, deals) for column in columns)
     wins = float(np.mean([statistics.win_share(game, letter) for game, letter in appearances]))

@@ -21,7 +21,7 @@ from typing import Any
 from ddz_env import __version__
 from ddz_env.support.errors import install_hint
 from ddz_training.measure.errors import ClusterError, WorkerDiedError
-from ddz_training.measure.workers import TASKS_IN_FLIGHT, Share, Start, Worker, executed_by, in_turn
+from ddz_training.measure.workers import TASKS_IN_FLIGHT, DoTasks, Start, Worker, executed_by, in_turn
 
 _ATTEMPTS = 3
 """The number of processes that must die of one task before that is an error."""
@@ -85,7 +85,7 @@ def _join(ray: Any, processes: int) -> None:
 
 
 @contextmanager
-def _workers(ray: Any, make: Start, processes: int) -> Iterator[Share[Any, Any]]:
+def _workers(ray: Any, make: Start, processes: int) -> Iterator[DoTasks[Any, Any]]:
     """Workers: one for each core of a cluster that existed before; otherwise as many as there would be processes.
 
     Raises:

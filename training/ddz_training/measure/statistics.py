@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ddz_training.measure.duplicate import SIDES, GameRecord
+from ddz_training.measure.duplicate import PAIR, SIDES, GameRecord
 from ddz_training.measure.errors import InvalidArenaError
 
 Z95 = NormalDist().inv_cdf(0.975)
@@ -367,7 +367,7 @@ def wins_by_deal(records: Iterable[GameRecord], agent: str, value: _Value = win_
         agent: Its label.
         value: What a game counts; :func:`balance` where one half must mean that neither is better.
     """
-    samples = [(record, letter) for record in records for letter in "ab" if record.label(letter) == agent]
+    samples = [(record, letter) for record in records for letter in PAIR if record.label(letter) == agent]
     return _mean_by_deal(samples, value)
 
 
@@ -415,7 +415,7 @@ def standings(records: Iterable[GameRecord], scoring: str = "win") -> list[Agent
 
     Every pair plays the same deals, so a deal stays one observation: the mean over all the agent's games on it.
     """
-    samples = grouped(((record, letter) for record in records for letter in "ab"), lambda item: item[0].label(item[1]))
+    samples = grouped(((record, letter) for record in records for letter in PAIR), lambda item: item[0].label(item[1]))
     results = [_result(agent, "all", games, scoring) for agent, games in samples.items()]
     return sorted(results, key=lambda result: -result.wins.mean)
 

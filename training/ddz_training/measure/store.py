@@ -29,7 +29,7 @@ from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.whole_file import real_path, replace_file
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
-from ddz_training.measure.workers import Share, Start, in_blocks, workers
+from ddz_training.measure.workers import DoTasks, Start, in_blocks, workers
 
 CSV = ".csv"
 DATABASES = (".sqlite", ".db")
@@ -47,7 +47,7 @@ sqlite3.register_converter("JSON", json.loads)
 # --- A result as cells ------------------------------------------------------------------------------------------------
 
 
-class Column(NamedTuple):
+class ResultColumn(NamedTuple):
     """How a field of a result is written to and read from a file.
 
     Attributes:
@@ -69,27 +69,27 @@ class Column(NamedTuple):
         return value if isinstance(value, (int, float)) else self.text(value)
 
 
-def columns_of(kind: type[Any]) -> list[Column]:
+def columns_of(kind: type[Any]) -> list[ResultColumn]:
     """The columns of a dataclass of results; ``Annotated[float, ".3f"]`` says how CSV writes a number."""
     hints = get_type_hints(kind, include_extras=True)
     return [_column(field.name, hints[field.name]) for field in dataclasses.fields(kind)]
 
 
-def _column(name: str, hint: Any) -> Column:
+def _column(name: str, hint: Any) -> ResultColumn:
     text: Callable[[Any], str] = str
     if get_origin(hint) is Annotated:
         hint, form = get_args(hint)
         text = f"{{:{form}}}".format
     if get_origin(hint) is tuple:  # in CSV words without blanks, or numbers
         part = _column(name, get_args(hint)[0])
-        return Column(
+        return ResultColumn(
             name,
             lambda cell: tuple(map(part.parse, cell.split() if isinstance(cell, str) else cell)),
             lambda values: " ".join(map(part.text, values)),
             "JSON",
         )
     parse = getattr(hint, "parse", _number if hint is float else hint)
-    return Column(name, parse, text, {int: "INTEGER", float: "REAL"}.get(hint, "TEXT"))
+    return ResultColumn(name, parse, text, {int: "INTEGER", float: "REAL"}.get(hint, "TEXT"))
 
 
 def _number(cell: Any) -> float:
@@ -387,7 +387,7 @@ class ResultStore(Generic[_Result]):
         return [result for key in tasks for result in self.units.get(key, ())]
 
     @contextmanager
-    def sharing(self, start: Start, processes: int, block: int = 1) -> Iterator[Share[Any, Any]]:
+    def sharing(self, start: Start, processes: int, block: int = 1) -> Iterator[DoTasks[Any, Any]]:
         """Workers for the time of a ``with`` block, in which the file is open.
 
         Args:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.support.options import Options
-from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord
+from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord, Match
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import win_share
@@ -102,7 +102,7 @@ class Judges(Options):
     def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
         """Play a deal from both sides and judge it (algorithm 1)."""
         top, bottom = self.pair(deal)
-        records, state = player.play(deal, (top, bottom)), State.new(self.seed, self.rules, deal)
+        records, state = player.play(Match(deal, (top, bottom))), State.new(self.seed, self.rules, deal)
         hands = " ".join(str(state.hand(seat)) for seat in range(self.rules.players))
         wins = sum(win_share(record, "a") > 1 / 2 for record in records)
         return JudgedDeal(deal, tendency_of(records), top, bottom, wins, hands)

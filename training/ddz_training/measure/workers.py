@@ -45,10 +45,10 @@ class Worker(Protocol[_TaskIn, _ResultOut]):
 Start = Callable[[], Worker[Any, Any]]
 """Makes a worker; it is called once in each process, so with several it must be picklable."""
 
-Share = Callable[[Sequence[_Task]], Iterator[_Result]]
+DoTasks = Callable[[Sequence[_Task]], Iterator[_Result]]
 """Has tasks done by workers: the results in the order of the tasks."""
 
-Executor = Callable[[Start, int], AbstractContextManager[Share[Any, Any]]]
+Executor = Callable[[Start, int], AbstractContextManager[DoTasks[Any, Any]]]
 """Makes workers for the time of a ``with`` block, as :func:`workers` does."""
 
 _begun: list[Worker[Any, Any]] = []
@@ -57,7 +57,7 @@ _begun: list[Worker[Any, Any]] = []
 
 def workers(
     start: Callable[[], Worker[_Task, _Result]], processes: int
-) -> AbstractContextManager[Share[_Task, _Result]]:
+) -> AbstractContextManager[DoTasks[_Task, _Result]]:
     """Workers that are kept from one list of tasks to the next, for the time of a ``with`` block.
 
     Leaving the block early ends them at once.
@@ -72,8 +72,8 @@ def workers(
     return _executor.get()(start, processes)
 
 
-def in_blocks(share: Share[Any, Any], size: int, processes: int) -> Share[Any, Any]:
-    """A :data:`Share` for workers that do several tasks at once: each gets lists of tasks, and returns their results.
+def in_blocks(share: DoTasks[Any, Any], size: int, processes: int) -> DoTasks[Any, Any]:
+    """A :data:`DoTasks` for workers that do several tasks at once: each gets lists of tasks, and returns their results.
 
     Args:
         share: The workers.
@@ -99,8 +99,8 @@ def executed_by(executor: Executor) -> Iterator[None]:
         _executor.reset(token)
 
 
-def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> Share[Any, Any]:
-    """Make a :data:`Share` from a function that begins one task.
+def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> DoTasks[Any, Any]:
+    """Make a :data:`DoTasks` from a function that begins one task.
 
     Args:
         submit: Begins a task.
@@ -119,7 +119,7 @@ def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> Sh
 
 
 @contextmanager
-def on_this_machine(start: Start, processes: int) -> Iterator[Share[Any, Any]]:
+def on_this_machine(start: Start, processes: int) -> Iterator[DoTasks[Any, Any]]:
     """Workers in processes of this machine; a single one in this process."""
     if processes <= 1:
         with closing(start()) as worker:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from ddz_env.support.errors import InvalidAgentOptionError
-
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "policy-v1": ("cea81e728b42ffcb", "cfd085c33437f77a"),
     "policy-v2": ("8eaea894e4be0d81", "f6273136737c9a5b"),
@@ -65,18 +63,10 @@ def policy_path(path: str | Path | None = None) -> Path:
         path: A file; an id of :data:`POLICIES`; ``points`` for the shipped policy that bids, doubles and plays for
             points; None for the newest of those that play to win.
 
-    Raises:
-        InvalidAgentOptionError: For ``douzero``, a shipped policy of 0.2.0.
-
     Example:
         >>> policy_path("points").name
         'points.safetensors'
     """
-    if str(path) == "douzero":
-        raise InvalidAgentOptionError(
-            "path='douzero': that policy went, for it was hardly stronger under DouZero's rules than the one that "
-            "stayed (docs/measurements/policy-results.md)"
-        )
     if str(path) in ("points", *POLICIES):
         return _shipped(str(path))
     return shipped_policy_path() if path is None else Path(path)

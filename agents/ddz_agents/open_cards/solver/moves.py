@@ -250,7 +250,7 @@ def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.u
 
 @pure_kernel
 def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The target code of a move of which the engine itself must say how DouZero reads it."""
+    """The target code of a move of cards that have two readings: the engine says which one DouZero takes."""
     row[at.SEAT] = U0
     row[at.HANDS] = ~U0
     play_lightly(row, main, kickers, rules)

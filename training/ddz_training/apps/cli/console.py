@@ -156,7 +156,7 @@ def stopping(advice: str) -> Iterator[Callable[[], bool]]:
     """
     requests: list[int] = []
 
-    def request(number: int, frame: Any) -> None:
+    def request(number: int, _frame: Any) -> None:
         if requests:
             raise KeyboardInterrupt
         requests.append(number)

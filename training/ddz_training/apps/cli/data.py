@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click import argument, option
@@ -13,7 +13,16 @@ from click import argument, option
 from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bar, follow, quoted, show
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import COUNT, FOLDER, WEIGHTS, Output, deal_file_option, playing_options, working
+from ddz_training.apps.cli.options import (
+    COUNT,
+    FOLDER,
+    WEIGHTS,
+    Output,
+    Workers,
+    deal_file_option,
+    playing_options,
+    working,
+)
 
 if TYPE_CHECKING:
     from ddz_env.table.session import Record
@@ -48,7 +57,9 @@ def record(
     deal_file: Path | None,
     visits: bool,
     form: str,
-    **given: Any,
+    rules: str,
+    seed: int,
+    workers: Workers,
 ) -> None:
     """Record games as a data set: tables of states and actions, and games that replay exactly.
 
@@ -75,13 +86,13 @@ def record(
         return
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
-    wanted = recording.Recording(agents, Rules.preset(given["rules"]), given["seed"], visits)
+    wanted = recording.Recording(agents, Rules.preset(rules), seed, visits)
     numbers: int | list[int] = deals
     if deal_file is not None:
         listed = read_deals(deal_file, wanted.rules, wanted.seed, deals=first_deal + deals)
         wanted, numbers = replace(wanted, hands=listed.hands), listed.chosen(deals, first_deal)
     store = wanted.store(out / GAMES)
-    with working("deals", **given) as work:
+    with working("deals", workers) as work:
         recording.record_games(wanted, numbers, first_deal=first_deal, store=store, **work)
     with bar("tables" if tables else "games") as on_progress:
         made = (dataset.write_data_set if tables else episodes.write_episodes)(out, on_progress)

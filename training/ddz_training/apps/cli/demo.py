@@ -15,7 +15,7 @@ from click import option
 from ddz_env.support.errors import command_line, plural
 from ddz_training.apps.cli.console import follow, quoted, remark, show
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import COUNT, FOLDER, processes_option, working
+from ddz_training.apps.cli.options import COUNT, FOLDER, Workers, processes_option, working
 from ddz_training.apps.cli.train import train_under_bar
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
     _train(fresh.parent, minutes, seed)
     remark(f"Every pair on {deals} deals, each played from both sides", bold=True)
     arena = Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
-    with working("deals × pairs", processes=processes) as how:
+    with working("deals × pairs", Workers(processes)) as how:
         records = run_arena(arena, deals, **how)
     compared = command_line("ddz", "arena", *agents.values(), "--deals", deals, "--seed", seed)
     _report(records, compared, out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,13 +40,17 @@ EXIT_UNKNOWN = 4
 @option("--rules", default="standard", help=RULES)
 def solve(
     position: str | None,
+    turn: int,
+    to_beat: str | None,
+    landlord: int,
     file: Path | None,
     every: bool,
     stake: bool,
+    nodes: int | None,
+    seconds: float | None,
     as_json: bool,
     without: tuple[str, ...],
     rules: str,
-    **given: Any,
 ) -> None:
     """Say who wins with all hands known, and by which line.
 
@@ -63,9 +67,9 @@ def solve(
 
     if (position is None) == (file is None):
         raise InvalidPositionError("give one position, or --file FILE with one per line")
-    nodes, seconds = given.pop("nodes"), given.pop("seconds")
-    given["rules"] = _rules_without(rules, without)
-    states = [(position, open_position(position, **given))] if position is not None else list(_states(file, given))
+    played = _rules_without(rules, without)
+    read = functools.partial(open_position, rules=played, turn=turn, to_beat=to_beat, landlord=landlord)
+    states = [(position, read(position))] if position is not None else list(_states(file, read))
     solver_of, unknown = functools.cache(functools.partial(OpenSolver, nodes=nodes)), False
     for text, state in states:
         solver = solver_of(state.rules)
@@ -96,9 +100,9 @@ def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
     return rules.replace(categories=tuple(known for known in rules.categories if known not in forbidden))
 
 
-def _states(file: Any, where: dict[str, Any]) -> Iterator[tuple[str, State]]:
+def _states(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
     """The positions of a file as text and as states; one that cannot be read is named by its line."""
-    from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
+    from ddz_agents.open_cards.solver.position import InvalidPositionError
 
     content = file.read_text(encoding="utf-8-sig", errors="replace")
     lines = [line.partition("#")[0].strip() for line in content.splitlines()]
@@ -107,7 +111,7 @@ def _states(file: Any, where: dict[str, Any]) -> Iterator[tuple[str, State]]:
     for number, text in enumerate(lines, 1):
         try:
             if text:
-                yield text, open_position(text, **where)
+                yield text, read(text)
         except DouDizhuError as error:
             raise InvalidPositionError(f"{file}:{number}: {error}") from error
 
@@ -181,7 +185,16 @@ def puzzles(number: int | None, answer: bool) -> None:
 @option("--convergence", is_flag=True, help="Show how the win rate settles as worlds are added.")
 @option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def bidding(
-    cards: str, player: tuple[str, ...], worlds: int, seed: int, convergence: bool, as_json: bool, **hand: Any
+    cards: str,
+    bottom: str,
+    role: str,
+    bid: int,
+    player: tuple[str, ...],
+    worlds: int,
+    rules: str,
+    seed: int,
+    convergence: bool,
+    as_json: bool,
 ) -> None:
     """Estimate a hand's win rate from dealt worlds, and what bidding (or showing, or doubling) is expected to bring.
 
@@ -195,7 +208,7 @@ def bidding(
     from ddz_agents.bidding.policy import PayoffOptions
     from ddz_training.apps import hand_odds
 
-    view = hand_view(cards, **hand)
+    view = hand_view(cards, rules, bottom, role, bid)
     reports = [hand_odds.report(view, PayoffOptions(worlds, name), seed) for name in player]
     if as_json:
         click.echo(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))

@@ -6,9 +6,9 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click import argument, option
@@ -21,12 +21,13 @@ from ddz_training.apps.cli.options import (
     COUNT,
     LEAGUE,
     TABLE,
+    Workers,
     deal_file_option,
+    packed,
     parallel_options,
     playing_options,
     plot_option,
     results_option,
-    together,
     working,
 )
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
@@ -45,16 +46,37 @@ _CITED = "reporting"
 """The list of deals whose results may be cited."""
 
 _agents_help = "Agents (ddz agents), or your own (mymodule:MyAgent); NAME=AGENT gives one a name for the tables."
-_match_options = together(
+
+
+@dataclass(frozen=True)
+class ContestOptions:
+    """How the games of ``arena`` and ``rate`` are played.
+
+    Attributes:
+        timing: Whether times are recorded.
+        time_limit: Seconds that a decision may take.
+        rules: A preset.
+        seed: Seed of deals and agents.
+        workers: Where they are played.
+    """
+
+    timing: bool
+    time_limit: float | None
+    rules: str
+    seed: int
+    workers: Workers
+
+
+_contest_options = packed(
+    "options",
+    ContestOptions,
     option("--timing/--no-timing", default=True, help="Record times; --no-timing makes equal runs write equal files."),
     option("--time-limit", type=float, help="Seconds a decision may take; a longer one loses the game. No limit."),
     playing_options(),
 )
 
 
-def _contest(
-    agents: Sequence[str], *, rules: str, seed: int, timing: bool, time_limit: float | None, **others: Any
-) -> contest.Arena:
+def _contest(agents: Sequence[str], options: ContestOptions) -> contest.Arena:
     """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
     from ddz_env import Rules
     from ddz_training.measure.contest import Arena
@@ -63,10 +85,10 @@ def _contest(
     named = [agent.partition("=")[::2] if re.match("[^:=]+=", agent) else ("", agent) for agent in agents]
     return Arena(
         tuple(agent for _, agent in named),
-        Rules.preset(rules),
-        seed,
-        timing,
-        time_limit,
+        Rules.preset(options.rules),
+        options.seed,
+        options.timing,
+        options.time_limit,
         on_fault="stop" if debug else "lose",
         names=tuple(name or agent for name, agent in named) if any(name for name, _ in named) else (),
     )
@@ -91,7 +113,7 @@ _TOGETHER = " The two rates of a pair add up to more than 100 %: both win where 
 
 def report_faults(records: Sequence[duplicate.GameRecord]) -> None:
     """A red line for each agent that lost games by faults of its own: how many, and the first."""
-    for agent in dict.fromkeys(record.label(letter) for record in records for letter in "ab"):
+    for agent in dict.fromkeys(name for record in records for name in (record.a, record.b)):
         own = [record for record in records if agent in (record.a, record.b)]
         lost = [record for record in own if record.fault_by and record.label(record.fault_by) == agent]
         if lost:
@@ -114,8 +136,18 @@ def report_faults(records: Sequence[duplicate.GameRecord]) -> None:
     "--scoring", type=click.Choice(("win", "stake", "botzone")), help="What scores are of; by default as the rules."
 )
 @option("--table", type=TABLE, help="Write the final table here (FILE.csv), or table and settings (FILE.json).")
-@_match_options
-def arena(agents: tuple[str, ...], out: Path | None, table: Path | None, scoring: str | None, **given: Any) -> None:
+@_contest_options
+def arena(
+    agents: tuple[str, ...],
+    out: Path | None,
+    deals: int,
+    first_deal: int,
+    deal_file: Path | None,
+    tendency: str | None,
+    scoring: str | None,
+    table: Path | None,
+    options: ContestOptions,
+) -> None:
     """Play duplicate deals, each from both sides, and print win rates and scores with 95 % intervals.
 
     \b
@@ -128,8 +160,15 @@ def arena(agents: tuple[str, ...], out: Path | None, table: Path | None, scoring
     """
     from ddz_training.apps.tables import write_table
     from ddz_training.measure.contest import run_arena
+    from ddz_training.measure.deal_file import read_deals
 
-    contest, deals = _with_deals(_contest(agents, **given), **given)
+    contest = _contest(agents, options)
+    numbers: int | list[int] = deals
+    if deal_file is None and tendency is not None:
+        raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
+    if deal_file is not None:
+        listed = read_deals(deal_file, contest.rules, contest.seed, tendency, deals=first_deal + deals)
+        contest, numbers = replace(contest, hands=listed.hands), listed.chosen(deals, first_deal)
     scoring = scoring or contest.rules.scoring
     store = contest.store(out, True)
     records: list[duplicate.GameRecord] = []
@@ -139,22 +178,8 @@ def arena(agents: tuple[str, ...], out: Path | None, table: Path | None, scoring
         if played and (results := _report_arena(contest, played, scoring)) and table is not None:
             write_table(table, {**store.settings, "scoring": scoring}, results)
 
-    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
-        records += run_arena(contest, deals, first_deal=given["first_deal"], store=store, **how)
-
-
-def _with_deals(
-    contest: contest.Arena, *, deals: int, first_deal: int, deal_file: Path | None, tendency: str | None, **others: Any
-) -> tuple[contest.Arena, int | list[int]]:
-    """The contest on its deals: how many, or the numbers of those of the file."""
-    from ddz_training.measure.deal_file import read_deals
-
-    if deal_file is None and tendency is not None:
-        raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
-    if deal_file is None:
-        return contest, deals
-    listed = read_deals(deal_file, contest.rules, contest.seed, tendency, deals=first_deal + deals)
-    return replace(contest, hands=listed.hands), listed.chosen(deals, first_deal)
+    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", options.workers) as how:
+        records += run_arena(contest, numbers, first_deal=first_deal, store=store, **how)
 
 
 def _report_arena(
@@ -189,8 +214,17 @@ def _report_arena(
 @option("--anchor", help="The agent that is rated 0, or mean (of the league); by default rules, where it plays.")
 @option("--table", type=TABLE, help="Write the ratings here (FILE.csv), or ratings, pairs and settings (FILE.json).")
 @plot_option
-@_match_options
-def rate(agents: tuple[str, ...], out: Path, deals: int, until_decided: bool, anchor: str | None, **given: Any) -> None:
+@_contest_options
+def rate(
+    agents: tuple[str, ...],
+    out: Path,
+    deals: int,
+    until_decided: bool,
+    anchor: str | None,
+    table: Path | None,
+    plot: Path | None,
+    options: ContestOptions,
+) -> None:
     """Rate agents in a league on duplicate deals; pairs that narrow the ratings most play more.
 
     \b
@@ -202,21 +236,21 @@ def rate(agents: tuple[str, ...], out: Path, deals: int, until_decided: bool, an
     from ddz_training.measure import league
 
     if not agents:
-        _report_league(out, anchor, **given)
+        _report_league(out, anchor, table, plot)
         return
-    contest = _contest(agents, **given)
+    contest = _contest(agents, options)
     if anchor not in (None, MEAN):  # it plays, or has played in the file
         played = league.read_league(out)[1] if out.is_file() else []
         known = [*contest.labels, *(label for game in played for label in (game.a, game.b))]
         check_choice("anchor", anchor, dict.fromkeys(known), InvalidArenaError)
     store = league.LeagueStore(out, contest, True)
     click.secho(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
-    report = functools.partial(_report_league, out, anchor, **given)
-    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", **given) as how:
+    report = functools.partial(_report_league, out, anchor, table, plot)
+    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", options.workers) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
 
 
-def _report_league(out: Path, anchor: str | None, *, table: Path | None, plot: Path | None, **others: Any) -> None:
+def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:
     """Print the tables of the file, and write what is wanted."""
     from ddz_training.apps.tables import write_table
     from ddz_training.measure import league, ratings, statistics
@@ -254,13 +288,15 @@ def _report_league(out: Path, anchor: str | None, *, table: Path | None, plot: P
 @parallel_options
 def benchmark(
     agent: str | None,
+    name: str,
     full: bool,
     field: bool,
     check: Path | None,
+    sample: int,
     deals: int | None,
     deal_file: Path | None,
     out: Path | None,
-    **given: Any,
+    workers: Workers,
 ) -> None:
     """Rate an agent against fixed opponents, in about five minutes; or play, write and check results that can be cited.
 
@@ -278,7 +314,7 @@ def benchmark(
     if sum((agent is not None, field, check is not None)) != 1:
         raise InvalidBenchmarkRequestError("name an agent, or --field, or --check FILE: one of the three")
     if check is not None:
-        _check_results(check, **given)
+        _check_results(check, sample, workers)
         return
     deals = deals or (_FULL_DEALS if full or agent is None else _QUICK_DEALS)
     drawn, listed = deal_list(_CITED if full else "choosing"), None
@@ -290,11 +326,11 @@ def benchmark(
     if agent is None:
         contest = play.field_contest(drawn, quick=not full)
     else:
-        contest = play.against_field(agent, drawn, name=given["name"], quick=not full)
+        contest = play.against_field(agent, drawn, name=name, quick=not full)
     numbers = range(deals) if listed is None else listed.chosen(deals)
     contest.deals.check_count(numbers[-1] + 1)
     store = contest.store(out)
-    with working("deals × pairs", **given) as work:
+    with working("deals × pairs", workers) as work:
         results = play.results_of(contest, play.play_contest(contest, numbers, store=store, **work), store)
     _report_benchmark(results)
     if full and out is not None:
@@ -305,7 +341,7 @@ def benchmark(
     report_faults(results.records)
 
 
-def _check_results(path: Path, *, sample: int, **given: Any) -> None:
+def _check_results(path: Path, sample: int, workers: Workers) -> None:
     """Play deals of a file again."""
     from numpy.random import default_rng
 
@@ -313,7 +349,7 @@ def _check_results(path: Path, *, sample: int, **given: Any) -> None:
     from ddz_training.measure.benchmark import play
 
     results = play.read_file(path)
-    with working("deals × pairs", **given) as work:
+    with working("deals × pairs", workers) as work:
         same = play.replay(results, sample, default_rng(), **work)
     _report_benchmark(results)
     click.echo(f"{quoted(path)}: {same} deals (drawn at random) were played again, and every game ended as it says")

@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,26 @@ WEIGHTS = ".safetensors"
 def together(*options: Any) -> Callable[[Command], Command]:
     """Several options as one decorator, in the order of the help."""
     return lambda function: functools.reduce(lambda made, one: one(made), reversed(options), function)
+
+
+def packed(name: str, kind: type[Any], *options: Any) -> Callable[[Command], Command]:
+    """Several options as one decorator; the command gets their values as one object.
+
+    Args:
+        name: The command's parameter.
+        kind: Its type: a dataclass with one field per option.
+        *options: The options, in the order of the help.
+    """
+
+    def decorate(command: Command) -> Any:
+        @functools.wraps(command)
+        def unpacked(**given: Any) -> Any:
+            values = {field.name: given.pop(field.name) for field in fields(kind)}
+            return command(**{name: kind(**values)}, **given)
+
+        return together(*options)(unpacked)
+
+    return decorate
 
 
 # --- files that a command writes ---------------------------------------------
@@ -91,7 +112,24 @@ deal_file_option = option(
 # --- how games are played ----------------------------------------------------
 
 processes_option = option("--processes", type=COUNT, default=2, help="Worker processes; results do not depend on them.")
-parallel_options = together(
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where the games of a command are played.
+
+    Attributes:
+        processes: How many worker processes.
+        ray: Whether they are on a Ray cluster.
+    """
+
+    processes: int
+    ray: bool = False
+
+
+parallel_options = packed(
+    "workers",
+    Workers,
     processes_option,
     option("--ray", is_flag=True, help="Play on a Ray cluster, yours or one of --processes cores; same results."),
 )
@@ -111,14 +149,12 @@ def playing_options(rules: str = "standard") -> Callable[[Command], Command]:
 
 
 @contextmanager
-def working(what: str, *, processes: int, ray: bool = False, **others: Any) -> Iterator[dict[str, Any]]:
+def working(what: str, workers: Workers) -> Iterator[dict[str, Any]]:
     """Show a progress bar, and use Ray if asked.
 
     Args:
         what: What is counted.
-        processes: Worker processes.
-        ray: Whether they are on a Ray cluster.
-        **others: Other options of the command, which have no meaning here.
+        workers: Who plays.
 
     Yields:
         The arguments of what does the work: ``processes`` and ``on_progress``.
@@ -126,8 +162,8 @@ def working(what: str, *, processes: int, ray: bool = False, **others: Any) -> I
     context = click.get_current_context()
     context.meta[RESUMED] = context.params.get("out")
     with ExitStack() as leave:
-        if ray:
+        if workers.ray:
             from ddz_training.measure import ray_cluster
 
             leave.enter_context(ray_cluster.on_ray())
-        yield {"processes": processes, "on_progress": leave.enter_context(bar(what))}
+        yield {"processes": workers.processes, "on_progress": leave.enter_context(bar(what))}

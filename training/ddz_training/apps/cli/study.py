@@ -13,6 +13,7 @@ from ddz_training.apps.cli.console import follow, remark, rules_words, show
 from ddz_training.apps.cli.info import opening, show_options
 from ddz_training.apps.cli.options import (
     COUNT,
+    Workers,
     deal_file_option,
     parallel_options,
     playing_options,
@@ -25,7 +26,6 @@ from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
     from ddz_training.experiments.experiment import Experiment
-    from ddz_training.measure.equivalent import Equivalent, Play
 
 JUDGES = (("policy",), ("rules",))
 """Who judges deals by default: a strong agent and a weak one."""
@@ -53,7 +53,21 @@ def study() -> None:
 @option("--most", type=COUNT, default=1_000_000, help="The most iterations that are tried.")
 @option("--tendency", is_flag=True, help="Pass over deals that lean to a side by the games of policy and rules.")
 @playing_options(rules="half-deck")
-def equivalent(agent: str, out: Path | None, search: str, tendency: bool, rules: str, seed: int, **given: Any) -> None:
+def equivalent(
+    agent: str,
+    out: Path | None,
+    search: str,
+    method: str,
+    lower: int,
+    upper: int | None,
+    deals: int | None,
+    precision: float,
+    most: int,
+    tendency: bool,
+    rules: str,
+    seed: int,
+    workers: Workers,
+) -> None:
     """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
 
     \b
@@ -63,6 +77,8 @@ def equivalent(agent: str, out: Path | None, search: str, tendency: bool, rules:
       ddz study equivalent policy --search rollout --most 10000 --out policy.csv
       ddz study equivalent rlcard-rule --method binary --upper 100 --deals 100
     """
+    from numpy.random import default_rng
+
     from ddz_env import Rules
     from ddz_training.apps.tables import equivalent_table
     from ddz_training.measure import equivalent as duels
@@ -72,29 +88,21 @@ def equivalent(agent: str, out: Path | None, search: str, tendency: bool, rules:
     judges = Judges(*JUDGES, preset, seed) if tendency else None
     ladder = duels.Ladder(agent, search, preset, seed, judges=judges)
     ladder.check()
-    with working("deals", **given) as work, duels.playing(ladder, out, **work) as play:
-        strength = _search(play, seed, **given)
+    with working("deals", workers) as work, duels.playing(ladder, out, **work) as play:
+        if method == "sequential":
+            more = {"deals": deals} if deals else {}
+            options = duels.SequentialOptions(most=most, precision=precision, **more)
+            strength = duels.sequential_search(play, options, duels.Bounds.of(lower, upper or most))
+        else:
+            first = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
+            deals = deals or duels.STEP_DEALS
+            bounds, _ = duels.initial_bounds(play, first, deals, default_rng(seed), most)
+            strength = duels.binary_search(play, bounds, deals)
     show(equivalent_table(ladder, strength))
     if not strength.beyond:
         iterations = max(1, round(strength.iterations.mean))
         searching = f"{search}{',' if ':' in search else ':'}iterations={iterations}"
         follow("to see them play each other", "arena", agent, searching, *rules_words(rules))
-
-
-def _search(play: Play, seed: int, method: str, deals: int | None, most: int, **given: Any) -> Equivalent:
-    """The equivalent, by one of the methods."""
-    from numpy.random import default_rng
-
-    from ddz_training.measure import equivalent as duels
-
-    if method == "sequential":
-        more = {"deals": deals} if deals else {}
-        options = duels.SequentialOptions(most=most, precision=given["precision"], **more)
-        return duels.sequential_search(play, options, duels.Bounds.of(given["lower"], given["upper"] or most))
-    deals = deals or duels.STEP_DEALS
-    first = duels.Bounds.of(given["lower"], given["upper"] or min(duels.FIRST_BOUNDS.upper, most))
-    bounds, _ = duels.initial_bounds(play, first, deals, default_rng(seed), most)
-    return duels.binary_search(play, bounds, deals)
 
 
 @study.command()
@@ -104,7 +112,16 @@ def _search(play: Play, seed: int, method: str, deals: int | None, most: int, **
 @option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
 @option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
 @playing_options()
-def tendency(out: Path | None, deals: int, top: tuple[str, ...], bottom: tuple[str, ...], **given: Any) -> None:
+def tendency(
+    out: Path | None,
+    deals: int,
+    first_deal: int,
+    top: tuple[str, ...],
+    bottom: tuple[str, ...],
+    rules: str,
+    seed: int,
+    workers: Workers,
+) -> None:
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
     \b
@@ -116,9 +133,9 @@ def tendency(out: Path | None, deals: int, top: tuple[str, ...], bottom: tuple[s
     from ddz_training.measure import tendency as judging
     from ddz_training.measure.statistics import wilson_interval
 
-    judges = judging.Judges(top, bottom, Rules.preset(given["rules"]), given["seed"])
-    with working("deals", **given) as work:
-        judged = judging.judge_deals(judges, deals, out, first_deal=given["first_deal"], **work)
+    judges = judging.Judges(top, bottom, Rules.preset(rules), seed)
+    with working("deals", workers) as work:
+        judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
     counted = judging.counts(judged)
     shares = {name: wilson_interval(counted[name], deals) for name in judging.TENDENCIES}
     lines = [(name, f"{counted[name]:,}", share.text(), share.span()) for name, share in shares.items()]
@@ -126,7 +143,7 @@ def tendency(out: Path | None, deals: int, top: tuple[str, ...], bottom: tuple[s
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
     if out is not None:
         arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", judges.seed)
-        follow("to play those without a tendency", *arena, *rules_words(given["rules"]))
+        follow("to play those without a tendency", *arena, *rules_words(rules))
 
 
 # --- ddz reproduce -----------------------------------------------------------
@@ -147,7 +164,7 @@ def reproduce(
     deal_file: Path | None,
     out: Path | None,
     plot: Path | None,
-    **given: Any,
+    workers: Workers,
 ) -> None:
     """Repeat experiments of the literature, some in hours; a run that was cut off resumes where it stopped.
 
@@ -171,12 +188,12 @@ def reproduce(
         raise InvalidExperimentError(f"{name} has no plot")
     values, known = experiment.options.read(settings), {option.name for option in experiment.options.options()}
     if "processes" in known:
-        values.setdefault("processes", given["processes"])
+        values.setdefault("processes", workers.processes)
     if deal_file is not None:
         if "deal_file" not in known:
             raise InvalidExperimentError(f"{name} takes no --deal-file: its deals are part of it")
         values["deal_file"] = str(deal_file)
-    with working(experiment.unit, **given) as how:
+    with working(experiment.unit, workers) as how:
         saved = experiment.run(experiment.options(**values), out, how["on_progress"])
     for table in experiment.tables.values():
         show(table(saved))

@@ -6,6 +6,7 @@ import secrets
 import signal
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ddz_env.core.cards import RANK_NAMES
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.apps.cli.console import console, quoted
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import NEW, RULES, together
+from ddz_training.apps.cli.options import NEW, RULES, packed
 
 if TYPE_CHECKING:
     from ddz_env import Rules
@@ -29,7 +30,29 @@ _ADVISER = "rollout"
 """Of a language model's program; people get the page's."""
 _HINT, _HELP = ("hint", "提示"), ("help", "?", "？", "帮助")
 
-_table_options = together(
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Options of ``play`` and ``watch``.
+
+    Attributes:
+        rules: A preset.
+        seed: Seed of the deal.
+        out: Where the game is kept.
+        after: The game before this one.
+        lang: The language, of errors too.
+    """
+
+    rules: str
+    seed: int | None
+    out: Path | None
+    after: Path | None
+    lang: str
+
+
+_table_options = packed(
+    "table",
+    TableOptions,
     option("--rules", default="standard", help=RULES),
     option("--seed", type=int, help="Seed of the deal; a new deal each time by default."),
     option("--out", type=NEW, help="Keep the game in this new file; the page opens it."),
@@ -50,7 +73,7 @@ _table_options = together(
 )
 @option("--seat", default=0, help="Your seat; without an auction seat 0 is the landlord.")
 @_table_options
-def play(agents: str, seat: int, **table: Any) -> None:
+def play(agents: str, seat: int, table: TableOptions) -> None:
     """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), help, or quit.
 
     \b
@@ -61,14 +84,14 @@ def play(agents: str, seat: int, **table: Any) -> None:
     """
     from ddz_training.apps.seating import seated
 
-    _play_game(lambda seats: seated(agents, seat, seats), **table)
+    _play_game(lambda seats: seated(agents, seat, seats), table)
 
 
 @click.command()
 @argument("agents", nargs=-1, help="An agent per seat, seat 0 first, or one for all (isuct by default).")
 @option("--pause", type=click.FloatRange(0, 60), default=0.0, help="Seconds between two moves.")
 @_table_options
-def watch(agents: tuple[str, ...], **table: Any) -> None:
+def watch(agents: tuple[str, ...], pause: float, table: TableOptions) -> None:
     """Watch agents play with open hands.
 
     \b
@@ -84,7 +107,7 @@ def watch(agents: tuple[str, ...], **table: Any) -> None:
             raise CommandLineError(f"name one agent, or {seats}: one per seat (ddz play is for people)")
         return named
 
-    _play_game(players, **table)
+    _play_game(players, table, pause)
 
 
 @click.command()
@@ -114,34 +137,29 @@ def mcp(agents: str, adviser: str) -> None:
 # --- one game ----------------------------------------------------------------
 
 
-def _play_game(
-    players: Callable[[int], Sequence[str]], rules: str, out: Path | None, lang: str, pause: float = 0, **given: Any
-) -> None:
+def _play_game(players: Callable[[int], Sequence[str]], table: TableOptions, pause: float = 0) -> None:
     """Play to the end, or until the person leaves; the game is kept however it ends.
 
     Args:
         players: Who holds each of so many seats.
-        rules: A preset.
-        out: Where the game is kept.
-        lang: The language, of errors too.
+        table: The options of the command.
         pause: Seconds between two moves.
-        **given: The seed of the deal, and the game before this one.
     """
     from ddz_env import Rules
     from ddz_env.table.session import Record, Session
     from ddz_env.table.texts import Texts
 
-    say = Texts(lang)
+    say = Texts(table.lang)
     try:
-        deal = _deal(Rules.preset(rules), **given)
+        deal = _deal(Rules.preset(table.rules), table.seed, table.after)
         session = Session(Record(deal, tuple(players(deal.rules.players))))
         try:
             _play_to_the_end(session, say, pause)
         finally:
             click.echo(say("seed", seed=deal.seed))  # not before: it deals the hands of the others
-            if out is not None:
-                session.record().save(out)
-                click.echo(say("kept", file=quoted(out)))
+            if table.out is not None:
+                session.record().save(table.out)
+                click.echo(say("kept", file=quoted(table.out)))
             session.close()
     except DouDizhuError as error:
         raise CommandLineError(say.complaint(error)) from error

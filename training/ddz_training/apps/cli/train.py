@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,65 @@ from click import argument, option
 from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bars, follow, quoted, remark, rules_words, show, stopping
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import COUNT, FOLDER, NEW_WEIGHTS, RULES, plot_option, together
+from ddz_training.apps.cli.options import COUNT, FOLDER, NEW_WEIGHTS, RULES, packed, plot_option, together
 
 if TYPE_CHECKING:
     from ddz_training.learn.loop import Budget, Training
     from ddz_training.learn.ppo.selfplay import SelfPlay
     from ddz_training.learn.processes import Processes
     from ddz_training.learn.strength import Evaluation
+
+
+@dataclass(frozen=True)
+class LearningOptions:
+    """Options of all commands that learn.
+
+    Attributes:
+        rules: A preset; None for the default.
+        seed: Seed of deals, actions and weights; None for 0.
+        threads: How many; None for the default.
+        tensorboard: A folder for the curves.
+    """
+
+    rules: str | None
+    seed: int | None
+    threads: int | None
+    tensorboard: Path | None
+
+
+@dataclass(frozen=True)
+class RunOptions(LearningOptions):
+    """Options of the commands that learn into a folder.
+
+    Attributes:
+        out: The folder.
+        settings: Other settings, ``name=value`` each.
+    """
+
+    out: Path
+    settings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OwnGamesOptions(RunOptions):
+    """Options of ``selfplay`` and ``dmc``.
+
+    Attributes:
+        minutes: Minutes in total; None for no limit.
+        updates: Updates in total.
+        resume: Whether a checkpoint is resumed.
+        init: Weights to start from.
+        objective: ``win`` or ``stake``; None for the default.
+        device: ``cpu`` or ``cuda``.
+    """
+
+    minutes: float | None
+    updates: int | None
+    resume: bool
+    init: Path | None
+    objective: str | None
+    device: str | None
+
 
 _learning_options = together(
     option("--rules", help=f"{RULES}  [default: standard]"),
@@ -35,7 +88,9 @@ _run_options = together(
     option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=_set_help),
     _learning_options,
 )
-_own_games_options = together(
+_own_games_options = packed(
+    "options",
+    OwnGamesOptions,
     option("--minutes", type=float, help="Minutes of training in total, including those before --resume."),
     option("--updates", type=int, help="Updates in total, including those before --resume."),
     option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
@@ -133,7 +188,7 @@ def train_under_bar(
 
 @train.command()
 @_own_games_options
-def selfplay(**options: Any) -> None:
+def selfplay(options: OwnGamesOptions) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
 
     \b
@@ -146,12 +201,12 @@ def selfplay(**options: Any) -> None:
     """
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
-    _learn_own_games(SelfPlay, **options)
+    _learn_own_games(SelfPlay, options)
 
 
 @train.command()
 @_own_games_options
-def dmc(**options: Any) -> None:
+def dmc(options: OwnGamesOptions) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
 
     \b
@@ -162,39 +217,40 @@ def dmc(**options: Any) -> None:
     """
     from ddz_training.learn.dmc import DeepMonteCarlo
 
-    _learn_own_games(DeepMonteCarlo, **options)
+    _learn_own_games(DeepMonteCarlo, options)
 
 
-def _learn_own_games(kind: type[SelfPlay], out: Path, resume: bool, init: Path | None, **given: Any) -> None:
+def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions) -> None:
     """Train all three roles on games against itself."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
     from ddz_training.learn.processes import joined
 
-    named = {name: given[name] for name in ("rules", "seed", "objective", "device")}
-    wanted, threads = kind.config_type.given(named, given["settings"]), given["threads"]
+    out, init, device = options.out, options.init, options.device
+    named = {"rules": options.rules, "seed": options.seed, "objective": options.objective, "device": device}
+    wanted, threads = kind.config_type.given(named, options.settings), options.threads
     policy, checkpoint = out / loop.POLICY, out / loop.CHECKPOINT
 
     def begin(processes: Processes) -> SelfPlay:
-        loop.check_begun(checkpoint, resume=resume)
-        if resume and init:
+        loop.check_begun(checkpoint, resume=options.resume)
+        if options.resume and init:
             raise CommandLineError("--resume continues with the run's own weights: leave out --init")
-        if resume:
+        if options.resume:
             return kind.resume(checkpoint, threads, wanted, processes)
-        start, config = None if init is None else load_weights(init), kind.config_type.for_device(given["device"])
+        start, config = None if init is None else load_weights(init), kind.config_type.for_device(device)
         if start is not None:
             config = dataclasses.replace(config, architecture=start.architecture)
         begun = kind(config.changed(wanted), threads, start, processes)
         begun.provenance = begun.provenance.reading("--init", init)
         return begun
 
-    budget = loop.Budget(given["updates"], given["minutes"])
-    with joined(given["device"]) as processes:
+    budget = loop.Budget(options.updates, options.minutes)
+    with joined(device or "cpu") as processes:
         if not processes.leads:  # torchrun has started several, and the first speaks and writes for all
             with contextlib.closing(begin(processes)) as follower:
                 loop.train(follower, budget, out)
             return
-        learned = _learn(lambda: begin(processes), budget, policy, given["tensorboard"], "continue with --resume")
+        learned = _learn(lambda: begin(processes), budget, policy, options.tensorboard, "continue with --resume")
     _follow_policy(policy, learned.config.rules)
 
 
@@ -203,8 +259,8 @@ def _learn_own_games(kind: type[SelfPlay], out: Path, resume: bool, init: Path |
 @option("--opponents", help="random (default), rules or any agent (ddz agents).")
 @option("--resume", is_flag=True, help="Resume from the model in --out.")
 @option("--trust", is_flag=True, help="With --resume: allow the model's zip to run the code in it.")
-@_run_options
-def sb3(out: Path, timesteps: int, resume: bool, trust: bool, **given: Any) -> None:
+@packed("options", RunOptions, _run_options)
+def sb3(timesteps: int, opponents: str | None, resume: bool, trust: bool, options: RunOptions) -> None:
     """Learn one seat with Stable-Baselines3's MaskablePPO; --set takes num_envs=8, n_steps=256, role=landlord ...
 
     \b
@@ -217,8 +273,9 @@ def sb3(out: Path, timesteps: int, resume: bool, trust: bool, **given: Any) -> N
     from ddz_training.learn import loop
     from ddz_training.learn.sb3 import train as sb3_train
 
-    named = {name: given[name] for name in ("opponents", "rules", "seed")}
-    model, wanted = out / sb3_train.MODEL, sb3_train.Sb3Config.given(named, given["settings"])
+    named = {"opponents": opponents, "rules": options.rules, "seed": options.seed}
+    out, wanted = options.out, sb3_train.Sb3Config.given(named, options.settings)
+    model = out / sb3_train.MODEL
 
     def begin() -> sb3_train.Sb3Run:
         loop.check_begun(model, resume=resume)
@@ -227,11 +284,10 @@ def sb3(out: Path, timesteps: int, resume: bool, trust: bool, **given: Any) -> N
             check_trust(model, trust, "--trust")
         else:
             config = sb3_train.Sb3Config(**wanted)
-        more = {name: given[name] for name in ("threads", "tensorboard")}
-        return sb3_train.Sb3Run(config, out, resume=resume, **more)
+        return sb3_train.Sb3Run(config, out, resume=resume, threads=options.threads, tensorboard=options.tensorboard)
 
     budget = loop.Budget(decisions=timesteps)
-    learned = _learn(begin, budget, model, given["tensorboard"], "continue with --resume --trust")
+    learned = _learn(begin, budget, model, options.tensorboard, "continue with --resume --trust")
     remark(
         "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "
         "because one seat learns from the end of each game only. Self-play learns all roles and is much faster."
@@ -247,10 +303,8 @@ def sb3(out: Path, timesteps: int, resume: bool, trust: bool, **given: Any) -> N
 @option("--decisions", type=COUNT, help="Decisions to learn from; 2,000,000, with --data at most ten times the set's.")
 @option("--data", type=Path, help="Imitate a data set of ddz record, by its visits if it has them, instead of rules.")
 @option("--init", type=Path, help="With --data: start from these weights.")
-@_learning_options
-def imitate(
-    out: Path, decisions: int | None, data: Path | None, init: Path | None, rules: str | None, **given: Any
-) -> None:
+@packed("options", LearningOptions, _learning_options)
+def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | None, options: LearningOptions) -> None:
     """Learn a warm start by imitating the rule agent, or the recorded games of another.
 
     \b
@@ -268,23 +322,23 @@ def imitate(
 
     if init and data is None:
         raise CommandLineError("without --data the rule agent is imitated, from random weights: leave out --init")
-    if rules and data is not None:
+    if options.rules and data is not None:
         raise CommandLineError("a data set has its rules: leave out --rules")
     start = load_weights(init).networks()[0] if init is not None else None
-    rules = rules_of_tables(data).name if data is not None else rules or "standard"
+    rules = rules_of_tables(data).name if data is not None else options.rules or "standard"
     shape = start.architecture if start is not None else Architecture()
-    config = imitation.ImitationConfig(rules=rules, seed=given["seed"] or 0, architecture=shape)
+    config = imitation.ImitationConfig(rules=rules, seed=options.seed or 0, architecture=shape)
     if data is None:
         config = dataclasses.replace(config, decisions=decisions or config.decisions)
-        lesson: imitation.Student = imitation.Imitation(config, given["threads"])
+        lesson: imitation.Student = imitation.Imitation(config, options.threads)
     else:
         recorded = imitation.load_recorded(data)
         most = imitation.PASSES * max(1, len(recorded))
         config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
-        lesson = imitation.RecordedLessons(config, recorded, start, given["threads"])
+        lesson = imitation.RecordedLessons(config, recorded, start, options.threads)
     read = Provenance().reading("--data", data and games_file(data)).reading("--init", init)
     with store.writing(out) as file, stopping("the weights have learned from fewer decisions") as ended:
-        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, given["tensorboard"], ended)
+        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, options.tensorboard, ended)
         learned = lesson.counters.decisions
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": config.seed}
         save_weights(file, lesson.weights(notes | read.settings()))
@@ -296,8 +350,8 @@ def imitate(
 
 @train.command()
 @option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
-@_run_options
-def belief(out: Path, settings: tuple[str, ...], threads: int | None, tensorboard: Path | None, **named: Any) -> None:
+@packed("options", RunOptions, _run_options)
+def belief(positions: int | None, options: RunOptions) -> None:
     """Learn where the hidden cards are, from games of many kinds of players.
 
     \b
@@ -307,10 +361,11 @@ def belief(out: Path, settings: tuple[str, ...], threads: int | None, tensorboar
     from ddz_training.learn import loop
     from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
 
-    config = BeliefConfig().changed(BeliefConfig.given(named, settings))
-    loop.check_begun(out / BELIEF, resume=False)
+    named = {"positions": positions, "rules": options.rules, "seed": options.seed}
+    config, file = BeliefConfig().changed(BeliefConfig.given(named, options.settings)), options.out / BELIEF
+    loop.check_begun(file, resume=False)
     budget, advice = loop.Budget(decisions=config.positions), "the network has learned from fewer positions"
-    _learn(lambda: BeliefTraining(config, threads), budget, out / BELIEF, tensorboard, advice)
+    _learn(lambda: BeliefTraining(config, options.threads), budget, file, options.tensorboard, advice)
 
 
 # --- the curves of runs ------------------------------------------------------

@@ -66,7 +66,7 @@ def play_game() -> None:
 
 
 def learn(opponents: str) -> None:
-    """A learner's decisions in the environments for Gymnasium, one and several at once."""
+    """Step the Gymnasium environments as a learner does, the single and the vector one."""
     from ddz_env import gym
 
     env = gym.DouDizhuEnv(opponents=opponents)

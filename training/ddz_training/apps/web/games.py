@@ -215,7 +215,7 @@ class Games:
                     path.unlink()
 
     def _put_away(self, game: _InMemory) -> None:
-        """Let go of a game, and let those go that were used least lately."""
+        """Drop a game from memory, and others, the least recently used first."""
         with self._lock:
             game.users -= 1
             idle = [name for name, one in self._used.items() if not one.users]

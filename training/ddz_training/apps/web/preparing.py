@@ -52,7 +52,7 @@ class Preparation:
         threading.Thread(target=self._prepare, daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """What is left, step by step, and how many steps there are; nothing is left where nothing was begun."""
+        """The steps that are left, and how many there are in all; none are left where nothing was begun."""
         left = self._left.copy().values()
         return {"ready": not left, "left": [step.what for step in left], "steps": len(self._steps)}
 

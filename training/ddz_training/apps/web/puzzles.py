@@ -1,4 +1,4 @@
-"""What became of the puzzles: first tries, a streak and a rating, kept by the server."""
+"""The record of solved puzzles that the server keeps: first tries, a streak and a rating."""
 
 from __future__ import annotations
 

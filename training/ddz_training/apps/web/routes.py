@@ -60,14 +60,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.support.errors import DouDizhuError, Message
 from ddz_env.table.session import HiddenCardsError, NotYourTurnError
 from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
-from ddz_training.apps.web.server import LANGUAGE, FailedError, Server, language
+from ddz_training.apps.web.server import LANGUAGE, Server, language
 from ddz_training.apps.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
@@ -96,7 +95,6 @@ _STATUS = {
     NotYourTurnError: 409,
     HiddenCardsError: 403,
     GameLostError: 410,
-    FailedError: 502,
     AgentFaultError: 502,
     OSError: 507,
 }
@@ -126,7 +124,7 @@ async def _read(request: Request) -> Json:
 
 
 def _check_origin(request: Request) -> None:
-    """What changes something comes from a page of this server, and is JSON, which no form of another can send."""
+    """Refuse a request that changes something unless it is JSON from a page of this server."""
     host, kind = request.headers["host"], request.headers.get("content-type", "")
     if request.headers.get("origin", f"http://{host}") not in (f"http://{host}", f"https://{host}"):
         raise HTTPException(403, "requests of other pages are refused")
@@ -138,23 +136,25 @@ async def _failed(request: Request, error: Exception) -> Response:
     """Why a request cannot be answered, in the language of the page."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     text: Exception | Message = error
+    about = getattr(error, "about", {})
     if isinstance(error, OSError):
         _log.error("a game cannot be kept: %s", error)
         text = Message("the game cannot be kept: {reason}", reason=error.strerror or "the disk failed")
-    if isinstance(error, AgentFaultError):
+    if isinstance(error, AgentFaultError):  # its text may reveal what the agent saw
         _log.warning("%s", error)
+        about = {"failed": error.seat}
         text = Message("{agent} failed; the server's terminal says why", agent=error.agent)
     say = language({LANGUAGE: request.headers.get(LANGUAGE, "")})
-    return _Answer({"error": say.complaint(text), **getattr(error, "about", {})}, status)
+    return _Answer({"error": say.complaint(text), **about}, status)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refused(_request: Request, error: Exception) -> Response:
     """An address that there is not, a method that it has not, or a request of another page."""
     assert isinstance(error, HTTPException)
     return _Answer({"error": error.detail}, error.status_code)
 
 
-async def _broken(request: Request, error: Exception) -> Response:
+async def _broken(_request: Request, _error: Exception) -> Response:
     """A fault of the server, which Starlette raises behind this answer, so that the terminal says which."""
     return _Answer({"error": "a fault of the server; its terminal says which"}, 500)
 
@@ -227,35 +227,15 @@ class PromptProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Set the time limit."""
         super().connection_made(transport)
+        self.loop.call_later(ARRIVING, self._close_without_request)
 
-        def close_if_idle() -> None:
-            if tuple(transport.get_extra_info("peername") or ())[:2] not in _answering:
-                transport.close()
-
-        asyncio.get_running_loop().call_later(ARRIVING, close_if_idle)
-
-
-_answering = set[tuple[str, int] | None]()
-"""Clients whose request is here: each has a connection of its own, which closes with the answer."""
+    def _close_without_request(self) -> None:
+        if not self.cycle:  # made of the headers; a connection has one request
+            self.transport.close()
 
 
 def new_server(app: Starlette) -> uvicorn.Server:
     """The server of an application; in the end it does not wait long for an agent."""
-
-    async def answering(scope: Scope, receive: Receive, send: Send) -> None:
-        client = scope.get("client")
-        _answering.add(client)
-        try:
-            await app(scope, receive, send)
-        finally:
-            _answering.discard(client)
-
-    config = uvicorn.Config(
-        answering,
-        http=PromptProtocol,
-        log_level="warning",
-        headers=list(HEADERS.items()),
-        proxy_headers=False,  # they would change the client
-        timeout_graceful_shutdown=1,
-    )
+    headers = list(HEADERS.items())
+    config = uvicorn.Config(app, http=PromptProtocol, log_level="warning", headers=headers, timeout_graceful_shutdown=1)
     return uvicorn.Server(config)

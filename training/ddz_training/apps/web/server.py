@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,11 +11,11 @@ from pathlib import Path
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles, verdict
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.notation import readings_of
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
-from ddz_env.playing.game import AgentFaultError
 from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.table.render.table import role_text
@@ -35,11 +34,10 @@ RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
 LANGUAGE = "accept-language"
-_log = logging.getLogger(__name__)
 
 
 class Server:
-    """What answers the addresses.
+    """Answers the requests of the page, address by address.
 
     Args:
         folder: Where games are kept.
@@ -59,7 +57,7 @@ class Server:
     # --- choices ---
 
     def ready(self, body: Json) -> Json:
-        """What is prepared."""
+        """The steps of preparing that are done, and those that are left."""
         return self.preparation.status()
 
     def choices(self, body: Json) -> Json:
@@ -111,10 +109,9 @@ class Server:
 
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
-        text, legal = _text(body, "text"), self._legal_moves(game, body)
-        chosen = Hand.parse(text)
+        legal, chosen = self._legal_moves(game, body), Hand.parse(_text(body, "text"))
         found = [str(move) for move in legal if move.cards == chosen]
-        why = "impossible" if _is_move(text, game.session.rules) else "no combination"
+        why = "impossible" if readings_of(chosen, game.session.rules) else "no combination"
         return {"readings": found, "reason": None if found else why}
 
     def advance(self, game: StoredGame, body: Json) -> Json:
@@ -122,11 +119,7 @@ class Server:
         _check_fresh(game, body)
         session = game.session.copy()
         self.preparation.wait("auction" if session.stage in AUCTION else session.players[session.seat])
-        try:
-            session.let_agent_play()
-        except AgentFaultError as error:  # its text may reveal what the agent saw
-            _log.warning("%s", error)
-            raise FailedError(error, session.seat) from error
+        session.let_agent_play()
         return self.state(self.games.keep(game, session), body)
 
     def replace(self, game: StoredGame, body: Json) -> Json:
@@ -177,7 +170,7 @@ class Server:
         return replay_shape(game, replay.sight(game.viewer, reveal=True), replay.number)
 
     def thoughts(self, game: StoredGame, body: Json) -> Json:
-        """What an agent thinks there, knowing what the seat to act knew."""
+        """What an agent thinks of a position, knowing only what the seat to act knew."""
         agent, replay = self._asked(body), self._replay(game, body)
         played = [move for _, move in replay.game.moves[replay.number :][:1]]
         return self._thoughts(replay, agent, replay.seat, language(body), *played)
@@ -298,14 +291,6 @@ class Server:
         return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
 
 
-class FailedError(DouDizhuError):
-    """An agent failed; the game is unchanged."""
-
-    def __init__(self, error: AgentFaultError, seat: int) -> None:
-        super().__init__("{agent} on seat {seat} failed; the server's terminal says why", agent=error.agent, seat=seat)
-        self.about: Json = {"failed": seat}
-
-
 _REASONS = {AmbiguousMoveError: None, InvalidMoveError: "no combination", IllegalMoveError: "impossible"}
 
 
@@ -322,15 +307,6 @@ class RefusedError(RequestError):
         super().__init__(Message("{where}: {why}", where=where, why=error.said))
         reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), None)
         self.about: Json = {"line": line, "reason": reason}
-
-
-def _is_move(cards: str, rules: Rules) -> bool:
-    """Whether some cards form any move."""
-    try:
-        Move.parse(cards, rules)
-    except InvalidMoveError as error:
-        return isinstance(error, AmbiguousMoveError)
-    return True
 
 
 def _offered(rules: Rules) -> Json:
@@ -381,7 +357,7 @@ def _check_auction(session: Session, body: Json) -> None:
 
 
 def _part_record(game: StoredGame) -> str:
-    """What a person has seen of a running game, as text that nothing hidden is in; its name leads back to it."""
+    """The text of what a person has seen of a running game, without anything hidden; its name leads back to it."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)
     lines = [f"# rules: {session.deal.rules.name}", f"# your seat: {viewer}", f"# your hand now: {view.hand}"]

@@ -95,7 +95,9 @@ def replay_shape(game: StoredGame, sight: Sight, number: int) -> Json:
     session = game.session
     running = not session.is_over and PERSON not in session.players
     shape = _position(game, sight, game.viewer) | {"number": number, "total": len(session.moves)}
-    return shape | {"story": _moves(session.sight(None)), "running": running}
+    whole = session.sight(None)
+    roles = [seat.role for seat in whole.table.seats]
+    return shape | {"story": _moves(whole), "roles": roles, "running": running}
 
 
 def _option_shape(advice: Advice, option: RankedMove) -> Json:

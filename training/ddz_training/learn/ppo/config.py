@@ -42,7 +42,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class GamesConfig(TrainingSettings):
-    """What every training on games of the policy with itself can be told: games, networks, steps, other players.
+    """Settings of every training on games of the policy with itself: games, networks, steps, other players.
 
     Attributes:
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.

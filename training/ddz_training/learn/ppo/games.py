@@ -1,9 +1,9 @@
 """The games of a rollout: who plays which side, and what is recorded of each step.
 
-Every step of a group of games has the same parts: :meth:`Games.turn` says who is to decide, :meth:`Games.describe`
-writes the decisions as bytes, the networks choose, and :meth:`Games.play` plays the actions.  Describing and playing
-are compiled and may be shared among threads, chunk by chunk: a game's decision has its place before anybody writes it,
-so results do not depend on who comes first.
+Every step of a group of games has the same parts: :meth:`RolloutGames.turn` says who is to decide,
+:meth:`RolloutGames.describe` writes the decisions as bytes, the networks choose, and :meth:`RolloutGames.play` plays
+the actions.  Describing and playing are compiled and may be shared among threads, chunk by chunk: a game's decision has
+its place before anybody writes it, so results do not depend on who comes first.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 # --- What is noted ----------------------------------------------------------------------------------------------------
 
 
-class Played(NamedTuple):
+class PlayedSteps(NamedTuple):
     """What is recorded of some steps of some games, in arrays of shape ``[steps, games, ...]``.
 
     Attributes:
@@ -69,13 +69,13 @@ class Played(NamedTuple):
     rows: npt.NDArray[np.int32]
 
     @classmethod
-    def allocate(cls, steps: int, games: int) -> Played:
+    def allocate(cls, steps: int, games: int) -> PlayedSteps:
         """Make arrays of zeros."""
         return cls._make(np.zeros((steps, games, *shape), kind) for kind, *shape in _PLAYED)
 
-    def of(self, games: slice) -> Played:
+    def of(self, games: slice) -> PlayedSteps:
         """The part of some of the games; the arrays share their memory."""
-        return Played._make(part[:, games] for part in self)
+        return PlayedSteps._make(part[:, games] for part in self)
 
     @property
     def decides(self) -> Flags:
@@ -120,7 +120,7 @@ def _take_only_actions(slots: Slots) -> None:
         slots.games[index]["action"] = np.int64(nth_legal(slots.bits[index], U0))
 
 
-class Games:
+class RolloutGames:
     """Plays a group of games in step, and records what the learner sees and does.
 
     Args:
@@ -237,7 +237,7 @@ class Games:
         """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""
         play(first, stop, self.batch.slots)
 
-    def note(self, played: Played, step: int, turn: Turn, first_row: int) -> None:
+    def note(self, played: PlayedSteps, step: int, turn: Turn, first_row: int) -> None:
         """Record who decides, before the actions are played; ``first_row`` is the number of the first decision."""
         batch = self.batch
         played.seats[step], played.roles[step] = batch.seat, batch.role
@@ -245,7 +245,7 @@ class Games:
         played.rows[step] = -1
         played.rows[step, turn.mine] = first_row + np.arange(len(turn.mine))
 
-    def settle(self, played: Played, step: int) -> None:
+    def settle(self, played: PlayedSteps, step: int) -> None:
         """Record what the actions brought, and draw who plays the games that begin."""
         batch, done = self.batch, self.batch.done
         seats, roles = (part[step].astype(np.int64) for part in (played.seats, played.roles))

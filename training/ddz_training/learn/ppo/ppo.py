@@ -33,9 +33,9 @@ from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabili
 from ddz_env.support.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
-from ddz_training.learn.ppo.games import Flags, Games, Played, Turn
+from ddz_training.learn.ppo.games import Flags, PlayedSteps, RolloutGames, Turn
 from ddz_training.learn.processes import Processes
-from ddz_training.learn.reading import Legal, Reading, hold_sums, read_critic, read_policy
+from ddz_training.learn.reading import DecisionReading, Legal, hold_sums, read_critic, read_policy
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
@@ -90,7 +90,7 @@ class Rollout:
     sizes: Tensor
     starts: Tensor
     choice: Choice
-    played: Played
+    played: PlayedSteps
     advantages: Tensor = field(default_factory=lambda: torch.empty(0))
     targets: Tensor = field(default_factory=lambda: torch.empty(0))
 
@@ -123,14 +123,14 @@ class Players:
         past: The past self that plays one side of some games, if there is one yet.
     """
 
-    reading: Reading
+    reading: DecisionReading
     policy: PolicyNetwork
     choose: Chooser
     past: PolicyNetwork | None = None
 
 
 def collect(
-    groups: Sequence[Games],
+    groups: Sequence[RolloutGames],
     generators: Sequence[torch.Generator],
     steps: int,
     players: Players,
@@ -149,7 +149,7 @@ def collect(
         threads: The threads.
     """
     sizes = [games.batch.num_games for games in groups]
-    played = Played.allocate(steps, sum(sizes))
+    played = PlayedSteps.allocate(steps, sum(sizes))
     parts = [played.of(slice(end - size, end)) for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True)]
     networks = (players.policy,) if players.past is None else (players.policy, players.past)
     with hold_sums(*networks):
@@ -177,7 +177,7 @@ class _Step(NamedTuple):
 
 @torch.no_grad()  # here, not around collect: the setting is per thread
 def _collect_group(
-    games: Games, generator: torch.Generator, played: Played, players: Players, threads: Threads
+    games: RolloutGames, generator: torch.Generator, played: PlayedSteps, players: Players, threads: Threads
 ) -> list[_Step]:
     """Play one group, and return its steps in order."""
     collected: list[_Step] = []
@@ -227,7 +227,7 @@ def to_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
     return tensor.clone() if device.type == "cpu" else tensor.to(device, non_blocking=True)
 
 
-def _joined(steps: Sequence[_Step], played: Played) -> Rollout:
+def _joined(steps: Sequence[_Step], played: PlayedSteps) -> Rollout:
     """Join the decisions of all steps in a rollout."""
     *parts, choices = zip(*steps, strict=True)
     seen, hand_values, actions, values, sizes = map(torch.cat, parts)
@@ -417,7 +417,7 @@ class Learner(ABC):
         critic: Critic,
         config: GamesConfig,
         threads: Threads,
-        reading: Reading,
+        reading: DecisionReading,
         trusted_critic: Critic | None = None,
         processes: Processes | None = None,
     ) -> None:

@@ -29,7 +29,7 @@ from ddz_env.support.errors import DouDizhuError
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
 from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, Counters, Training
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
-from ddz_training.learn.ppo.games import Games, Played
+from ddz_training.learn.ppo.games import PlayedSteps, RolloutGames
 from ddz_training.learn.ppo.opponents import behind
 from ddz_training.learn.ppo.ppo import Learner, Players, PpoLearner, Rollout, collect
 from ddz_training.learn.processes import Processes, own_threads
@@ -51,7 +51,7 @@ class CurveLine:
         update: Updates so far.
         steps: Decisions of the environments so far, forced ones included.
         decisions: Decisions that were learned from so far, each counted once.
-        games: Games finished so far.
+        games: RolloutGames finished so far.
         landlord_wins: Share of this update's games that the landlord won.
         game_length: Decisions per game in this update.
         policy_loss: The negated clipped surrogate; this and the next five are means over the update's decisions, those
@@ -173,7 +173,7 @@ class SelfPlay(Training):
             self.past_selves.offer(self.learner.policy, self.rng)
         return statistics | self._count(rollout.played, len(usable), meter) | {"explained": explained}
 
-    def _count(self, played: Played, usable: int, meter: Meter) -> dict[str, float]:
+    def _count(self, played: PlayedSteps, usable: int, meter: Meter) -> dict[str, float]:
         """Add what all processes have played to the counters; returns the figures of this update."""
         won = np.count_nonzero(played.done & (played.roles == 0))  # the last to act went out
         counts = [float(count) for count in (played.done.size, usable, np.count_nonzero(played.done), won)]
@@ -214,7 +214,7 @@ class SelfPlay(Training):
         return self.learner.trusted_critic
 
     def player(self) -> CompiledPolicy:
-        """The policy as it is."""
+        """The policy with its present weights, for evaluations."""
         return CompiledPolicy(self.weights())
 
     def weights(self) -> Weights:
@@ -379,7 +379,7 @@ def new_networks(config: GamesConfig, start: Weights | None) -> tuple[PolicyNetw
     return policy.to(config.device), critic.to(config.device)
 
 
-def new_games(config: GamesConfig, group: int) -> Games:
+def new_games(config: GamesConfig, group: int) -> RolloutGames:
     """Make one group of a run's games, with its own deals and generator."""
     sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
@@ -388,7 +388,7 @@ def new_games(config: GamesConfig, group: int) -> Games:
         size, config.rules, deals, 1, scoring=config.objective, mask=named, concealed=True, deals=config.deals
     )
     key, pinned = (config.seed, _AGENTS_STREAM, group), config.device == "cuda"
-    return Games(batch, config, np.random.default_rng(sequence), key, pinned=pinned)
+    return RolloutGames(batch, config, np.random.default_rng(sequence), key, pinned=pinned)
 
 
 def new_generator(config: GamesConfig, group: int) -> torch.Generator:

@@ -167,7 +167,7 @@ class Sb3Run(Training):
         return bool(every) and decisions // every > (decisions - self._size) // every
 
     def player(self) -> SB3Policy:
-        """The policy as it is."""
+        """The policy with its present weights, for evaluations."""
         return SB3Policy(self.model.policy)
 
     def keep(self, folder: Path) -> None:

@@ -22,6 +22,8 @@ function landlordChance({ table }, { seat, moves, played }) {
 
 export async function replayPage(root, id, at) {
   let game = await get(`games/${id}/moves/${at ?? 0}`, "dealing");
+  const dealt = game.total - game.story.length; // moves before these cards: auctions that everybody declined
+  if (!at && dealt) game = await get(`games/${id}/moves/${dealt}`, "dealing");
   const choices = await offers();
   let agent = choices.adviser;
   let thoughts = null;

@@ -13,7 +13,7 @@ export const who = (game, seat) => (seat === game.seat ? word("you") : short(gam
 
 /** A seat and its role, which distinguish two agents of one name. */
 export function whoAs(game, seat) {
-  const { role } = game.table.seats[seat];
+  const role = (game.roles ?? game.table.seats.map((one) => one.role))[seat]; // a replay knows them from the beginning
   if (game.puzzle) return who(game, seat);
   return word("as", { name: who(game, seat), role: role ? word(role) : seat + 1 });
 }
@@ -47,7 +47,7 @@ export function stakeText({ table }) {
 
 /** How many of each rank are still out, from the highest to the lowest. */
 export function countElement(unseen) {
-  const cell = (rank) => make("li", { class: ["none", "", "", "", "all"][unseen[rank]] ?? "" }, make("span", {}, rank > 12 ? LETTERS[rank] : rankName(LETTERS[rank])), make("b", {}, unseen[rank]));
+  const cell = (rank) => make("li", { class: ["none", "", "", "", "all"][unseen[rank]] ?? "" }, make("span", {}, rank > 12 ? word(LETTERS[rank])[0] : rankName(LETTERS[rank])), make("b", {}, unseen[rank]));
   const ranks = [...LETTERS].map((_, rank) => rank).reverse();
   return make("ol", { class: "count", "aria-label": word("still out") }, ranks.map(cell));
 }

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
@@ -55,8 +54,6 @@ BLOCK = 256
 
 Ask = Callable[[Any, Any, np.random.Generator], object]
 """Asks an agent for its move, given what it may see and its generator."""
-
-_Words = npt.NDArray[np.uint64]
 
 Scores = tuple[Annotated[float, "g"], ...]
 """A return for each seat; files write them without trailing zeros."""

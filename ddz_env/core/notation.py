@@ -41,8 +41,10 @@ from ddz_env.support.checks import as_integer
 from ddz_env.support.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
-_NOISE = re.compile(r"[\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f]+")
-_PEERS_JOKER = re.compile(r"(?<![^\s,])[BR]J(?![^\s,])", re.IGNORECASE)
+_BETWEEN = r"\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f"
+"""What may stand between cards and says nothing."""
+_NOISE = re.compile(f"[{_BETWEEN}]+")
+_PEERS_JOKER = re.compile(f"(?<![^{_BETWEEN}])[BR]J(?![^{_BETWEEN}])", re.IGNORECASE)
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
 CALLED = {BID_BASE: "no call", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
 ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}

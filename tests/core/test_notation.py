@@ -105,7 +105,7 @@ def test_what_is_no_hand_no_move_or_no_bid_is_refused() -> None:
     for text in ("33333", "BB", "RR", "1", "3x4", "++", "B B"):
         with pytest.raises(InvalidHandError):
             Hand.parse(text)
-    for text in ("BJ", "3 4 BJ", "rj, 3", "3 4 RJ 5"):
+    for text in ("BJ", "3 4 BJ", "rj, 3", "3 4 RJ 5", "3、BJ", "RJ，4", "♥3♠BJ"):
         with pytest.raises(InvalidHandError, match="is a joker in RLCard and two cards here"):
             Hand.parse(text)
     for text in ("JB", "J B", "3BJ", "BJR", "QBJ 3"):

@@ -40,7 +40,8 @@ class TorchModel:
 
     Raises:
         InvalidOptionError: If the form is unknown.
-        InvalidPolicyOutputError: If it does not answer two rows of zeros with such tensors.
+        InvalidPolicyOutputError: If it does not take observations and masks, or does not answer two rows of zeros with
+            such tensors.
     """
 
     def __init__(self, module: torch.nn.Module, dtype: str = "float32") -> None:
@@ -71,7 +72,10 @@ class TorchModel:
         seen = torch.from_numpy(self._form.vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
         legal = torch.from_numpy(masks != 0)
         with torch.inference_mode():
-            answer = self.module(seen, legal.to(weight.device))
+            try:
+                answer = self.module(seen, legal.to(weight.device))
+            except TypeError as error:
+                raise InvalidPolicyOutputError(f"the module must take observations and masks: {error}") from error
             logits, values = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (answer, None)
             _check("logits", logits, masks.shape)
             logits = logits.float().cpu()

@@ -250,6 +250,10 @@ def test_damaged_files_and_files_with_code_are_refused(
         path.write_bytes(junk)
         with pytest.raises(TensorFileError, match=r"landlord.ckpt"):
             DouZeroAgent(tmp_path)
+    with path.open("wb") as file:
+        file.truncate(40 * 2**30)
+    with pytest.raises(TensorFileError, match=r"landlord.ckpt holds 40\.0 GiB"):
+        DouZeroAgent(tmp_path)
 
 
 def test_by_name_with_the_digests_of_its_files(folder: Path) -> None:

@@ -111,6 +111,11 @@ def test_a_wrong_answer_has_a_named_error_before_the_first_game(answer: Callable
         TorchModel(Answer(answer))
 
 
+def test_a_module_that_takes_no_mask_has_a_named_error() -> None:
+    with pytest.raises(InvalidPolicyOutputError, match="must take observations and masks"):
+        TorchModel(nn.Sequential(nn.Linear(512, 401)))
+
+
 def test_values_may_be_missing_or_beyond_the_ends() -> None:
     observations, masks = seen()
     for answer, leaf, value in (

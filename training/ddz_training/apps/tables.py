@@ -131,10 +131,15 @@ def note(scoring: str) -> str:
     return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
 
 
-def deals_for_one_percent(result: statistics.AgentResult) -> int:
-    """How many deals make the interval of a win rate ± 1 %, to two digits; 0 where it has no width yet."""
-    width = result.wins.half_width
-    return int(float(f"{result.deals * (width / 0.01) ** 2:.1e}")) if width > 0 else 0
+def deals_for_one_percent(rate: Interval) -> int:
+    """How many deals make the interval of a win rate over deals ± 1 %, to two digits; 0 where it has no width yet.
+
+    Example:
+        >>> deals_for_one_percent(Interval(0.5, 0.45, 0.55, count=100))
+        2500
+    """
+    width = rate.half_width
+    return int(float(f"{rate.count * (width / 0.01) ** 2:.1e}")) if width > 0 else 0
 
 
 def write_table(

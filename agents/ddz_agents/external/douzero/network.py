@@ -22,7 +22,7 @@ from torch.nn import functional
 from ddz_agents.external.douzero.features import CARDS, POSITIONS, ROUND_COLUMNS, RoleColumns
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.network import load_module
-from ddz_agents.neural.tensor_file import Arrays, check_archive
+from ddz_agents.neural.tensor_file import Arrays, check_archive, check_size
 
 _MEMORY, _WIDTH = 128, 512
 _WHOLE = "model_state_dict"
@@ -105,6 +105,7 @@ def load_networks(files: Mapping[str, Path]) -> dict[str, PositionNetwork]:
 def _read(path: Path) -> Any:
     if not path.is_file():
         raise TensorFileError(f"{path}: there is no such file")
+    check_size(path, path.stat().st_size)
     try:
         if zipfile.is_zipfile(path):
             check_archive(path)

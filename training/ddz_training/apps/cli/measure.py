@@ -191,13 +191,13 @@ def _report_arena(
 
     results = statistics.summarize(records, scoring)
     totals = statistics.standings(records, scoring) if len(contest.agents) > 2 else []
-    deals = plural(len({record.deal for record in records}), "duplicate deal")
-    title = f"{deals} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
+    deals = len({record.deal for record in records})
+    title = f"{plural(deals, 'duplicate deal')} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
     show(results_table(results, title, scoring), sections=range(1, len(results), 2))
     if totals:
         show(results_table(totals, "Against all others", scoring, "against"))
     remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
-    if (most := max(map(deals_for_one_percent, results))) > len({record.deal for record in records}):
+    if (most := max(deals_for_one_percent(result.wins) for result in results)) > deals:
         remark(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)
     report_faults(records)
     return [*results, *totals]

@@ -133,7 +133,7 @@ def test_a_hostile_endpoint_costs_its_time_and_learns_nothing_more(
     began = time.monotonic()
     with pytest.raises(EndpointError) as refused:
         hostile.answer({"model": "x", "messages": []})
-    assert time.monotonic() - began < SECONDS + 10  # most of them never end; a busy machine is no fault
+    assert time.monotonic() - began < SECONDS + 1
     text = "".join(map(str, (refused.value, refused.value.__context__, refused.value.__cause__)))
     assert len(text) < 500
     plain = text.replace("\\x00", "").replace("\\", "")

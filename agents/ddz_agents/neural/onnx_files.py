@@ -10,7 +10,7 @@ import importlib
 import json
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from ddz_env.core.observation import action_mask, observe
 from ddz_env.support.errors import install_hint
 
 if TYPE_CHECKING:
-    from ddz_agents.neural.network import PolicyNetwork
+    from torch import Tensor, nn
 
 _OLDEST = "2.6"
 """The first PyTorch whose exporter takes what depends on the data, as the number of legal actions does."""
@@ -50,34 +50,53 @@ def export_onnx(weights: Weights, path: str | Path) -> None:
         TensorFileError: If the file cannot be written.
     """
     _import("onnx", "onnxscript")  # PyTorch's exporter imports the second
-    form, (network, _) = exported_format(weights.architecture.history), weights.networks()
-    purpose = weights.rules, weights.objective, weights.notes, weights.values_trained
-    replace_file(Path(path), stamped(_converted(network, form), form, *purpose))
-
-
-def _converted(network: PolicyNetwork, form: Format) -> Any:
-    """The ONNX graph of a network."""
-    import torch
-
     from ddz_agents.neural.network import policy_input
+
+    form, (network, _) = exported_format(weights.architecture.history), weights.networks()
+    inputs = policy_input(*two_rows(), network.architecture.history)
+    model = to_graph(network, inputs, form, ("n", "pairs", "pairs", "pairs"))
+    purpose = weights.rules, weights.objective, weights.notes, weights.values_trained
+    replace_file(Path(path), stamped(model, form, *purpose))
+
+
+def to_graph(network: nn.Module, inputs: Sequence[Tensor], form: Format, batches: Sequence[str]) -> Any:
+    """The ONNX graph of a PyTorch network, an ``onnx.ModelProto``.
+
+    Args:
+        network: The network.
+        inputs: What it takes, for two rows.
+        form: Names of inputs and outputs.
+        batches: The name of each input's first size; inputs of the same size have the same name.
+
+    Raises:
+        OnnxExportError: If this PyTorch is too old.
+    """
+    import torch
 
     if torch.__version__ < _OLDEST:
         raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: {_OLDEST} or newer can")
-    seen = policy_input(*two_rows(), network.architecture.history)
-    rows, pairs = torch.export.Dim("n"), torch.export.Dim("pairs")
+    sizes = {name: torch.export.Dim(name) for name in batches}
     with _quiet():
         program = torch.onnx.export(
             network,
-            tuple(seen),
+            tuple(inputs),
             dynamo=True,
             verbose=False,
             input_names=list(form.inputs),
             output_names=list(form.outputs),
-            dynamic_shapes=({0: rows}, {0: pairs}, {0: pairs}, {0: pairs}),
+            dynamic_shapes=tuple({0: sizes[name]} for name in batches),
         )
     if program is None:
         raise OnnxExportError("PyTorch's exporter returned nothing")
-    return program.model_proto
+    return _without_origins(program.model_proto)
+
+
+def _without_origins(model: Any) -> Any:
+    """A graph without what the exporter notes of the code, such as the names of folders on this machine."""
+    graph = model.graph
+    for part in (graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
+        part.ClearField("metadata_props")
+    return model
 
 
 @contextmanager

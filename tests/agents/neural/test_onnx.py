@@ -85,6 +85,7 @@ def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Pat
         model.evaluate(np.zeros((1, 512), np.int8), np.zeros((1, 400), np.int8))
     proto = onnx.load(exported)
     onnx.checker.check_model(proto)
+    assert b"network.py" not in exported.read_bytes(), "no folder of the machine that wrote it"
     assert {prop.key: prop.value for prop in proto.metadata_props}["layout"] == tensor_file.layout_fingerprint()
     save_weights(tmp_path / "policy.safetensors", Weights.of(*small_networks()))
     assert isinstance(load_policy(tmp_path / "policy.safetensors"), CompiledPolicy)

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ddz_agents.neural.shipped import POLICIES, policy_path
+from ddz_agents.neural.onnx_policy import OnnxPolicy
+from ddz_agents.neural.shipped import BY_ID, RAW, policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_env.playing.provenance import file_digest
 from ddz_training.measure.benchmark.field import ANCHOR, DEALS, FIELD, digest, frozen_moves
@@ -85,6 +86,7 @@ TRAINED = {
     "policy-v1": ("2026-11-21", "two cores of one processor"),
     "policy-v2": ("2026-11-25", "one core"),
     "policy-v3": ("2026-11-28", "one H200, 16 virtual cores"),
+    "policy-raw": ("2026-11-29", "one core, taught by `policy-v3`"),
 }
 """When a policy first shipped, and on what it learned what its file notes; all else in the table is read or fitted."""
 
@@ -92,10 +94,11 @@ TRAINED = {
 def frozen_policies(folder: Path = FOLDER) -> str:
     """The policies that ship under an id: what they are, and their ratings among the quick players."""
     ratings, rows = field_ratings(), []
-    for name, digests in POLICIES.items():
+    for name, digests in sorted(BY_ID.items(), key=lambda entry: TRAINED[entry[0]]):
         path = policy_path(name)
         assert file_digest(path) == digests[-1], f"{path} is another file than the one that shipped"
-        notes, (date, hardware) = load_weights(path).notes, TRAINED[name]
+        notes = OnnxPolicy(path).notes if name == RAW else load_weights(path).notes
+        date, hardware = TRAINED[name]
         elo = ratings.elo.get(name)
         if elo is None:
             elo = place(read_file(folder / f"{name}.csv").records, name, ratings.fixed)

@@ -66,10 +66,19 @@ def test_a_seed_reproduces_the_decision_whatever_the_agent_decided_before(name: 
         assert all(0 <= value <= 1 for value in decision.values.values())
 
 
-@pytest.mark.parametrize("spec", ["payoff:worlds=20", "payoff-search:worlds=20,iterations=60", "rlcard-rule", "policy"])
-def test_what_does_not_search_is_as_good_as_new_too(spec: str) -> None:
+@pytest.mark.parametrize(
+    ("spec", "rules", "package"),
+    [
+        ("payoff:worlds=20", "bidding", "ddz_agents"),
+        ("payoff-search:worlds=20,iterations=60", "bidding", "ddz_agents"),
+        ("policy", "standard", "ddz_agents"),
+        ("policy-raw", "standard", "onnxruntime"),
+        ("rlcard-rule", "standard", "rlcard"),
+    ],
+)
+def test_what_does_not_search_is_as_good_as_new_too(spec: str, rules: str, package: str) -> None:
+    pytest.importorskip(package)
     used = make_agent(spec)
-    rules = "bidding" if "payoff" in spec else "standard"
     for state in (State.new(3, rules), played(4, 9, rules), played(8, 4, rules), State.new(3, rules)):
         view = sight(used, state)
         assert used.act(view, RNG(0)) == make_agent(spec).act(view, RNG(0))

@@ -164,11 +164,12 @@ def test_the_buttons_that_chinese_pages_name_are_on_the_page() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ORIGINALS], ids=name)
-def test_examples_run(page: Path, tmp_path: Path) -> None:
+def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python blocks run from top to bottom in one process; prompts are doctests; of other blocks our imports run."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     blocks += re.findall(r"(?m)^from ddz_\S+ import .*$", re.sub(r"(?s)```python\n.*?```", "", text))
+    monkeypatch.chdir(tmp_path)
     for number, source in enumerate(blocks):
         if ">>>" not in source:
             script = tmp_path / f"block{number}.py"

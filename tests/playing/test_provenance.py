@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ddz_agents.neural.shipped import POLICIES, shipped_policy_path
+from ddz_agents.neural.shipped import BY_ID, shipped_policy_path
 from ddz_env import __version__
 from ddz_env.playing.provenance import agent_files, file_digest
 from ddz_env.playing.registry import agent_factory, agent_names
@@ -68,7 +68,7 @@ def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> 
                 assert agent_files(f"{name}:{option.name}={file}")[file.name] == file_digest(file)
                 found.append(name)
             else:
-                assert name in {*found, *POLICIES} or not declared.of().files()
+                assert name in {*found, *BY_ID} or not declared.of().files()
     assert {"policy", "neural-ismcts"} <= set(found)
     assert agent_files("rules") == agent_files("isuct:iterations=9") == agent_files("random") == {}
 

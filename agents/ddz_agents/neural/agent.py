@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural.shipped import POLICIES, policy_path
+from ddz_agents.neural.shipped import BY_ID, policy_path
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
@@ -237,7 +237,7 @@ class PolicyAgent(ModelAgent):
 
     @takes(PolicyOptions)
     def __init__(self, options: PolicyOptions) -> None:
-        name = str(options.path) if options.path in POLICIES else "policy"
+        name = str(options.path) if options.path in BY_ID else "policy"
         super().__init__(options.load(), options.temperature, name)
 
 
@@ -295,4 +295,23 @@ class PolicyV3Agent(ModelAgent):
 
     @takes(PolicyV3Options)
     def __init__(self, options: PolicyV3Options) -> None:
+        super().__init__(options.load(), options.temperature, options.path)
+
+
+@dataclass(frozen=True)
+class PolicyRawOptions(PolicyOptions):
+    """How ``policy-raw`` is played.
+
+    Attributes:
+        path: Its own file, and no other.
+    """
+
+    path: Literal["policy-raw"] = "policy-raw"
+
+
+class PolicyRawAgent(ModelAgent):
+    """Plays by the policy of bytes alone, which programs without this package play by; needs the extra `onnx`."""
+
+    @takes(PolicyRawOptions)
+    def __init__(self, options: PolicyRawOptions) -> None:
         super().__init__(options.load(), options.temperature, options.path)

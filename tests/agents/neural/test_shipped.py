@@ -16,7 +16,7 @@ from ddz_agents.neural.columns import Column, Columns, Input, observation_column
 from ddz_agents.neural.errors import TensorFileMismatchError
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural.shipped import NEWEST, POLICIES, policy_name, policy_path, shipped_policy_path
+from ddz_agents.neural.shipped import BY_ID, NEWEST, POLICIES, RAW, policy_name, policy_path, shipped_policy_path
 from ddz_agents.neural.weights import KIND, VERSION, load_weights, save_weights
 from ddz_env import State
 from ddz_env.core.observation import OBSERVATION, Feature, Layout, action_mask, observe
@@ -29,6 +29,7 @@ CHOICES = {
     "policy-v2": "81ad27ebec8c54ba",
     "policy-v3": "464a82b66de677de",
     "points": "df789f26f551ab8d",
+    "policy-raw": "ca0a8c8fd45df2ba",
 }
 """Digests of what each shipped policy chooses in 10,000 positions: computed when its file took its last form."""
 
@@ -38,6 +39,7 @@ FILES = {
     "policy-v3": "aa652c8f9985cb91",
     "points": "004c9920b38c0507",
     "belief": "f38b7853942046e2",
+    "policy-raw": "1149463c94ad050b",
 }
 """Digests of the files, which never change; only the newest policy's does when there is a newer one."""
 
@@ -65,8 +67,15 @@ def digest(*parts: bytes) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()[:16]
 
 
+def needs_extra(name: str) -> None:
+    """Skip what is about an ONNX file where ONNX Runtime is not installed."""
+    if name == RAW:
+        pytest.importorskip("onnxruntime")
+
+
 @pytest.mark.parametrize("name", CHOICES)
 def test_a_shipped_policy_chooses_what_it_always_chose(name: str, positions: tuple[Bytes, Bytes]) -> None:
+    needs_extra(name)
     logs, _ = load_policy(name).evaluate(*positions)
     assert digest(logs.argmax(axis=1).astype("<i2").tobytes()) == CHOICES[name]
 
@@ -91,23 +100,27 @@ def test_the_belief_network_draws_what_it_always_drew() -> None:
 
 def test_the_files_are_those_that_shipped() -> None:
     folder = shipped_policy_path().parent
-    assert {file.stem: file_digest(file) for file in folder.glob("*.safetensors")} == FILES
-    assert all(FILES[name] == digests[-1] for name, digests in POLICIES.items())
+    assert {
+        file.stem: file_digest(file) for ending in ("safetensors", "onnx") for file in folder.glob(f"*.{ending}")
+    } == FILES
+    assert all(FILES[name] == digests[-1] for name, digests in BY_ID.items())
     assert load_weights(shipped_policy_path()).critic is not None
     for name in POLICIES.keys() - {NEWEST}:
         assert load_weights(policy_path(name)).critic is None, "which only neural-ismcts asks"
 
 
-def test_a_policy_is_an_agent_by_its_id() -> None:
-    newest = make_agent("policy")
-    for name in POLICIES:
-        agent = make_agent(name)
-        assert agent.name == name == make_agent(f"policy:path={name}").name
-        assert agent_files(name) == agent_files(f"policy:path={name}") == {f"{name}.safetensors": FILES[name]}
-        with pytest.raises(InvalidAgentOptionError, match=f"must be {name}"):
-            make_agent(f"{name}:path=points")
+@pytest.mark.parametrize("name", BY_ID)
+def test_a_policy_is_an_agent_by_its_id(name: str) -> None:
+    needs_extra(name)
+    assert make_agent(name).name == name == make_agent(f"policy:path={name}").name
+    assert agent_files(name) == agent_files(f"policy:path={name}") == {policy_path(name).name: FILES[name]}
+    with pytest.raises(InvalidAgentOptionError, match=f"must be {name}"):
+        make_agent(f"{name}:path=points")
+
+
+def test_the_newest_policy_has_no_name_that_changes() -> None:
     assert agent_files("policy") == agent_files(NEWEST)
-    assert (newest.name, policy_name("1234")) == ("policy", "1234")
+    assert (make_agent("policy").name, policy_name("1234")) == ("policy", "1234")
 
 
 # --- Layouts ----------------------------------------------------------------------------------------------------------

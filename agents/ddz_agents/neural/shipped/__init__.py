@@ -21,6 +21,13 @@ file is kept without its critic, and in half precision except for the first: it 
 *_, NEWEST = POLICIES
 """What ``policy`` plays by."""
 
+RAW = "policy-raw"
+"""An ONNX file that takes observations and masks as bytes, for programs without this package: a copy of ``policy-v3``'s
+choices, made by ``tools/distill.py``."""
+
+BY_ID: Mapping[str, tuple[str, ...]] = {RAW: ("1149463c94ad050b",), **POLICIES}
+"""All policies that play to win and have an id, with their digests."""
+
 
 def shipped_policy_path() -> Path:
     """The file of the policy that ``policy`` plays by where no other is named: the newest.
@@ -39,7 +46,7 @@ def policy_name(digest: str) -> str:
         >>> policy_name("8eaea894e4be0d81")
         'policy-v2 (8eaea894e4be0d81)'
     """
-    return next((f"{name} ({digest})" for name, files in POLICIES.items() if digest in files), digest)
+    return next((f"{name} ({digest})" for name, files in BY_ID.items() if digest in files), digest)
 
 
 def shipped_belief_path() -> Path:
@@ -53,20 +60,21 @@ def shipped_belief_path() -> Path:
 
 
 def _shipped(name: str) -> Path:
-    return Path(str(resources.files(__name__) / f"{name}.safetensors"))
+    suffix = "onnx" if name == RAW else "safetensors"
+    return Path(str(resources.files(__name__) / f"{name}.{suffix}"))
 
 
 def policy_path(path: str | Path | None = None) -> Path:
     """The file that the option ``path`` of an agent means.
 
     Args:
-        path: A file; an id of :data:`POLICIES`; ``points`` for the shipped policy that bids, doubles and plays for
+        path: A file; an id of :data:`BY_ID`; ``points`` for the shipped policy that bids, doubles and plays for
             points; None for the newest of those that play to win.
 
     Example:
         >>> policy_path("points").name
         'points.safetensors'
     """
-    if str(path) in ("points", *POLICIES):
+    if str(path) in ("points", *BY_ID):
         return _shipped(str(path))
     return shipped_policy_path() if path is None else Path(path)

@@ -27,9 +27,10 @@ _NOTE = (
     "wins %: games won against rules on duplicate deals, standard rules, 95 % interval; – is not measured. ms: "
     "milliseconds per move; neural-ismcts takes three times as long with a policy that is seldom sure, eight times "
     "with an SB3 zip. payoff and payoff-search are for rules with an auction; determinized-minimax, expectimax and "
-    "cheating-minimax for --rules mini; rlcard-rule needs the extra rlcard, douzero its files, botzone a program. ddz "
-    "agents NAME explains one and its options, which follow a colon: isuct:iterations=2000,trees=4. Every agent takes "
-    "bidder=AGENT, who bids and doubles in its place. Your own: mymodule:MyAgent, from the current directory."
+    "cheating-minimax for --rules mini; rlcard-rule needs the extra rlcard, policy-raw the extra onnx, douzero its "
+    "files, botzone a program. ddz agents NAME explains one and its options, which follow a colon: "
+    "isuct:iterations=2000,trees=4. Every agent takes bidder=AGENT, who bids and doubles in its place. Your own: "
+    "mymodule:MyAgent, from the current directory."
 )
 
 

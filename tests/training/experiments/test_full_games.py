@@ -135,6 +135,7 @@ def test_choices_are_counted_as_a_person_would_and_by_suit_as_sets_of_cards() ->
         ("landlord", "cheating", {"determinized", "information-set"}),
         ("exploration", "1", {"0.1", "0.2", "0.44", "0.7"}),
         ("iterations", "10000", {"500", "1000", "2000"}),
+        ("trees", "40", {"1", "200", "500"}),
     ],
 )
 def test_committed_results_are_whole_and_show_what_the_page_says(name: str, base: str, poor: set[str]) -> None:

@@ -259,6 +259,7 @@ def test_the_command_writes_the_shipped_policy_whole_or_in_half_precision(tmp_pa
     [
         (["mine.safetensors", "--out", "policy.onnx"], "mine.safetensors: there is no such file"),
         (["--half", "--out", "half.onnx"], "must end in .safetensors"),
+        (["policy-raw", "--out", "policy.onnx"], "policy-raw.onnx is an ONNX file already"),
     ],
 )
 def test_what_the_command_cannot_export_is_named(options: list[str], said: str) -> None:

@@ -176,7 +176,9 @@ def export(policy: Path | None, out: Path, half: bool) -> None:
     from ddz_agents.neural.shipped import policy_path
     from ddz_agents.neural.weights import load_weights, save_weights
 
-    weights = load_weights(policy_path(policy))
+    if (path := policy_path(policy)).suffix == ONNX:
+        raise CommandLineError(f"{quoted(path)} is an ONNX file already")
+    weights = load_weights(path)
     if half:
         save_weights(out, weights, half=True)
     else:

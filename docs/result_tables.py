@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import itertools
 import json
 import math
@@ -42,10 +43,21 @@ def part(table: Table, *columns: str, rows: Callable[[Row], bool] = lambda row: 
     return Table(table.title, head, cells, table.note).markdown()
 
 
+@functools.lru_cache(maxsize=8)  # several tables are of one file, and the largest take a second to read
+def committed(kind: type[Any], name: str) -> Saved[Any]:
+    """The results of a file of ``docs/results``.
+
+    Args:
+        kind: The dataclass of a result.
+        name: The file.
+    """
+    return read_saved(kind, RESULTS / name)
+
+
 def experiment(name: str, table: str) -> Table:
     """A table of an experiment, from its committed file."""
     found = load_experiment(name)
-    return found.tables[table](read_saved(found.result, RESULTS / found.file_name))
+    return found.tables[table](committed(found.result, found.file_name))
 
 
 def whole(name: str, table: str = "", *columns: str) -> Callable[[], str]:
@@ -67,7 +79,7 @@ def mini_uct_rates() -> str:
     """Player 1's win rate on Mini as our searches are and as the paper's are."""
     lines = []
     for name, what in FINISHING.items():
-        saved: Saved[mini_uct.UctResult] = read_saved(mini_uct.UctResult, RESULTS / name)
+        saved: Saved[mini_uct.UctResult] = committed(mini_uct.UctResult, name)
         games = saved.settings["games"] * len(saved.results)
         lines.append((what, f"{games:,}", *(rate.both() for rate in mini_uct.uct_rates(saved).values())))
     header = ("finishing moves", "games each", "information-set %", "determinized %")
@@ -91,7 +103,7 @@ def full_one_joker() -> str:
     cheats = [row for name in full.CHEATING_RATES for row in full.cheating_rows(name)[:2]]
     lines = {}
     for row, file in (*deep, at_base, *((row, "full_cheating.csv") for row in cheats)):
-        results = read_saved(full.GameResult, RESULTS / file).results
+        results = committed(full.GameResult, file).results
         rates = [row.rate(own).both() for own in (results, [game for game in results if game.deal in one])]
         what = "nobody cheats" if row.lineup == full.BASELINE else row.what
         lines[f"{what}, {'peasants' if row.peasants else 'landlord'}"] = (row.paper, *rates)
@@ -105,7 +117,7 @@ def _jokers(state: State) -> int:
 
 def full_slope() -> str:
     """How information-set UCT's gain depends on the true advantage of cheating, free of errors of measurement."""
-    found = read_saved(full.GameResult, RESULTS / "full_landlord_deep.csv").results
+    found = committed(full.GameResult, "full_landlord_deep.csv").results
     wins = {name: [] for name in full.LANDLORDS}
     for games in grouped(sorted(found, key=lambda game: game.game), "deal").values():
         for name, own in grouped(games, "lineup").items():
@@ -188,7 +200,7 @@ def policy_strength() -> str:
 
 def _of_policy() -> list[strengths.StrengthResult]:
     """The results of the shipped policy, alone and in the default search."""
-    results = read_saved(strengths.StrengthResult, RESULTS / "policy_strength.csv").results
+    results = committed(strengths.StrengthResult, "policy_strength.csv").results
     return [result for result in results if result.agent in (strengths.POLICY, strengths.NEURAL)]
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
+# Several workers share the cores: their libraries must not start one thread per core each.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 # What a command prints does not depend on whether its kernels were compiled before.
 os.environ.setdefault("DDZ_QUIET", "1")
 

@@ -82,7 +82,7 @@ def test_equals_gymnasium_s_vector_of_single_environments(setting: dict[str, Any
     assert_same([ours, our_infos], [theirs, their_infos])
     rng = np.random.default_rng(5)
     ended = 0
-    for _ in range(250):
+    for _ in range(150):
         masks = vector.action_masks()
         actions = choose(masks, rng)
         for index in np.flatnonzero(rng.random(N) < 0.01):

@@ -17,6 +17,9 @@ import pytest
 
 from tests.rooms import ROOT, SOURCES
 
+# One worker parses the packages for all of these.
+pytestmark = pytest.mark.xdist_group("architecture")
+
 PACKAGES = tuple(SOURCES)
 """From the lowest to the highest."""
 
@@ -36,14 +39,21 @@ def _modules() -> dict[str, Path]:
 
 
 @functools.cache
+def _parsed(module: str) -> ast.Module:
+    return ast.parse(_modules()[module].read_bytes())
+
+
+@functools.cache
 def _imports(module: str) -> dict[str, str]:
     """What a module imports, each with the place."""
-    file, found = _modules()[module], {}
-    for node in ast.walk(ast.parse(file.read_bytes())):
-        where = f"{file.relative_to(ROOT).as_posix()}:{getattr(node, 'lineno', 0)}"
+    file, found = _modules()[module].relative_to(ROOT).as_posix(), {}
+    for node in ast.walk(_parsed(module)):
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        where = f"{file}:{node.lineno}"
         if isinstance(node, ast.Import):
             found |= {alias.name: where for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert not node.level, f"{where}: imports are absolute"
             # `from package import module` imports the module; `from module import name` imports the module it names.
             names = [f"{node.module}.{alias.name}" for alias in node.names]
@@ -117,7 +127,7 @@ def test_rooms_do_not_import_each_other() -> None:
 
 
 def test_every_file_has_a_docstring_that_says_what_it_is_and_none_is_named_utils() -> None:
-    silent = [module for module, file in _modules().items() if not ast.get_docstring(ast.parse(file.read_bytes()))]
+    silent = [module for module in _modules() if not ast.get_docstring(_parsed(module))]
     assert not silent
     vague = [file for file in _texts() if file.stem in {"utils", "util", "helpers", "misc", "common"}]
     assert not vague

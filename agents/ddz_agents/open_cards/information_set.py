@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,16 +80,28 @@ def shares(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], i
         The hands as words, one per receiver, and the number of deals of cards that give them.
 
     Raises:
-        SearchLimitError: If there are more than ``MAX_STATES``.
+        SearchLimitError: If there are more than ``MAX_STATES``, which are counted, not made.
 
     Example:
         >>> [deals for _, deals in shares((2, 1), (2,))]
         [2, 1]
     """
-    deals = list(itertools.islice(_shares(pool, sizes), MAX_STATES + 1))
-    if len(deals) > MAX_STATES:
-        raise SearchLimitError(f"the information set has more than {MAX_STATES:,} states: too many for exact agents")
-    return tuple(deals)
+    states = _number(pool, tuple(sizes))
+    if states > MAX_STATES:
+        raise SearchLimitError(f"the information set has {states:,} states: too many for exact agents ({MAX_STATES:,})")
+    return tuple(_shares(pool, sizes))
+
+
+def _number(pool: Counts, sizes: Counts) -> int:
+    """How many states there are, without making them: rank by rank, by the cards that each receiver still lacks."""
+    ways = {sizes: 1}
+    for have in pool:
+        before, ways = ways, defaultdict(int)
+        for lacking, number in before.items():
+            for taken in itertools.product(*(range(min(have, lack) + 1) for lack in lacking)):
+                if sum(taken) <= have:
+                    ways[tuple(lack - take for lack, take in zip(lacking, taken, strict=True))] += number
+    return ways[(0,) * len(sizes)]
 
 
 def _shares(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:

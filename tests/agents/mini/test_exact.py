@@ -22,7 +22,7 @@ from ddz_agents.mini.agents import (
 from ddz_agents.mini.expectimax import EPSILON as EXPECTIMAX_EPSILON
 from ddz_agents.mini.expectimax import ExpectimaxSolver
 from ddz_agents.mini.inference import History
-from ddz_agents.open_cards.information_set import information_set
+from ddz_agents.open_cards.information_set import information_set, shares
 from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
 from ddz_agents.worlds.determinize import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
@@ -179,7 +179,9 @@ def test_a_mini_information_set_has_the_exact_probabilities(seed: int) -> None:
 
 
 def test_an_endgame_of_three_with_a_known_landlord_card_has_the_exact_probabilities() -> None:
-    state = State.from_hands(["2", "3", "6 6"], bottom="2", check_sizes=False)
+    deck = tuple(4 if rank in (0, 3, 8, 12) else 0 for rank in range(15))
+    rules = PRESETS["standard"].replace(deck=deck, hand_size=5, bottom=1)
+    state = State.from_hands(["2 6", "3", "6 6"], bottom="2", check_sizes=False, rules=rules)
     for seat in range(3):
         assert enumerated(state.view(seat)) == counted(state.view(seat))
 
@@ -363,6 +365,17 @@ def test_named_errors() -> None:
     ):
         with pytest.raises(error, match=message):
             call()
+
+
+def test_states_are_counted_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    views = [State.new(2, MINI).view(), State.from_hands(["2 6", "3", "6"], bottom="2", check_sizes=False).view(1)]
+    for view in views:
+        states = len(information_set(view.row, view.seat))
+        shares.cache_clear()
+        with monkeypatch.context() as patched:
+            patched.setattr("ddz_agents.open_cards.information_set.MAX_STATES", states - 1)
+            with pytest.raises(SearchLimitError, match=f"has {states:,} states"):
+                information_set(view.row, view.seat)
 
 
 def test_a_view_without_its_history_is_refused() -> None:

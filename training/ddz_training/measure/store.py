@@ -109,7 +109,7 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
     """
     columns = columns_of(kind)
     try:
-        return [kind(**{column.name: column.parse(row[column.name]) for column in columns}) for row in rows]
+        return [kind(*[column.parse(row[column.name]) for column in columns]) for row in rows]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise ResultsFileError(f"a line holds no result of this kind: {error!r}") from error
 
@@ -204,11 +204,12 @@ def read_database(db: sqlite3.Connection) -> SavedFile | None:
 def _read_csv(path: Path) -> SavedFile:
     with path.open(encoding="utf-8-sig", newline="") as file:
         settings = dict(json.loads(file.readline().partition("# ")[2]))
-        reader = csv.DictReader(file, strict=True)
-        rows = list(reader)
-    for number, row in enumerate(rows, 3):
-        if None in row or None in row.values():
-            raise ValueError(f"line {number} does not fit the columns {', '.join(reader.fieldnames or ())}")
+        reader = csv.reader(file, strict=True)
+        names, *lines = filter(None, reader)
+    for number, line in enumerate(lines, 3):
+        if len(line) != len(names):
+            raise ValueError(f"line {number} does not fit the columns {', '.join(names)}")
+    rows = [dict(zip(names, line, strict=True)) for line in lines]
     return SavedFile(settings, rows)
 
 

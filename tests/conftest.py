@@ -84,7 +84,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[]
 
 _TOPICS = {
     "searches": r"mcts|rollouts|search_options|worlds|hand_inf|full|agents",
-    "learning": r"neural|ppo|sb3|learned_inference|policy_strength|search_gains|demo|bench_training",
+    "learning": r"neural|ppo|sb3|demo",
 }
 """Tests that call the same kernels, by the beginning of their files' names."""
 

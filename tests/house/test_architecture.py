@@ -17,9 +17,6 @@ import pytest
 
 from tests.rooms import ROOT, SOURCES
 
-# One worker parses the packages for all of these.
-pytestmark = pytest.mark.xdist_group("architecture")
-
 PACKAGES = tuple(SOURCES)
 """From the lowest to the highest."""
 

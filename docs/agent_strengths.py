@@ -31,12 +31,12 @@ def measured() -> dict[str, Strength]:
     timed = read_saved(StrengthResult, RESULTS / _TIMES).results
     times = {agent: median(line.ms for line in lines) for agent, lines in by_agent(timed).items()}
     times[OPPONENT] = median(line.opponent_ms for line in timed)
-    found = {OPPONENT: Strength(Interval(0.5, 0.5, 0.5, 0), times[OPPONENT], _TIMES)}
+    strengths = {OPPONENT: Strength(Interval(0.5, 0.5, 0.5, 0), times[OPPONENT], _TIMES)}
     for name, wins, source in (*_of_experiments(), *_of_benchmark()):
-        if name in times and (name not in found or wins.count > found[name].wins.count):
+        if name in times and (name not in strengths or wins.count > strengths[name].wins.count):
             mean, low, high = (round(end, _DIGITS) for end in wins.ends)
-            found[name] = Strength(Interval(mean, low, high, wins.count), times[name], source)
-    return dict(sorted(found.items(), key=lambda item: -item[1].wins.mean))
+            strengths[name] = Strength(Interval(mean, low, high, wins.count), times[name], source)
+    return dict(sorted(strengths.items(), key=lambda item: -item[1].wins.mean))
 
 
 def _of_experiments() -> Iterator[tuple[str, Interval, str]]:
@@ -48,16 +48,17 @@ def _of_experiments() -> Iterator[tuple[str, Interval, str]]:
 def _of_benchmark() -> Iterator[tuple[str, Interval, str]]:
     """The field's players that go by the name of an agent, whose options they write out."""
     own = {member.name for member in FIELD.values() if member.agent.partition(":")[0] == member.name}
-    for one in benchmark_tables.committed(benchmark_tables.FOLDER):
-        for line in one.summary():
+    for results in benchmark_tables.committed(benchmark_tables.FOLDER):
+        for line in results.summary():
             if line.opponent == OPPONENT and line.agent in own:
-                yield line.agent, line.wins, f"benchmark/{one.path.name if one.path else ''}"
+                yield line.agent, line.wins, f"benchmark/{results.path.name if results.path else ''}"
 
 
 def document() -> str:
     """The strengths as the package has them."""
     lines = {
-        name: [*dataclasses.astuple(one.wins), float(f"{one.ms:.3g}"), one.source] for name, one in measured().items()
+        name: [*dataclasses.astuple(strength.wins), float(f"{strength.ms:.3g}"), strength.source]
+        for name, strength in measured().items()
     }
     rows = ",\n".join(f" {json.dumps(name)}: {json.dumps(line)}" for name, line in lines.items())
     return f"{{\n{rows}\n}}\n"

@@ -35,8 +35,8 @@ def committed(folder: Path) -> list[Results]:
     Raises:
         BenchmarkFileError: If a file is not one of the benchmark's.
     """
-    found = [read_file(path) for path in sorted(folder.glob("*.csv"))]
-    return [results for results in found if results.contest.deals.name == "reporting"]
+    checked = [read_file(path) for path in sorted(folder.glob("*.csv"))]
+    return [results for results in checked if results.contest.deals.name == "reporting"]
 
 
 def leaderboard(folder: Path = FOLDER) -> str:
@@ -58,7 +58,7 @@ def _entries(folder: Path) -> Iterator[tuple[float, tuple[str, ...]]]:
 
 
 def _entry(line: AgentResult, elo: Interval, results: Results) -> tuple[str, ...]:
-    times = [one.ms_per_decision for one in results.summary() if one.agent == line.agent]
+    times = [summary.ms_per_decision for summary in results.summary() if summary.agent == line.agent]
     rates = (rate.both(to="–") for rate in (line.landlord_wins, line.peasant_wins, line.wins))
     return f"`{line.agent}`", elo.elo(), *rates, line.score.plus_minus(), f"{sum(times) / len(times):.3g}"
 
@@ -77,7 +77,7 @@ def cross(folder: Path = FOLDER) -> str:
 
 def field_table() -> str:
     """The players of the field."""
-    rows = [(f"`{one.name}`", f"`{one.agent}`", "yes" if one.quick else "") for one in FIELD.values()]
+    rows = [(f"`{member.name}`", f"`{member.agent}`", "yes" if member.quick else "") for member in FIELD.values()]
     table = markdown_table(("name", "agent", "quick"), rows)
     return f"{table}\n\nThe ratings are fitted to {field_ratings().played}."
 
@@ -111,13 +111,16 @@ def frozen_policies(folder: Path = FOLDER) -> str:
 def frozen_field() -> str:
     """The players of the field, with what freezes them and their ratings."""
     ratings, moves = field_ratings(), frozen_moves()
-    rows = [(f"`{one.name}`", f"`{digest(moves[one.name])}`", ratings.elo[one.name].elo()) for one in FIELD.values()]
+    rows = [
+        (f"`{member.name}`", f"`{digest(moves[member.name])}`", ratings.elo[member.name].elo())
+        for member in FIELD.values()
+    ]
     return markdown_table(("id", "digest of its moves", "Elo"), rows)
 
 
 def deals_table() -> str:
     """The lists of deals."""
-    rows = [(f"`{one.name}`", str(one.seed), str(one.count), f"`{one.sha256}`") for one in DEALS.values()]
+    rows = [(f"`{deals.name}`", str(deals.seed), str(deals.count), f"`{deals.sha256}`") for deals in DEALS.values()]
     return markdown_table(("list", "seed", "deals", "SHA-256"), rows)
 
 
@@ -133,12 +136,12 @@ TABLES: dict[str, Callable[[], str]] = {
 
 def write_field_ratings(*results: Results) -> None:
     """Fit the field's ratings to its games, of all files at once, and make them the committed ones."""
-    games = [record for one in results for record in one.records if {record.a, record.b} <= FIELD.keys()]
+    games = [record for result in results for record in result.records if {record.a, record.b} <= FIELD.keys()]
     elo = {ANCHOR: Interval(0.0, 0.0, 0.0, len(games)), **fit_ratings(scores_of(games), {ANCHOR: 0.0})}
     document = {
-        "played": " and ".join(_played(one) for one in results),
-        "deals": sum(one.deals for one in results),
-        "code": sorted({code for one in results for code in one.code}),
+        "played": " and ".join(_played(result) for result in results),
+        "deals": sum(result.deals for result in results),
+        "code": sorted({code for result in results for code in result.code}),
         "elo": {name: [round(end, 1) for end in elo[name].ends] for name in FIELD if name in elo},
     }
     RATINGS_FILE.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

@@ -107,7 +107,7 @@ def folders_table() -> str:
 
 def experiment_table() -> str:
     """What each experiment repeats or measures."""
-    rows = ((f"`{one.name}`", one.source, opening(one.about)) for one in load_experiments())
+    rows = ((f"`{experiment.name}`", experiment.source, opening(experiment.about)) for experiment in load_experiments())
     return markdown_table(("experiment", "source", "what"), safe(rows))
 
 
@@ -151,9 +151,9 @@ def input_table(network: str) -> str:
     return markdown_table(("input", "columns", "what"), inputs.rows())
 
 
-def _named(place: str) -> Any:
+def _named(path: str) -> Any:
     """What ``module:name`` names, imported when it is needed: PyTorch is not there for every page."""
-    module, _, name = place.partition(":")
+    module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
 
 

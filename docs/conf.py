@@ -78,8 +78,8 @@ def _fill(_app: Any, page: str, source: list[str]) -> None:
 
 def _documented(match: re.Match[str]) -> str:
     """A module's heading and docstrings; a package's with what it offers from its modules."""
-    found = find_spec(match[1])
-    packages = "   :imported-members:\n" if found and found.submodule_search_locations else ""
+    spec = find_spec(match[1])
+    packages = "   :imported-members:\n" if spec and spec.submodule_search_locations else ""
     return f"## {match[1]}\n\n```{{eval-rst}}\n.. automodule:: {match[1]}\n{packages}```\n"
 
 

@@ -37,9 +37,9 @@ def part(table: Table, *columns: str, rows: Callable[[Row], bool] = lambda row: 
         columns: Heads of columns; all if none is named.
         rows: Whether a line is wanted.
     """
-    places = [table.header.index(column) for column in columns] or range(len(table.header))
+    indices = [table.header.index(column) for column in columns] or range(len(table.header))
     wanted = [line for line in table.lines if rows(dict(zip(table.header, line, strict=True)))]
-    head, *cells = ([line[place] for place in places] for line in (table.header, *wanted))
+    head, *cells = ([line[index] for index in indices] for line in (table.header, *wanted))
     return Table(table.title, head, cells, table.note).markdown()
 
 
@@ -56,8 +56,8 @@ def committed(kind: type[Any], name: str) -> Saved[Any]:
 
 def experiment(name: str, table: str) -> Table:
     """A table of an experiment, from its committed file."""
-    found = load_experiment(name)
-    return found.tables[table](committed(found.result, found.file_name))
+    chosen = load_experiment(name)
+    return chosen.tables[table](committed(chosen.result, chosen.file_name))
 
 
 def whole(name: str, table: str = "", *columns: str) -> Callable[[], str]:
@@ -97,14 +97,14 @@ JOKERS = (13, 14)
 
 def full_one_joker() -> str:
     """The rates of the paper beside ours, on all our deals and on those whose landlord holds exactly one joker."""
-    one = {deal for deal in range(full.DEAL_COUNT) if _jokers(full.ListOptions().new_game(deal)) == 1}
+    with_one_joker = {deal for deal in range(full.DEAL_COUNT) if _jokers(full.ListOptions().new_game(deal)) == 1}
     deep = [(row, "full_landlord_deep.csv") for row in full.LANDLORD_RATES]
     at_base = (full.RateRow("information-set, exploration 0.44", "40.8", "10000"), "full_iterations.csv")
     cheats = [row for name in full.CHEATING_RATES for row in full.cheating_rows(name)[:2]]
     lines = {}
     for row, file in (*deep, at_base, *((row, "full_cheating.csv") for row in cheats)):
         results = committed(full.GameResult, file).results
-        rates = [row.rate(own).both() for own in (results, [game for game in results if game.deal in one])]
+        rates = [row.rate(own).both() for own in (results, [game for game in results if game.deal in with_one_joker])]
         what = "nobody cheats" if row.lineup == full.BASELINE else row.what
         lines[f"{what}, {'peasants' if row.peasants else 'landlord'}"] = (row.paper, *rates)
     header = ("who, and whose wins in %", "paper", "ours, all deals", "exactly one joker with the landlord")
@@ -117,9 +117,9 @@ def _jokers(state: State) -> int:
 
 def full_slope() -> str:
     """How information-set UCT's gain depends on the true advantage of cheating, free of errors of measurement."""
-    found = committed(full.GameResult, "full_landlord_deep.csv").results
+    results = committed(full.GameResult, "full_landlord_deep.csv").results
     wins = {name: [] for name in full.LANDLORDS}
-    for games in grouped(sorted(found, key=lambda game: game.game), "deal").values():
+    for games in grouped(sorted(results, key=lambda game: game.game), "deal").values():
         for name, own in grouped(games, "lineup").items():
             wins[name].append([game.landlord_won for game in own])
     cheating, determinized, information_set = (np.array(wins[name], float) for name in full.LANDLORDS)

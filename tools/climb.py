@@ -106,7 +106,9 @@ def train(folder: Path, minutes: float) -> Path:
     begun = (folder / "checkpoint.safetensors").exists()
     start = ["--resume"] if begun else ["--init", str(shipped_policy_path())]
     command = [sys.executable, "-m", "ddz_training", "train", "selfplay", "--out", str(folder), *start]
-    subprocess.run([*command, "--minutes", f"{minutes:g}", *(f"--set={one}" for one in RECIPE.split())], check=True)
+    subprocess.run(
+        [*command, "--minutes", f"{minutes:g}", *(f"--set={setting}" for setting in RECIPE.split())], check=True
+    )
     return folder / "policy.safetensors"
 
 
@@ -127,7 +129,7 @@ def judge(
         on_progress: Called with how many deals are played, of how many.
     """
     total, done = sum(2 * rival.deals for rival in rivals) - rivals[0].deals, 0
-    found = list[Judgement]()
+    judgements = list[Judgement]()
     for rival in rivals:
         shares = list[dict[int, float]]()
         for name, spec in (("candidate", f"policy:path={candidate}"), ("shipped", "policy")):
@@ -148,21 +150,21 @@ def judge(
             shares.append(wins_by_deal(games, name))
             done += rival.deals
         wins = normal_interval([*shares[0].values()])
-        found.append(Judgement(rival, wins, paired_difference(*shares)))
-    return found
+        judgements.append(Judgement(rival, wins, paired_difference(*shares)))
+    return judgements
 
 
 def _report(on_progress: OnProgress, before: int, total: int, played: int, _: int) -> None:
     on_progress(before + played, total)
 
 
-def write_line(table: Path, candidate: Path, found: Sequence[Judgement]) -> None:
+def write_line(table: Path, candidate: Path, judgements: Sequence[Judgement]) -> None:
     """Add the line of a judgement to a table, a CSV file; one that is there already is replaced.
 
     Args:
         table: The file.
         candidate: The weights of a policy.
-        found: How it did.
+        judgements: How it did.
     """
     notes = load_weights(candidate).notes
     line = {
@@ -170,12 +172,12 @@ def write_line(table: Path, candidate: Path, found: Sequence[Judgement]) -> None
         "against": file_digest(shipped_policy_path()),
         "decisions": notes.get("decisions", ""),
         "hours": notes.get("hours", ""),
-        **{one.rival.agent: one.wins.both(to="–") for one in found},
-        **{f"gain v {one.rival.agent}": one.gain.both("+.1f", to=" to ") for one in found[1:]},
-        "may ship": "yes" if all(one.passed for one in found) else "no",
+        **{judgement.rival.agent: judgement.wins.both(to="–") for judgement in judgements},
+        **{f"gain v {judgement.rival.agent}": judgement.gain.both("+.1f", to=" to ") for judgement in judgements[1:]},
+        "may ship": "yes" if all(judgement.passed for judgement in judgements) else "no",
     }
     lines = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))) if table.exists() else []
-    kept = [one for one in lines if (one["weights"], one["against"]) != (line["weights"], line["against"])]
+    kept = [row for row in lines if (row["weights"], row["against"]) != (line["weights"], line["against"])]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(line), lineterminator="\n")
     writer.writeheader()
@@ -183,9 +185,9 @@ def write_line(table: Path, candidate: Path, found: Sequence[Judgement]) -> None
     replace_file(table, text.getvalue().encode())
 
 
-def same_choices(one: Weights, other: Weights) -> int:
+def same_choices(first: Weights, second: Weights) -> int:
     """In how many of the positions, all with a choice and of random games, two policies choose the same action."""
-    batch, players = SelfPlayBatch(500, seed=20, threads=1), (CompiledPolicy(one), CompiledPolicy(other))
+    batch, players = SelfPlayBatch(500, seed=20, threads=1), (CompiledPolicy(first), CompiledPolicy(second))
     seen = same = 0
     while seen < POSITIONS:
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)[: POSITIONS - seen]
@@ -236,10 +238,13 @@ def main() -> None:
     parser.add_argument("--ship", action="store_true", help="let it be the newest policy if it is better")
     asked = parser.parse_args()
     candidate = asked.candidate or train(asked.out, asked.minutes)
-    found = judge(candidate, asked.out, processes=asked.processes)
-    better = all(one.passed for one in found)
-    write_line(TABLE, candidate, found)
-    lines = [(one.rival.agent, one.wins.both(to="–"), one.gain.both("+.1f"), str(one.passed)) for one in found]
+    judgements = judge(candidate, asked.out, processes=asked.processes)
+    better = all(judgement.passed for judgement in judgements)
+    write_line(TABLE, candidate, judgements)
+    lines = [
+        (judgement.rival.agent, judgement.wins.both(to="–"), judgement.gain.both("+.1f"), str(judgement.passed))
+        for judgement in judgements
+    ]
     print(Table("The candidate", ("against", "wins %", "more than the shipped policy", "may ship"), lines).markdown())
     if better and asked.ship:
         print(ship(candidate))

@@ -22,14 +22,14 @@ def main() -> None:
     parser.add_argument("--at-least", action="store_true", help="or more")
     parser.add_argument("--deals", type=int, help="so many hands; without it, the numbers among the 1,000 deals")
     given = parser.parse_args()
-    options, found = ListOptions(), 0
+    options, printed = ListOptions(), 0
     for number in range(DEAL_COUNT if given.deals is None else 10**9):
         state = options.new_game(number)
         held = sum(state.hand(0).counts[rank] for rank in JOKERS)
         if held == given.jokers or (given.at_least and held > given.jokers):
-            found += 1
+            printed += 1
             print(number if given.deals is None else _line(state))
-        if found == given.deals:
+        if printed == given.deals:
             return
 
 

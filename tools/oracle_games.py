@@ -35,7 +35,7 @@ def main() -> None:
                 decisions += 1
             values.append(1 if game.winner == 0 else -1)
             lengths.append(decisions)
-        means = (f"{np.mean(found):.2f} ±{1.96 * np.std(found) / GAMES**0.5:.2f}" for found in (values, lengths))
+        means = (f"{np.mean(sample):.2f} ±{1.96 * np.std(sample) / GAMES**0.5:.2f}" for sample in (values, lengths))
         print(name, len(first), *means)
 
 

@@ -104,14 +104,16 @@ def positions(server: Server, game: StoredGame) -> Iterator[tuple[str, Json]]:
 def recording(server: Server, games: Sequence[Deal], puzzles: Sequence[int]) -> Json:
     """All answers: ``answers`` by their addresses, and the ``puzzles``, by their positions."""
     shipped = server.puzzles({})
-    chosen = {f"puzzle-{place}": number for place, number in enumerate(puzzles, 1)}
+    chosen = {f"puzzle-{position}": number for position, number in enumerate(puzzles, 1)}
     answers: Json = {
         "choices": server.choices({}) | {"agents": [], "levels": []},
         "puzzles": shipped | {"puzzles": [shipped["puzzles"][number - 1] for number in puzzles], "daily": 1},
-        "recorded": [{"id": f"game-{place}", "en": deal.en, "zh": deal.zh} for place, deal in enumerate(games, 1)],
+        "recorded": [
+            {"id": f"game-{position}", "en": deal.en, "zh": deal.zh} for position, deal in enumerate(games, 1)
+        ],
     }
-    for place, deal in enumerate(games, 1):
-        answers.update(game_answers(server, StoredGame(f"game-{place}", played(server, deal))))
+    for position, deal in enumerate(games, 1):
+        answers.update(game_answers(server, StoredGame(f"game-{position}", played(server, deal))))
     explored: Json = {}
     for name, number in chosen.items():
         with server.games.hold(server.begin({"puzzle": number})["id"]) as game:

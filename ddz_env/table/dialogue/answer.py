@@ -74,7 +74,7 @@ def answered_move(answer: str, view: View) -> Move:
 def _plain(answer: str) -> str:
     """Strip reasoning, markup and list brackets from a model's answer."""
     text = _THOUGHT.sub("", unicodedata.normalize("NFKC", answer))
-    text = re.sub(r"\[([^\[\]]*)\]", lambda found: " ".join(re.sub("[\"']", "", found[1]).split()), text)
+    text = re.sub(r"\[([^\[\]]*)\]", lambda brackets: " ".join(re.sub("[\"']", "", brackets[1]).split()), text)
     text = re.sub(r"[*`“”「」『』]|(?<=\w)['’](?=\w)", "", text)
     text = re.sub(r"\(\s*(\+[^()]*)\)", r"\1", text)
     return in_notation(re.sub(r"\b(1\d\d)\.(?!\d)", r"\1:", re.sub(r"(?<=\d)\.(?=\d)", "%", text)))
@@ -82,11 +82,11 @@ def _plain(answer: str) -> str:
 
 def _marked(text: str) -> list[str]:
     """The part of a text that is marked as the answer."""
-    values = [found[1] for found in _TAG.finditer(text)]
-    for found in _MARK.finditer(text):
-        before = text[max(0, found.start() - _LONGEST) : found.start()]
+    values = [match[1] for match in _TAG.finditer(text)]
+    for match in _MARK.finditer(text):
+        before = text[max(0, match.start() - _LONGEST) : match.start()]
         if is_plain(re.split(r"[^\w \"']", before)[-1]):
-            values += [value for value in found.group("double", "single", "bare") if value is not None]
+            values += [value for value in match.group("double", "single", "bare") if value is not None]
     return values
 
 
@@ -129,11 +129,11 @@ class _Reader:
         level = max((each.level for each in named), default=Firmness.REMARK)
         if level < Firmness.ALONE:
             raise self.refused("the answer states no move")
-        place = max(place for place, each in enumerate(named) if each.level == level)
-        chosen = self._meant(named[place])
-        rivals = [each for each in named[place + 1 :] if each.level >= Firmness.OPEN]
-        for each in named[:place]:
-            if each.level == level and (level == Firmness.ALONE or each.sentence == named[place].sentence):
+        last = max(number for number, each in enumerate(named) if each.level == level)
+        chosen = self._meant(named[last])
+        rivals = [each for each in named[last + 1 :] if each.level >= Firmness.OPEN]
+        for each in named[:last]:
+            if each.level == level and (level == Firmness.ALONE or each.sentence == named[last].sentence):
                 rivals.append(each)
         return self.agreed([chosen, *(move for each in rivals if (move := self._legal_move(each)))])
 

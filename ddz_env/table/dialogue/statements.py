@@ -176,8 +176,8 @@ def _named(
                 pieces.append([])
         elif token.lastgroup == "word":
             pieces[-1].append(token.group().lower())
-    for place, texts in enumerate(groups):
-        before, after = pieces[place], pieces[place + 1]
+    for index, texts in enumerate(groups):
+        before, after = pieces[index], pieces[index + 1]
         level = _aside_level(before, after) if is_aside else _level(texts, before, after)
         if not (_ACTS | _SELF).intersection(before):  # as in: seat 2 will pass
             level = min(level, context)
@@ -207,7 +207,7 @@ def _is_unread(words: Sequence[str]) -> bool:
     ranks = [word for word in words if _RANK.match(word)]
     if _REMARKS.intersection(words) or not (ranks or KINDS.keys() & set(words)):
         return False
-    act = next((place for place, word in enumerate(words) if word in _ACTS), None)
+    act = next((index for index, word in enumerate(words) if word in _ACTS), None)
     return (
         bool(ranks) and _KNOWN.issuperset(set(words).difference(ranks))
         if act is None

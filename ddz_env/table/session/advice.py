@@ -125,16 +125,19 @@ def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generat
         decision = Decision(call(agent, seat, "act", agent.act, sight, rng))
     move = call(agent, seat, "act", read_answer, decision.move)
     options = _compared(agent, sight, seat, decision)
-    own = next((one for one in options if one.move == move), RankedMove(move.main, move))
-    source = "search" if any(one.chance is not None for one in options) else None
-    return Advice(name, seat, move, (own, *(one for one in options if one is not own)), asked, source)
+    own = next((option for option in options if option.move == move), RankedMove(move.main, move))
+    source = "search" if any(option.chance is not None for option in options) else None
+    return Advice(name, seat, move, (own, *(option for option in options if option is not own)), asked, source)
 
 
 def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[RankedMove]:
     """The whole moves, where the agent gives them; otherwise the main groups by value, then by visits."""
     if decision.visits and hasattr(agent, "candidates"):
-        found = call(agent, seat, "act", agent.candidates, sight)
-        options = [RankedMove(one.move.main, one.move, one.chance, None, one.visits, one.line) for one in found]
+        candidates = call(agent, seat, "act", agent.candidates, sight)
+        options = [
+            RankedMove(candidate.move.main, candidate.move, candidate.chance, None, candidate.visits, candidate.line)
+            for candidate in candidates
+        ]
         if options:
             return options
     options = []
@@ -143,7 +146,9 @@ def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Ran
         chance, score = (value, None) if decision.unit == "chance" else (None, value)
         whole = Move(main) if main >= KICKER_BASE or not MAIN_GROUPS[main].kicker_count else None
         options.append(RankedMove(main, decision.move if main == decision.move.main else whole, chance, score, visits))
-    return sorted(options, key=lambda one: (-(one.chance or one.score or 0.0), -(one.visits or 0), one.main))
+    return sorted(
+        options, key=lambda option: (-(option.chance or option.score or 0.0), -(option.visits or 0), option.main)
+    )
 
 
 def believe(agent: Agent, view: View, rng: np.random.Generator) -> Belief:

@@ -90,7 +90,7 @@ class Deal:
             InvalidDealError: If the cards do not fit the rules.
         """
         check_integer("seat", seat, 0, rules.players - 1, InvalidDealError)
-        hands = tuple(hand if place == seat else None for place in range(rules.players))
+        hands = tuple(hand if other == seat else None for other in range(rules.players))
         return cls(rules, hands=hands, bottom=bottom if rules.bottom else _NOTHING)
 
     @classmethod
@@ -106,11 +106,11 @@ class Deal:
         Raises:
             InvalidDealError: If the cards do not fit the rules.
         """
-        found = cls(rules, hands=tuple(hands), bottom=bottom)
+        deal = cls(rules, hands=tuple(hands), bottom=bottom)
         if opener is None or rules.bidding == "fixed":
-            return found
+            return deal
         check_integer("opener", opener, 0, rules.players - 1, InvalidDealError)
-        deals = (replace(found, seed=seed) for seed in itertools.count())
+        deals = (replace(deal, seed=seed) for seed in itertools.count())
         return next(deal for deal in deals if deal.state().seat == opener)
 
     @property

@@ -140,14 +140,14 @@ def _kept(advice: Advice, hand: Hand) -> Hand:
     return Hand(tuple(kept))
 
 
-def _said_of(found: list[MainGroup], say: Texts) -> Iterator[str]:
-    if not found:
+def _said_of(beaters: list[MainGroup], say: Texts) -> Iterator[str]:
+    if not beaters:
         yield say("why unbeatable")
-    elif len(found) <= _FEW:
-        *some, last = (_cards(Hand(group.need), say) for group in found)
+    elif len(beaters) <= _FEW:
+        *some, last = (_cards(Hand(group.need), say) for group in beaters)
         yield say("why rarely beaten", moves=say("or").join(filter(None, (say(",").join(some), last))))
-    elif all(group.category in (BOMB_CATEGORY, ROCKET_CATEGORY) for group in found):
-        rocket = found[-1].category == ROCKET_CATEGORY
+    elif all(group.category in (BOMB_CATEGORY, ROCKET_CATEGORY) for group in beaters):
+        rocket = beaters[-1].category == ROCKET_CATEGORY
         yield say("why beaten by bombs or rocket" if rocket else "why beaten by bombs")
 
 

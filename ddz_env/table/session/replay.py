@@ -117,6 +117,6 @@ class Replay(Session):
 
 def _chance(advice: Advice, move: Move) -> float | None:
     """The chance that an advice gives to a move, or else to its main group."""
-    whole = [one.chance for one in advice.options if one.move == move]
-    group = [one.chance for one in advice.options if one.move is None and one.main == move.main]
+    whole = [option.chance for option in advice.options if option.move == move]
+    group = [option.chance for option in advice.options if option.move is None and option.main == move.main]
     return next(iter(whole + group), None)

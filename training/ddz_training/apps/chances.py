@@ -71,17 +71,20 @@ class Chances:
         certain = min(plans, key=lambda move: (move != advice.move, len(plans[move])), default=advice.move)
         moves = list(dict.fromkeys((certain, advice.move, *more, *known, *likely)))[:_SHOWN]
         options = []
-        for move, found in zip(moves, self.of_moves(view, moves, plans), strict=True):
+        for move, judgement in zip(moves, self.of_moves(view, moves, plans), strict=True):
             option = known.get(move, RankedMove(move.main, move))
             line, prior = plans.get(move, option.line), likely.get(move)
             about = replace(option, score=None, prior=prior, line=line, certain=move in plans)
-            options.append(replace(about, chance=found.chance, noise=found.noise))
+            options.append(replace(about, chance=judgement.chance, noise=judgement.noise))
         return replace(advice, move=certain, options=tuple(options), source="critic")
 
     def of_moves(self, view: View, moves: Sequence[Move], certain: Container[Move]) -> list[Judgement]:
         """The chance of winning after each of some moves, 1 where the win is certain; the same at every call."""
-        found = self._judge.judge(view, moves, _generator(view))
-        return [one._replace(chance=1.0) if move in certain else one for move, one in zip(moves, found, strict=True)]
+        judgements = self._judge.judge(view, moves, _generator(view))
+        return [
+            judgement._replace(chance=1.0) if move in certain else judgement
+            for move, judgement in zip(moves, judgements, strict=True)
+        ]
 
     def review(self, replay: Replay) -> MoveReview:
         """What the next move of a replay lost, by what its seat knew; at the end who won."""
@@ -91,9 +94,9 @@ class Chances:
             return MoveReview(replay.number, None, None, None, end, None)
         view, seat = replay.view(replay.seat), replay.seat
         text = next((worded(move, replay.question) for _, move in played), None)
-        found = MoveReview(replay.number, seat, replay.role(seat), text, None, None)
+        undecided = MoveReview(replay.number, seat, replay.role(seat), text, None, None)
         if not judges(view):
-            return found
+            return undecided
         plans = certain_wins(view)
         moves = list(dict.fromkeys((*(move for _, move in played), *plans, *self._likely(view))))[:_SHOWN]
         own, *others = self.of_moves(view, moves, plans)
@@ -102,16 +105,19 @@ class Chances:
         if loss < max(AS_GOOD, own.noise):
             best, loss = own, 0.0
         landlord = best.chance if seat == view.landlord else 1 - best.chance
-        return found._replace(landlord=round(landlord, 4), loss=round(loss, 4) if played else None)
+        return undecided._replace(landlord=round(landlord, 4), loss=round(loss, 4) if played else None)
 
     def _in_points(self, view: View, advice: Advice) -> Advice:
         """Every answer with the points that it earns on average in deals that are played out, the best first.
 
         To decline before the first bid is worth nothing by definition: it has no points.
         """
-        found = sorted(self._payoff.appraise(view, _generator(view)), key=lambda one: -one.payoff)
-        options = [RankedMove(one.move.main, one.move, score=one.payoff + 0.0 if one.chip else None) for one in found]
-        return replace(advice, move=found[0].move, options=tuple(options), source="payoff")
+        appraisals = sorted(self._payoff.appraise(view, _generator(view)), key=lambda appraisal: -appraisal.payoff)
+        options = [
+            RankedMove(appraisal.move.main, appraisal.move, score=appraisal.payoff + 0.0 if appraisal.chip else None)
+            for appraisal in appraisals
+        ]
+        return replace(advice, move=appraisals[0].move, options=tuple(options), source="payoff")
 
     def _likely(self, view: View) -> dict[Move, float]:
         """The policy's likeliest moves with their probabilities, the likeliest first."""

@@ -24,13 +24,13 @@ class HandReport:
     Attributes:
         player: Who played the worlds out.
         view: What the seat knows.
-        found: The worlds.
+        played: The worlds.
         answers: What each legal answer is worth.
     """
 
     player: str
     view: View
-    found: Outcomes
+    played: Outcomes
     answers: Sequence[Appraisal]
 
     @property
@@ -48,15 +48,15 @@ class HandReport:
 
     def rates(self) -> dict[str, Interval]:
         """The win rate in each part, with its 95 % interval."""
-        worlds = len(self.found.landlord_won)
+        worlds = len(self.played.landlord_won)
         return {
-            part: wilson_interval(int(self.found.wins(landlord).sum()), worlds)
+            part: wilson_interval(int(self.played.wins(landlord).sum()), worlds)
             for part, landlord in self.landlords.items()
         }
 
     def settling(self) -> list[Settling]:
         """How the win rate of the first part (in an auction, as landlord) settles as worlds are added."""
-        won = self.found.wins(next(iter(self.landlords.values())))
+        won = self.played.wins(next(iter(self.landlords.values())))
         return settling((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,17 +64,17 @@ class HandReport:
         return {
             "player": self.player,
             "hand": str(self.view.hand),
-            "worlds": len(self.found.landlord_won),
+            "worlds": len(self.played.landlord_won),
             "win_rates": {part: [rate.mean, rate.low, rate.high] for part, rate in self.rates().items()},
-            "gains": {part: self.found.gain(landlord) for part, landlord in self.landlords.items()},
+            "gains": {part: self.played.gain(landlord) for part, landlord in self.landlords.items()},
             "answers": [
                 {
-                    "move": worded(one.move, self.question),
-                    "stake": one.chip,
-                    "win_rate": one.win_rate,
-                    "payoff": one.payoff,
+                    "move": worded(answer.move, self.question),
+                    "stake": answer.chip,
+                    "win_rate": answer.win_rate,
+                    "payoff": answer.payoff,
                 }
-                for one in self.answers
+                for answer in self.answers
             ],
             "best": worded(best(self.answers).move, self.question),
             "convergence": [{**line._asdict(), "difference": line.spread} for line in self.settling()],
@@ -83,10 +83,10 @@ class HandReport:
     def table(self) -> Table:
         """What each answer is worth."""
         chosen = best(self.answers).move
-        lines = [(*_cells(one, self.question), "←" if one.move == chosen else "") for one in self.answers]
+        lines = [(*_cells(answer, self.question), "←" if answer.move == chosen else "") for answer in self.answers]
         rates = ", ".join(f"{part} {rate.both()} %" for part, rate in self.rates().items())
-        gains = ", ".join(f"{part} {self.found.gain(landlord):+.2f}" for part, landlord in self.landlords.items())
-        worlds = len(self.found.landlord_won)
+        gains = ", ".join(f"{part} {self.played.gain(landlord):+.2f}" for part, landlord in self.landlords.items())
+        worlds = len(self.played.landlord_won)
         note = f"{self.view.hand} in {worlds:,} worlds. Wins: {rates}. Points for each at stake: {gains}."
         return Table(f"Played out by {self.player}", ("answer", "at stake", "win %", "payoff", "best"), lines, note)
 
@@ -95,14 +95,17 @@ class HandReport:
         part = next(iter(self.landlords))
         title = f"The win rate as {part} settles, played out by {self.player}"
         lines = [
-            (f"{one.first}–{one.last}", *(f"{rate:.3f}" for rate in (one.highest, one.lowest, one.mean, one.spread)))
-            for one in self.settling()
+            (
+                f"{line.first}–{line.last}",
+                *(f"{rate:.3f}" for rate in (line.highest, line.lowest, line.mean, line.spread)),
+            )
+            for line in self.settling()
         ]
         return Table(title, ("worlds", "highest", "lowest", "mean", "difference"), lines)
 
 
-def _cells(one: Appraisal, asked: str) -> tuple[str, ...]:
-    return worded(one.move, asked), f"{one.chip:g}", f"{100 * one.win_rate:.1f}", f"{one.payoff:+.2f}"
+def _cells(answer: Appraisal, asked: str) -> tuple[str, ...]:
+    return worded(answer.move, asked), f"{answer.chip:g}", f"{100 * answer.win_rate:.1f}", f"{answer.payoff:+.2f}"
 
 
 def report(view: View, options: PayoffOptions, seed: int) -> HandReport:
@@ -115,7 +118,7 @@ def report(view: View, options: PayoffOptions, seed: int) -> HandReport:
     """
     player, rng, shown = make_agent(options.player), np.random.default_rng(seed), None
     if view.stage == "show":
-        found, shown = (outcomes(seen, twin, options.worlds, player) for seen, twin in both_ways(view, rng))
+        played, shown = (outcomes(seen, twin, options.worlds, player) for seen, twin in both_ways(view, rng))
     else:
-        found = outcomes(view, rng, options.worlds, player)
-    return HandReport(options.player, view, found, appraise(view, found, options, shown))
+        played = outcomes(view, rng, options.worlds, player)
+    return HandReport(options.player, view, played, appraise(view, played, options, shown))

@@ -30,7 +30,7 @@ def seated(agents: str, seat: int, seats: int) -> tuple[str, ...]:
     if len(names) != seats - 1:
         raise InvalidArenaError(f"--agents names {plural(len(names), 'agent')} for {plural(seats - 1, 'other seat')}")
     order = [PERSON, *names]
-    return tuple(order[(place - own) % seats] for place in range(seats))
+    return tuple(order[(number - own) % seats] for number in range(seats))
 
 
 def read_seed(given: object) -> int:

@@ -60,10 +60,10 @@ def layout_table(title: str, layout: Layout) -> Table:
     """The features of a vector; the moves further back, which are alike, share a row."""
     rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
     if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
-        place = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
+        next_row = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
         meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes per move"
         older = f"{layout.offsets['move_2']}..{last}", f"move_2, actor_2 … actor_{HISTORY}", "likewise", meaning
-        rows.insert(place, older)
+        rows.insert(next_row, older)
     return Table(f"{title}, {layout.size} bytes", ("bytes", "feature", "range", "meaning"), rows)
 
 
@@ -84,7 +84,7 @@ def preset_differences() -> Table:
 
 def options_table(what: str, options: Iterable[Option]) -> Table:
     """The options of an agent or an experiment."""
-    lines = [(f"`{one.name}`", one.written, one.values, one.meaning) for one in options]
+    lines = [(f"`{option.name}`", option.written, option.values, option.meaning) for option in options]
     return Table(f"Options of {what}", ("option", "default", "values", "meaning"), lines)
 
 

@@ -305,5 +305,5 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
 def _unpacked_size(metadata: pq.FileMetaData) -> int:
     """The bytes of a file's columns, as its metadata say; a number that repeats takes none, but a place in memory."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
-    columns = [group.column(place) for group in groups for place in range(group.num_columns)]
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
     return sum(max(column.num_values, column.total_uncompressed_size) for column in columns)

@@ -170,8 +170,8 @@ EXPECTIMAX_CORRECT = "expectimax+correct"
 KINDS = (CHEATING, EXPECTIMAX, CORRECT, INCORRECT, DETERMINIZED)
 """The five agents of figure 3."""
 
-PAIRS = tuple((one, two) for two in KINDS for one in KINDS if (one, two) != (CORRECT, CORRECT)) + tuple(
-    (EXPECTIMAX_CORRECT, two) for two in (CHEATING, EXPECTIMAX, INCORRECT, DETERMINIZED)
+PAIRS = tuple((first, second) for second in KINDS for first in KINDS if (first, second) != (CORRECT, CORRECT)) + tuple(
+    (EXPECTIMAX_CORRECT, second) for second in (CHEATING, EXPECTIMAX, INCORRECT, DETERMINIZED)
 )
 """Figure 3's games, and expectimax with inference as player 1, which the paper omits from the figure.  Determinized
 minimax with the correct model of itself would be a model of a model without end; the paper leaves it out, too."""

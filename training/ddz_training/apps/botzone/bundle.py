@@ -116,22 +116,22 @@ def _own_files(spec: str) -> list[tuple[str, Path]]:
     """The files that the text of the options names, with their names in the archive."""
     _, options = read_agent(spec)
     named = [Path(value) for value in options.values() if isinstance(value, str) and Path(value).is_file()]
-    return [(f"files/{place}-{file.name}", file) for place, file in enumerate(named)]
+    return [(f"files/{number}-{file.name}", file) for number, file in enumerate(named)]
 
 
 def _sources(read: set[str]) -> dict[str, Path]:
     """The sources of the packages, and those of their data files that the agent reads."""
-    found = {}
+    sources = {}
     for package in (ddz_env, ddz_agents):
         folder = Path(str(package.__file__)).parent
         for file in sorted(folder.rglob("*")):
             name = f"{folder.name}/{file.relative_to(folder).as_posix()}"
             if (file.suffix == ".py" or file.name in read) and not name.startswith(_NEVER):
-                found[name] = file
-    return found
+                sources[name] = file
+    return sources
 
 
-def _factory(spec: str, places: dict[str, str]) -> str:
+def _factory(spec: str, paths: dict[str, str]) -> str:
     """The agent as ``module:factory:options``: an archive has no entry points."""
     name, _, _ = spec.strip().partition(":")
     points = metadata.entry_points(group=GROUP)
@@ -139,5 +139,5 @@ def _factory(spec: str, places: dict[str, str]) -> str:
     if not value.startswith("ddz_agents."):
         raise BundleError(f"{spec} is not an agent of this package: an archive holds nothing else")
     options: dict[str, Any] = read_agent(spec)[1]
-    written = [f"{option}={places.get(str(given), as_written(given))}" for option, given in options.items()]
+    written = [f"{option}={paths.get(str(given), as_written(given))}" for option, given in options.items()]
     return ":".join([value, ",".join(written)]) if written else value

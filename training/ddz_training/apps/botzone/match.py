@@ -58,13 +58,13 @@ class _Program:
         except BotFaultError as fault:
             return _entry(bare, 0, 0, fault.verdict)
         try:
-            found = json.loads(answer.text)
+            reply = json.loads(answer.text)
         except (ValueError, RecursionError):
             return _entry(bare, answer.megabytes, answer.milliseconds, "NJ")
-        found = found if isinstance(found, dict) and "response" in found else {"response": found}
-        self._responses.append(found["response"])
-        self._kept = {name: found[name] for name in ("data", "globaldata") if found.get(name)}
-        shown = {name: found[name] for name in ("response", "debug") if name in found}
+        reply = reply if isinstance(reply, dict) and "response" in reply else {"response": reply}
+        self._responses.append(reply["response"])
+        self._kept = {name: reply[name] for name in ("data", "globaldata") if reply.get(name)}
+        shown = {name: reply[name] for name in ("response", "debug") if name in reply}
         return _entry(bare, answer.megabytes, answer.milliseconds, "OK", **shown)
 
 

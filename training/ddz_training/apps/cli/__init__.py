@@ -37,7 +37,7 @@ class Headings(click.Group):
         """Write the commands with the first sentence of their help, under their headings."""
         for heading, commands in HEADINGS.items():
             with formatter.section(heading):
-                formatter.write_dl([(str(one.name), one.get_short_help_str(200)) for one in commands])
+                formatter.write_dl([(str(command.name), command.get_short_help_str(200)) for command in commands])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its error is one line, unless ``--debug`` is given."""

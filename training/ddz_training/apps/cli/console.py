@@ -86,8 +86,8 @@ def show(content: Table, *, screen: Console | None = None, sections: Collection[
 
     screen = screen or console()
     drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for place, heading in enumerate(content.header):
-        cells = [line[place] for line in content.lines if line[place]]
+    for column, heading in enumerate(content.header):
+        cells = [line[column] for line in content.lines if line[column]]
         is_numbers = bool(cells) and all(map(_NUMBER.match, cells))
         drawn.add_column(_plain(heading), justify="right" if is_numbers else "left", overflow="fold")
     for number, line in enumerate(content.lines):

@@ -123,7 +123,7 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
         _review(Record.load(games), as_json)
         return
     file = read_games(games)
-    chosen = [one for one in file.games if deal is None or (one.deal, one.game) == (deal, game)]
+    chosen = [recorded for recorded in file.games if deal is None or (recorded.deal, recorded.game) == (deal, game)]
     if not chosen:
         what = "games" if deal is None else f"game {game} of deal {deal}"
         raise DataSetError(f"{games} has no {what}")
@@ -132,8 +132,8 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
     elif deal is not None:
         click.echo(chosen[0].record(file.rules, file.agents), nl=False)
     else:
-        for one in chosen:
-            one.replay(file.rules)
+        for recorded in chosen:
+            recorded.replay(file.rules)
         click.echo(f"{plural(len(chosen), 'game')} replay as recorded")
 
 
@@ -146,11 +146,11 @@ def _review(record: Record, as_json: bool) -> None:
     replayed, chances, lines = Replay(record), Chances(), []
     for number in range(len(replayed)):
         replayed.go(number)
-        found = chances.review(replayed)
+        review = chances.review(replayed)
         if as_json:
-            click.echo(json.dumps(found._asdict(), ensure_ascii=False))
-        shares = ("" if share is None else f"{100 * share:.0f}" for share in (found.landlord, found.loss))
-        lines.append([str(number + 1), str(found.seat), str(found.role), str(found.move), *shares])
+            click.echo(json.dumps(review._asdict(), ensure_ascii=False))
+        shares = ("" if share is None else f"{100 * share:.0f}" for share in (review.landlord, review.loss))
+        lines.append([str(number + 1), str(review.seat), str(review.role), str(review.move), *shares])
     if not as_json:
         show(Table("", ("move", "seat", "role", "played", "landlord %", "lost %"), lines))
 

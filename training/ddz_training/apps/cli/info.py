@@ -155,7 +155,7 @@ def rules(preset: str | None) -> None:
         return
     chosen, standard, lines = Rules.preset(preset), Rules(), []
     for field in dataclasses.fields(Rules):
-        values = [as_written(getattr(one, field.name)).replace(",", ", ") for one in (chosen, standard)]
+        values = [as_written(getattr(rules, field.name)).replace(",", ", ") for rules in (chosen, standard)]
         lines.append((field.name, values[0], "" if values[0] == values[1] else values[1]))
     show(Table(f"Rules {preset}", ("option", "value", "standard, where it differs"), lines))
 

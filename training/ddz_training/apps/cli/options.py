@@ -25,7 +25,7 @@ WEIGHTS = ".safetensors"
 
 def together(*options: Any) -> Callable[[Command], Command]:
     """Several options as one decorator, in the order of the help."""
-    return lambda function: functools.reduce(lambda made, one: one(made), reversed(options), function)
+    return lambda function: functools.reduce(lambda made, decorate: decorate(made), reversed(options), function)
 
 
 def packed(name: str, kind: type[Any], *options: Any) -> Callable[[Command], Command]:

@@ -205,7 +205,7 @@ def _list_experiments() -> None:
     """One line per experiment: what it repeats, and from which paper."""
     from ddz_training.experiments.registry import load_experiments
 
-    lines = [(one.name, opening(one.about), one.source) for one in load_experiments()]
+    lines = [(experiment.name, opening(experiment.about), experiment.source) for experiment in load_experiments()]
     note = "ddz reproduce NAME --options says what one does and which options it has."
     show(Table("Experiments", ("experiment", "what", "source"), lines, note))
 
@@ -215,5 +215,6 @@ def _explain_experiment(experiment: Experiment[Any, Any]) -> None:
     remark(opening(experiment.about))
     remark(f"Source: {experiment.source}. Its file in docs/results is {experiment.file_name}.", dim=True)
     show_options(
-        experiment.name, [one for one in experiment.options.options() if one.name not in ("processes", "deal_file")]
+        experiment.name,
+        [option for option in experiment.options.options() if option.name not in ("processes", "deal_file")],
     )

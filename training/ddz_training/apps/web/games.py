@@ -209,19 +209,19 @@ class Games:
     def expire(self) -> None:
         """Delete games without a move for two weeks; no other file is touched."""
         for path in self._folder.iterdir():
-            found = _FILE.fullmatch(path.name)
+            match = _FILE.fullmatch(path.name)
             with self._lock, contextlib.suppress(OSError):
-                if found and found[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
+                if match and match[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
                     path.unlink()
 
     def _put_away(self, game: _InMemory) -> None:
         """Drop a game from memory, and others, the least recently used first."""
         with self._lock:
             game.users -= 1
-            idle = [name for name, one in self._used.items() if not one.users]
+            idle = [name for name, other in self._used.items() if not other.users]
             gone = [self._used.pop(name) for name in idle[: max(0, len(self._used) - IN_MEMORY)]]
-        for one in gone:  # an agent may take its time
-            _release(one.session)
+        for other in gone:  # an agent may take its time
+            _release(other.session)
 
     def _read(self, path: Path) -> Session:
         try:
@@ -252,8 +252,8 @@ class Games:
 def _bidders(record: Record) -> dict[int, Agent]:
     """The levels, which bid, show and double for the points that count."""
     levels = [level.name for level in LEVELS if auction_counts_points(record.deal.rules)]
-    found = {seat: name for seat, name in enumerate(record.players) if name in levels}
-    return {seat: make_agent(f"payoff:gain=points,play={name}") for seat, name in found.items()}
+    levels_by_seat = {seat: name for seat, name in enumerate(record.players) if name in levels}
+    return {seat: make_agent(f"payoff:gain=points,play={name}") for seat, name in levels_by_seat.items()}
 
 
 def _release(used: Session | Advisers | None) -> None:

@@ -96,7 +96,7 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
         quick: Who gives them until the adviser is prepared.
     """
     first, *others = dict.fromkeys(agents)
-    found = [
+    in_order = [
         Step("table", "deal", deal),
         Step("table", "moves", move),
         Step("opponents", first, partial(answer, first)),
@@ -107,7 +107,7 @@ def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
         *(Step("opponents", name, partial(answer, name)) for name in others),
     ]
     # The adviser may play, too.
-    return [step for at, step in enumerate(found) if step.name not in {before.name for before in found[:at]}]
+    return [step for at, step in enumerate(in_order) if step.name not in {before.name for before in in_order[:at]}]
 
 
 def deal() -> Session:

@@ -167,13 +167,13 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         hosts: Names that the server is known by: a request under another name may come from a page elsewhere, which
             has given this machine's address a name of its own (DNS rebinding).
     """
-    places = asyncio.Semaphore(THINKING)
+    thinking_slots = asyncio.Semaphore(THINKING)
 
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:
             body = await _read(request)
             try:
-                async with places if thinking else nullcontext():
+                async with thinking_slots if thinking else nullcontext():
                     return _Answer(await run_in_threadpool(do, body))
             except asyncio.CancelledError:
                 return _Answer({"error": "the server is ending; the game is kept"}, 503)

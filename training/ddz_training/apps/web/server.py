@@ -110,9 +110,9 @@ class Server:
     def choice(self, game: StoredGame, body: Json) -> Json:
         """The moves that chosen cards can be played as; where there is none, why."""
         legal, chosen = self._legal_moves(game, body), Hand.parse(_text(body, "text"))
-        found = [str(move) for move in legal if move.cards == chosen]
+        readings = [str(move) for move in legal if move.cards == chosen]
         why = "impossible" if readings_of(chosen, game.session.rules) else "no combination"
-        return {"readings": found, "reason": None if found else why}
+        return {"readings": readings, "reason": None if readings else why}
 
     def advance(self, game: StoredGame, body: Json) -> Json:
         """An agent's move; the game can be looked at while it thinks."""

@@ -24,8 +24,8 @@ def _plain(part: Any) -> Any:
     if isinstance(part, Card):
         return {"rank": part.rank, "suit": part.suit, "red": part.is_red}
     if isinstance(part, tuple):
-        return [_plain(one) for one in part]
-    return {name: _plain(one) for name, one in vars(part).items()} if isinstance(part, (LastMove, Seat)) else part
+        return [_plain(value) for value in part]
+    return {name: _plain(value) for name, value in vars(part).items()} if isinstance(part, (LastMove, Seat)) else part
 
 
 _TABLE = ("seats", "landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "bombs", "spring")

@@ -385,14 +385,14 @@ def passing_positions(rules: Rules, games: int) -> list[State]:
 @pytest.mark.parametrize("rules", ["standard", "bidding", "mini", "half-deck"])
 def test_signs_are_what_a_naive_reading_of_the_history_finds(rules: str) -> None:
     preset = Rules.preset(rules)
-    states = passing_positions(preset, 20 if rules == "standard" else 15)
+    states = passing_positions(preset, 60 if rules == "standard" else 15)
     seats = [(state, seat) for state in states for seat in range(preset.players)]
     observations = np.stack([observe(state, seat) for state, seat in seats])
     expected = np.stack([naive_signs(state, seat) for state, seat in seats])
     for history in (0, 2, 15):  # however few moves are shown
         found = describe_observations(observations, history)[:, -SIGNS:]
         assert (found.reshape(expected.shape) == expected).all()
-    assert len(seats) > (3000 if rules == "standard" else 300)
+    assert len(seats) > (9000 if rules == "standard" else 300)
     others = expected[:, : preset.players - 1]
     assert others.any(axis=3).mean(axis=0).min() > 0.02  # of each seat, on each kind
     roles = np.array([str(state.role(seat)) for state, seat in seats])

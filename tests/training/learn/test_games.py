@@ -164,15 +164,15 @@ def test_without_a_past_self_the_learner_plays_every_side() -> None:
 def test_past_selves_are_a_uniform_sample_of_the_past() -> None:
     network, rng = PolicyNetwork(SMALL), np.random.default_rng(0)
     kept = np.zeros(20)
-    for _ in range(100):
+    for _ in range(300):
         past = PastSelves(4)
-        assert not past.draw(PolicyNetwork(SMALL), rng)
+        assert not past.draw(network, rng)
         for number in range(20):
             torch.nn.init.constant_(network.value.bias, number)
             past.offer(network, rng)
         kept += np.bincount([int(member["value.bias"][0]) for member in past.members], minlength=20)
-    assert kept.sum() == 400
-    assert np.abs(kept - 20).max() < 15
+    assert kept.sum() == 1200
+    assert np.abs(kept - 60).max() < 30
     assert past.draw(network, rng)
     assert int(network.value.bias.item()) in {int(member["value.bias"][0]) for member in past.members}
 

@@ -38,6 +38,7 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
+_importlib.import_module("ddz_env.support.source_stamps")  # what changes from now on is not kept as compiled
 if "ddz_env/DouDizhu-v0" not in _gymnasium.registry:
     _gymnasium.register(
         id="ddz_env/DouDizhu-v0",

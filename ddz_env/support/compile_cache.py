@@ -1,8 +1,8 @@
 """Where compiled kernels are kept between processes: in a folder of this user alone, named by what they depend on.
 
 Numba's own on-disk cache sees edits in a function's own file only, and compiled code freezes global tables, so
-an edited action table would run with yesterday's rules.  A kernel therefore lies in a folder named by a hash of the
-packages that it may import.  The process-wide ``NUMBA_CACHE_DIR`` is never touched.
+an edited action table would run with yesterday's rules.  A kernel therefore lies in a folder named by the sources that
+it is made of (:mod:`.source_stamps`).  The process-wide ``NUMBA_CACHE_DIR`` is never touched.
 
 Cache files are pickles of machine code: their writer decides what runs.  They are read only from a folder that no other
 user can write to (:func:`why_not_private`).  A cache that cannot be used costs time, never a game: what is wrong is
@@ -22,57 +22,27 @@ import sys
 import tempfile
 import time
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
+from typing import ClassVar
 
 import numba
 import numpy as np
 
-from ddz_env.support.folders import PACKAGES, package_folder, temporary_folder, user_folder
+from ddz_env.support.folders import temporary_folder, user_folder
+from ddz_env.support.source_stamps import KernelSources
 
 if sys.platform != "win32":
     import fcntl
 
-_PATIENCE = 120.0
-"""Seconds that a process waits for another one that compiles the same kernel, before it compiles it, too."""
+_PATIENCE, _SILENCE = 30.0, 2.0
+"""Seconds that a process waits for another one that compiles the same kernel, and how many of them without a word."""
+
+_VERSIONS = "\n".join((sys.version, numba.__version__, np.__version__))
+"""What a kernel depends on besides its sources; of the processor, Numba itself takes care."""
 
 
 class CompileCacheWarning(UserWarning):
     """Compiled kernels cannot be kept or read; everything works, but compiling is repeated."""
-
-
-# --- when a cached kernel is stale ------------------------------------------------------------------------------------
-
-
-@functools.cache
-def _package_hash(package: str) -> str:
-    """A hash of all sources of an installed package; nothing of one that is not installed."""
-    digest = hashlib.sha256()
-    if find_spec(package) is not None:
-        folder = package_folder(package)
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(f"{file.relative_to(folder).as_posix()}\n".encode() + file.read_bytes())
-    return digest.hexdigest()
-
-
-def source_stamp(module: str, file: str) -> str:
-    """A hash of what the kernels of a file depend on; of the processor, Numba itself takes care.
-
-    Compiled code holds what it calls and the constants that it reads.  Both come from the file and from its package and
-    those below it: ``ddz_env`` alone, and for others ``ddz_agents``, too.
-
-    Args:
-        module: The dotted name of the module that defines the kernels.
-        file: Its source.
-
-    Returns:
-        Sixteen hexadecimal digits.
-    """
-    top = module.partition(".")[0]
-    packages = PACKAGES[: PACKAGES.index(top) + 1] if top in PACKAGES else PACKAGES[:2]
-    versions = sys.version, numba.__version__, np.__version__
-    parts = [*map(_package_hash, packages), hashlib.sha256(Path(file).read_bytes()).hexdigest(), *versions]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 # --- which folder is safe ---------------------------------------------------------------------------------------------
@@ -143,17 +113,33 @@ def cache_root() -> Path | None:
     return None
 
 
-def kernel_folder(module: str, file: str) -> Path | None:
-    """The folder of the kernels of a file, or ``None`` if no folder is safe; a warning says why.
+@functools.cache
+def kernel_sources(module: str, file: str) -> KernelSources | None:
+    """The sources of the kernels of a file, or ``None`` if they cannot be read, as those of a notebook's cell.
 
     Args:
         module: The dotted name of the module that defines the kernels.
         file: Its source.
     """
     root = cache_root()
+    memory = None if root is None else root / "sources"
+    try:
+        usable = memory is not None and _why_unusable(memory) is None
+        return KernelSources(module, Path(file).resolve(), memory if usable else None)
+    except (OSError, ImportError, SyntaxError):
+        return None
+
+
+def kernel_folder(sources: KernelSources) -> Path | None:
+    """The folder of the kernels of a file, or ``None`` if no folder is safe; a warning says why.
+
+    Args:
+        sources: What they are made of.
+    """
+    root = cache_root()
     if root is None:
         return None
-    folder = root / source_stamp(module, file)
+    folder = root / hashlib.sha256(f"{sources.stamp}\n{_VERSIONS}".encode()).hexdigest()[:16]
     fault = _why_unusable(folder)
     if fault:
         warn(f"{folder} {fault}")
@@ -164,7 +150,7 @@ def kernel_folder(module: str, file: str) -> Path | None:
 
 
 _told: set[str] = set()
-"""The notices that this process has given: ``fault`` and ``compiling``."""
+"""The notices that this process has given: ``fault``, ``compiling`` and ``waiting``."""
 
 
 def _is_news(subject: str) -> bool:
@@ -179,22 +165,32 @@ def warn(fault: str) -> None:
     """Warn once that compiled kernels cannot be kept, and why.
 
     Args:
-        fault: What is wrong, beginning with the folder.
+        fault: What is wrong, beginning with the folder or the file.
     """
     if _is_news("fault"):
-        text = f"compiled kernels are not kept, so every process compiles again: {fault}"
+        text = f"compiled kernels are not kept and will be compiled again: {fault}"
         warnings.warn(text, CompileCacheWarning, stacklevel=4)
 
 
-def announce(package: str) -> None:
+def say(subject: str, text: str) -> None:
     """Say once why nothing happens for a while, unless ``DDZ_QUIET`` is set.
+
+    Args:
+        subject: What it is about.
+        text: A line.
+    """
+    if _is_news(subject) and not os.environ.get("DDZ_QUIET"):
+        print(text, file=sys.stderr)
+
+
+def announce(package: str) -> None:
+    """Say once that something is compiled.
 
     Args:
         package: What is compiled.
     """
-    if _is_news("compiling") and not os.environ.get("DDZ_QUIET"):
-        work = f"Compiling {package}, and what else this program needs, for this machine"
-        print(f"{work}: up to a minute, the first time only (ddz warmup prepares all programs) ...", file=sys.stderr)
+    work = f"Compiling {package}, and what else this program needs, for this machine"
+    say("compiling", f"{work}: up to a minute, the first time only (ddz warmup prepares all programs) ...")
 
 
 # --- processes that begin alike ---------------------------------------------------------------------------------------
@@ -204,13 +200,16 @@ class KernelLock:
     """A lock of the operating system, which ends with its process; where there is none (Windows), no process waits.
 
     Processes that need the same kernel at the same time, as the workers of a match do, take turns: one compiles it, and
-    the others load it.  They cannot wait in a circle, because kernels do not call each other in one.
+    the others load it.  They cannot wait in a circle, because kernels do not call each other in one.  A process that
+    has waited in vain, because another one was stopped while it compiled, waits for no kernel again.
 
     It is not one of :mod:`filelock`: bots and policies run where there are NumPy and Numba alone.
 
     Args:
         path: A file that all of them name.
     """
+
+    _patience: ClassVar[float] = _PATIENCE
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, -1
@@ -220,13 +219,23 @@ class KernelLock:
         self.pass_on()
         if sys.platform == "win32":
             return
-        until = time.monotonic() + _PATIENCE
         with contextlib.suppress(OSError):  # a read-only folder, or one that has no locks
             self._file = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
-            while time.monotonic() < until:
-                with contextlib.suppress(BlockingIOError):
-                    return fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            began = time.monotonic()
+            while not self._is_taken():
+                waited = time.monotonic() - began
+                if waited >= KernelLock._patience:
+                    KernelLock._patience = 0.0
+                    return
+                if waited >= _SILENCE:
+                    say("waiting", f"Another process compiles what this one needs: waiting up to {_PATIENCE:.0f} s ...")
                 time.sleep(0.02)
+
+    def _is_taken(self) -> bool:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
 
     def pass_on(self) -> None:
         """Release the lock if it was taken."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import inspect
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,8 @@ import numba
 from numba.core import caching, event
 from numba.core.runtime import rtsys
 
-from ddz_env.support.compile_cache import KernelLock, announce, kernel_folder, warn
+from ddz_env.support.compile_cache import KernelLock, announce, kernel_folder, kernel_sources, warn
+from ddz_env.support.source_stamps import KernelSources
 
 _FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 
@@ -71,8 +73,8 @@ class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no t
 class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no types
     """Tells Numba where a kernel's files lie."""
 
-    def __init__(self, line: int, folder: Path) -> None:
-        self._line, self._folder = line, folder
+    def __init__(self, function_hash: str, folder: Path) -> None:
+        self._function_hash, self._folder = function_hash, folder
 
     def get_cache_path(self) -> str:
         return str(self._folder)
@@ -84,12 +86,15 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no t
         return self._folder.name
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
+        return self._function_hash[:16]
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> _Locator | None:
-        folder = kernel_folder(function.__module__, file)
-        return None if folder is None else cls(function.__code__.co_firstlineno, folder)
+        sources = kernel_sources(function.__module__, file)
+        folder = None if sources is None else kernel_folder(sources)
+        if sources is None or folder is None:
+            return None
+        return cls(sources.function(function.__code__.co_firstlineno), folder)
 
 
 class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
@@ -97,29 +102,30 @@ class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba s
 
     _locator_classes: ClassVar[list[type]] = [_Locator]
 
-    def reduce(self, compiled: Any) -> tuple[bytes, tuple[Any, ...]]:
-        result = super().reduce(compiled)
-        return _digest(result), result
+    def reduce(self, compiled: Any) -> tuple[bytes, bytes]:
+        content = pickle.dumps(super().reduce(compiled))
+        return hashlib.sha256(content).digest(), content
 
-    def rebuild(self, context: Any, content: tuple[bytes, tuple[Any, ...]]) -> Any:
-        digest, result = content
-        if digest != _digest(result):
+    def rebuild(self, context: Any, kept: tuple[bytes, bytes]) -> Any:
+        digest, content = kept
+        if digest != hashlib.sha256(content).digest():
             raise ValueError("the code of a kernel is damaged")
-        return super().rebuild(context, result)
-
-
-def _digest(result: tuple[Any, ...]) -> bytes:
-    """The digest of a kernel's code, which is the first entry of what Numba keeps."""
-    return hashlib.sha256(pickle.dumps(result[0])).digest()
+        return super().rebuild(context, pickle.loads(content))
 
 
 class _Files(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no types
     _impl_class = _Results
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Load a compiled kernel; Numba's own method also prepares compiling, which makes a start 0.6 s slower."""
+        """Load a compiled kernel; Numba's own method also prepares compiling, which makes a start 0.6 s slower.
+
+        A damaged index may name the file of other arguments.
+        """
         rtsys.initialize(context)
-        return self._load_overload(signature, context)
+        loaded = self._load_overload(signature, context)
+        if loaded is not None and loaded.signature.args != signature:
+            raise ValueError("the index of a kernel is damaged")
+        return loaded
 
 
 class _KernelCache:
@@ -143,9 +149,12 @@ class _KernelCache:
             return None
 
     @functools.cached_property
+    def _sources(self) -> KernelSources | None:
+        return kernel_sources(self._function.__module__, inspect.getfile(self._function))
+
+    @functools.cached_property
     def _turn(self) -> KernelLock:
-        name = f"{self._function.__qualname__}-{self._function.__code__.co_firstlineno}.lock"
-        return KernelLock(Path(self._files.cache_path, name))
+        return KernelLock(Path(self._files.cache_path, f"{self._function.__qualname__}.lock"))
 
     @property
     def cache_path(self) -> str | None:
@@ -158,17 +167,23 @@ class _KernelCache:
         loaded = self._kept(signature, context)
         if loaded is None:
             announce(self._function.__module__.partition(".")[0])
-            if self._files is not None:
+            if self._files is not None and self._changed() is None:
                 self._turn.take()
                 loaded = self._kept(signature, context)
                 if loaded is not None:
                     self._turn.pass_on()
         return loaded
 
+    def _changed(self) -> Path | None:
+        """A source that may differ from what this process imported."""
+        return None if self._sources is None else self._sources.changed()
+
     def _kept(self, signature: Any, context: Any) -> Any:
         """The compiled kernel in the files, or ``None``."""
+        if self._files is None or self._changed() is not None:
+            return None
         try:
-            return self._files and self._files.load_overload(signature, context)
+            return self._files.load_overload(signature, context)
         except Exception:  # unpickling a damaged file can raise anything: it is replaced by what is compiled now
             with contextlib.suppress(OSError):
                 self._files.flush()
@@ -178,8 +193,12 @@ class _KernelCache:
         """Keep a compiled kernel."""
         if self._files is None:
             return
+        changed = self._changed()
         try:
-            self._files.save_overload(signature, compiled)
+            if changed is None:
+                self._files.save_overload(signature, compiled)
+            else:
+                warn(f"{changed} changed after this program began")
         except Exception as fault:  # a full disk, a folder that has gone, a read-only one
             self._files.disable()
             warn(f"{self.cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")

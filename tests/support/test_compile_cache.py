@@ -8,14 +8,15 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ddz_env.support import compile_cache, compiling
-from ddz_env.support.compile_cache import CompileCacheWarning, why_not_private
+from ddz_env.support import compile_cache, compiling, source_stamps
+from ddz_env.support.compile_cache import CompileCacheWarning, KernelLock, why_not_private
 from tests.rooms import ROOT, SOURCES
 
 TOY = """
@@ -30,15 +31,16 @@ Load = Callable[[], Any]
 
 
 def forget() -> None:
-    """Forget warnings and folders, as in a new process."""
+    """Forget warnings, folders and sources, as in a new process."""
     compile_cache._told.clear()
-    for function in (compile_cache.cache_root, compile_cache._why_unusable):
+    for function in (compile_cache.cache_root, compile_cache.kernel_sources, compile_cache._why_unusable):
         function.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(compile_cache, "_told", set())
+    monkeypatch.setattr(source_stamps, "_BEGUN", float("inf"))  # the toys are written after this process began
     forget()
     yield
     forget()
@@ -82,49 +84,22 @@ def hits(kernel: Any) -> int:
     return sum(kernel.stats.cache_hits.values())
 
 
-def test_a_kernel_is_stale_when_a_package_that_it_may_import_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A kernel depends on its own package and those below; one elsewhere on the lower two and its own file."""
-    names = ("lowest", "middle", "highest")
-    for name in (*names, "elsewhere"):
-        (tmp_path / name).mkdir()
-        for file in ("__init__", "kernels", "tables"):
-            (tmp_path / name / f"{file}.py").write_text("")
-    monkeypatch.setattr(compile_cache, "PACKAGES", names)
-    monkeypatch.syspath_prepend(str(tmp_path))
-
-    def stamp(package: str) -> str:
-        compile_cache.package_folder.cache_clear()
-        compile_cache._package_hash.cache_clear()
-        return compile_cache.source_stamp(f"{package}.kernels", str(tmp_path / package / "kernels.py"))
-
-    packages = (*names, "elsewhere")
-    for edited, stale in {
-        "lowest/tables.py": packages,
-        "middle/tables.py": packages[1:],
-        "highest/tables.py": ("highest",),
-        "elsewhere/kernels.py": ("elsewhere",),
-        "elsewhere/tables.py": (),
-    }.items():
-        before = [stamp(package) for package in packages]
-        with (tmp_path / edited).open("a") as file:
-            file.write("TWO = 2\n")
-        assert [stamp(package) != old for package, old in zip(packages, before, strict=True)] == [
-            package in stale for package in packages
-        ], edited
-
-
 def test_only_the_module_of_compiling_reads_inner_parts_of_numba() -> None:
     inner = re.compile(r"numba\.core|llvmlite|_dynfunc|arrayobj")
     files = (file for folder in SOURCES.values() for file in folder.rglob("*.py"))
     assert [file.name for file in files if inner.search(file.read_text(encoding="utf-8"))] == ["compiling.py"]
 
 
+def flip(content: bytes, place: float) -> bytes:
+    """Change one bit at a place between the beginning (0) and the end (1)."""
+    n = int(place * (len(content) - 1))
+    return content[:n] + bytes([content[n] ^ 1]) + content[n + 1 :]
+
+
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "emptied": lambda content: b"",
     "cut": lambda content: content[: len(content) // 2],
-    "one bit changed": lambda content: content[: (n := len(content) // 2)] + bytes([content[n] ^ 1]) + content[n + 1 :],
+    **{f"one bit changed at {place}": lambda content, place=place: flip(content, place) for place in (0.5, 0.9, 0.98)},
 }
 
 
@@ -138,6 +113,15 @@ def test_damaged_files_are_compiled_anew(folder: Path, load: Load, suffix: str, 
     for found in (0, 1):  # the damaged file is replaced
         kernel = load()
         assert (kernel(3), hits(kernel)) == (6, found)
+
+
+def test_an_index_that_names_the_code_of_other_arguments_is_damaged(folder: Path, load: Load) -> None:
+    compute(load())
+    (index,) = folder.rglob("*.nbi")
+    index.write_bytes(index.read_bytes().replace(b".1.nbc", b".3.nbc").replace(b".2.nbc", b".1.nbc"))
+    for _ in range(2):
+        kernel = load()
+        compute(kernel)
 
 
 def test_a_full_disk_only_costs_time_and_is_said_once(
@@ -236,3 +220,22 @@ def test_of_two_processes_that_need_a_kernel_one_compiles_it(folder: Path, load:
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (tmp_path, ROOT)))}
     both = [subprocess.Popen([sys.executable, "-c", source], env=surroundings, stdout=subprocess.PIPE) for _ in "12"]
     assert sorted(process.communicate()[0].split()[0] for process in both) == [b"0", b"1"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process waits there")
+def test_a_process_that_was_stopped_while_it_compiles_holds_others_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("DDZ_QUIET")
+    monkeypatch.setattr(compile_cache, "_SILENCE", 0.05)
+    monkeypatch.setattr(KernelLock, "_patience", 0.2)
+    stopped, waited = KernelLock(tmp_path / "kernel"), []
+    stopped.take()
+    for _ in range(2):
+        lock, began = KernelLock(tmp_path / "kernel"), time.monotonic()
+        lock.take()
+        waited.append(time.monotonic() - began >= 0.2)
+        lock.pass_on()
+    assert waited == [True, False]
+    assert capsys.readouterr().err.count("Another process compiles") == 1
+    stopped.pass_on()

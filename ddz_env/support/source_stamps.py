@@ -1,0 +1,180 @@
+"""Which sources a compiled kernel is made of, and whether they are still what this process imported.
+
+Compiled code holds what it calls and the constants that it reads: those of its own file, and of the files that this one
+imports.  Their stamp is a hash of their syntax trees, so comments, docstrings and empty lines do not count.  Parsing
+takes longer than a start may, so what was read in a file is kept under a hash of the file's bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ddz_env.support.folders import PACKAGES, package_folder
+
+_BEGUN = time.time() - 0.02
+"""When this process began to import the packages, less what the clock of a file system may be late, in seconds."""
+
+
+class Source(NamedTuple):
+    """What is read in a file of Python.
+
+    Attributes:
+        tree: The hash of its syntax tree.
+        functions: The hash of each function's syntax tree, by the line that the function begins in.
+        imports: Its imports: the number of dots, the module, the name (empty for ``import module``) and the name that
+            this is given.
+    """
+
+    tree: str
+    functions: dict[str, str]
+    imports: list[tuple[int, str, str, str]]
+
+
+class KernelSources:
+    """The sources of the kernels of a file: the file, and what it imports inside our packages and its own.
+
+    Of a package, ``from package import name`` counts what the name is: a module, or what ``__init__`` imports under
+    this name; otherwise, ``__init__`` itself.
+
+    Args:
+        module: The dotted name of the module that defines the kernels.
+        file: Its source.
+        memory: A folder for what is read in files, or None.
+
+    Attributes:
+        files: All of them.
+        stamp: A hash of what they say, 32 hexadecimal digits.
+
+    Raises:
+        OSError: If a source cannot be read.
+    """
+
+    def __init__(self, module: str, file: Path, memory: Path | None) -> None:
+        top, *below = module.split(".")
+        depth = len(below) - (file.name == "__init__.py")
+        self._root = Path(*file.parts[: -1 - max(depth, 0)])
+        self._top, self._memory = top, memory
+        self._file, self.files = file, {file: _read(file, memory)}
+        waiting = [(file, module)]
+        while waiting:
+            for found, name in self._imported(*waiting.pop()):
+                if found not in self.files:
+                    self.files[found] = _read(found, memory)
+                    waiting.append((found, name))
+        trees = sorted(source.tree for source in self.files.values())
+        self.stamp = _hash("\n".join([file.relative_to(self._root).as_posix(), *trees]))
+
+    def changed(self) -> Path | None:
+        """A source that changed after this process began, so that it may have been imported as it was before.
+
+        ``ctime`` is no older than any edit, even one that was taken back; Windows has the time of the last write alone.
+        """
+        for file in self.files:
+            with contextlib.suppress(OSError):
+                status = file.stat()
+                if (status.st_mtime if os.name == "nt" else status.st_ctime) < _BEGUN:
+                    continue
+            return file
+        return None
+
+    def function(self, line: int) -> str:
+        """The hash of the function of the file that begins in a line."""
+        source = self.files[self._file]
+        return source.functions.get(str(line), source.tree)
+
+    def _imported(self, file: Path, module: str) -> Iterator[tuple[Path, str]]:
+        """The files that a file imports, each with its dotted name."""
+        package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
+        for dots, base, name, _ in self.files[file].imports:
+            parts = [*package[: len(package) + 1 - dots], base] if dots else [base]
+            yield from self._reached(".".join(filter(None, parts)), name)
+
+    def _reached(self, module: str, name: str) -> Iterator[tuple[Path, str]]:
+        """The files of an imported module, or of a name that is imported from it."""
+        file = self._locate(module)
+        if file is None:
+            return
+        if not name:  # `import a.b` makes `a` known, too
+            parts = module.split(".")
+            prefixes = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
+            yield from ((found, prefix) for prefix in prefixes if (found := self._locate(prefix)))
+        elif file.name == "__init__.py" and (below := self._locate(f"{module}.{name}")):
+            yield below, f"{module}.{name}"
+        elif file.name == "__init__.py" and (
+            known := [
+                item for item in _read(file, self._memory).imports if item[3] == name and item[1:3] != (module, name)
+            ]
+        ):
+            dots, base, original, _ = known[0]
+            parts = module.split(".")
+            yield from self._reached(".".join([*parts[: len(parts) + 1 - dots], base]) if dots else base, original)
+        else:
+            yield file, module
+
+    def _locate(self, module: str) -> Path | None:
+        """The file of a module of ours or of the kernels' own packages."""
+        top, *below = module.split(".")
+        if top in PACKAGES:
+            return _module_file(package_folder(top), *below)
+        if top != self._top and self._root.name in ("site-packages", "dist-packages"):
+            return None  # other people's packages
+        return _module_file(self._root, top, *below)
+
+
+@functools.cache
+def _module_file(folder: Path, *parts: str) -> Path | None:
+    for file in (folder.joinpath(*parts, "__init__.py"), folder.joinpath(*parts).with_suffix(".py")):
+        if file.is_file():
+            return file
+    return None
+
+
+@functools.cache
+def _read(file: Path, memory: Path | None) -> Source:
+    """What a file says, from the memory if it holds these bytes."""
+    text = file.read_bytes()
+    kept = memory and memory / hashlib.sha256(sys.version.encode() + text).hexdigest()[:32]
+    with contextlib.suppress(OSError, ValueError):
+        digest, _, content = kept.read_text().partition("\n") if kept else ("", "", "")
+        if digest == _hash(content):
+            return Source(*json.loads(content))
+    source = _parse(text)
+    content = json.dumps(source)
+    with contextlib.suppress(OSError):  # a damaged or half-written file is read anew
+        if kept:
+            kept.write_text(f"{_hash(content)}\n{content}")
+    return source
+
+
+def _parse(text: bytes) -> Source:
+    tree = ast.parse(text)
+    imports = list[tuple[int, str, str, str]]()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            if ast.get_docstring(node, clean=False) is not None:
+                del node.body[0]
+        elif isinstance(node, ast.Import):
+            imports += [(0, alias.name, "", alias.asname or alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            imports += [(node.level, base, alias.name, alias.asname or alias.name) for alias in node.names]
+    functions = {
+        str(min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): _hash(ast.dump(node))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+    }
+    return Source(_hash(ast.dump(tree)), functions, imports)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

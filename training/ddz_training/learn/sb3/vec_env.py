@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,21 @@ class MaskedVecEnv(VecEnv):
         self._began = time.perf_counter()
         self._returns, self._lengths = np.zeros(games.num_envs), np.zeros(games.num_envs, np.int64)
         super().__init__(games.num_envs, games.single_observation_space, games.single_action_space)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seed the games of the next reset.
+
+        SB3 gives game i the seed plus i, so that runs with the seeds 0 and 1 share all streams of deals but one.  Here
+        the seeds of the games are drawn from the run's (:class:`numpy.random.SeedSequence`).
+
+        Args:
+            seed: The seed of the run; a random one if None.
+
+        Returns:
+            The seed of each game, 64 bits.
+        """
+        self._seeds = np.random.SeedSequence(seed).generate_state(self.num_envs, np.uint64).tolist()
+        return self._seeds
 
     def reset(self) -> Any:
         """Deal all games, by the seeds of :meth:`seed` if it was called; returns their observations."""

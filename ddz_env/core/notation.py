@@ -46,6 +46,8 @@ _BETWEEN = r"\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f"
 _NOISE = re.compile(f"[{_BETWEEN}]+")
 _PEERS_JOKER = re.compile(f"(?<![^{_BETWEEN}])[BR]J(?![^{_BETWEEN}])", re.IGNORECASE)
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
+_PASSES = {"pass", "过", "过牌", "不出", "不要", "要不起", "要不了"}
+_ROCKETS = {"rocket", "王炸", "火箭"}
 CALLED = {BID_BASE: "no call", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
 ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
 SHOWN = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
@@ -317,8 +319,9 @@ class Move:
     def parse(cls, text: str, rules: str | Rules = "standard") -> Move:
         """Read a move.
 
-        Accepts what people type: ``34567``, ``3 4 5 6 7``, ``10JQKA``, ``BR``, ``333+4``, ``♠3♥3``, ``pass``,
-        ``bid 2``, ``no bid``, ``double``; when robbing ``call`` (bid 1) and ``rob`` (bid 2), and ``show`` (double).
+        Accepts what people type: ``34567``, ``3 4 5 6 7``, ``10JQKA``, ``BR`` or ``rocket``, ``333+4``, ``♠3♥3``,
+        ``pass``, ``bid 2``, ``no bid``, ``double``; when robbing ``call`` (bid 1) and ``rob`` (bid 2), and ``show``
+        (double).
 
         Args:
             text: The move.  Kickers come after ``+``.
@@ -332,8 +335,10 @@ class Move:
             raise InvalidMoveError(f"a move is text, as '333+4' or 'pass', not {shown(text)}")
         rules = Rules.preset(rules)
         word = " ".join(text.strip().lower().split())
-        if word in ("pass", "过", "不出"):
+        if word in _PASSES:
             return cls(PASS)
+        if word in _ROCKETS:
+            return cls._parse_bare("BR", rules)
         if word in _WORDS:
             return cls(_WORDS[word])
         if word.startswith("bid"):

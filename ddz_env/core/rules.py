@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -18,7 +20,7 @@ from ddz_env.core.actions import CATEGORIES, SEGMENTS
 from ddz_env.core.cards import FULL_DECK, MAX_HAND, NUM_RANKS, counts_to_word
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown, unknown
-from ddz_env.support.options import Option, Options, Range, as_written, read_options
+from ddz_env.support.options import Option, Options, Range, as_written, refuse_unknown, split_options
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
 NO_QUADS: tuple[str, ...] = (
@@ -294,14 +296,41 @@ def _read(text: str) -> Rules:
         hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
         raise InvalidRulesError(unknown("rules preset", preset, PRESETS) + hint)
     options, plain = textual_options(), PRESETS[preset]
-    rules = plain.replace(**read_options(texts, options, InvalidRulesError))
+    written = split_options(texts, InvalidRulesError)
+    refuse_unknown(written, list(options), InvalidRulesError)
+    rules = plain.replace(**{name: _value(options[name], text) for name, text in written.items()})
     changes = {option: getattr(rules, option) for option in options if getattr(rules, option) != getattr(plain, option)}
-    return rules.replace(name=",".join([preset, *(f"{option}={as_written(changes[option])}" for option in changes)]))
+    texts = [f"{option}={_as_written(option, value)}" for option, value in changes.items()]
+    return rules.replace(name=",".join([preset, *texts]))
+
+
+def _value(option: Option, text: str) -> Any:
+    """The value that a text denotes: a deck is 15 digits, categories stand between slashes."""
+    if option.name == "deck":
+        if not re.fullmatch(r"[0-9]{15}", text):
+            raise InvalidRulesError(
+                f"deck={shown(text)} must be fifteen digits, a count per rank, as in {_deck_text()}"
+            )
+        return tuple(map(int, text))
+    if option.name == "categories":
+        return tuple(name.strip() for name in text.split("/"))
+    return option.read(text, InvalidRulesError)
+
+
+def _as_written(name: str, value: Any) -> str:
+    """The inverse of :func:`_value`."""
+    if name == "deck":
+        return _deck_text(value)
+    return "/".join(value) if name == "categories" else as_written(value)
+
+
+def _deck_text(deck: Iterable[int] = FULL_DECK) -> str:
+    return "".join(map(str, deck))
 
 
 def textual_options() -> dict[str, Option]:
     """The fields that can follow a preset's name, as options by name."""
-    return {option.name: option for option in Rules.options() if option.name != "name" and tuple not in option.kinds}
+    return {option.name: option for option in Rules.options() if option.name != "name"}
 
 
 def differing_options() -> list[str]:

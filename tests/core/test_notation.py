@@ -11,7 +11,13 @@ from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS
 from ddz_env.core.cards import FULL_DECK, card_name, card_rank, counts_to_word
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.spoken import spoken
-from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, InvalidHandError, InvalidMoveError
+from ddz_env.support.errors import (
+    AmbiguousMoveError,
+    DouDizhuError,
+    InvalidHandError,
+    InvalidMoveError,
+    InvalidRulesError,
+)
 
 counts = st.tuples(*(st.integers(0, most) for most in FULL_DECK))
 TABLES = sorted(PRESETS)
@@ -34,7 +40,8 @@ TABLES = sorted(PRESETS)
         ("3333+57", "quad+2 solos", "333357"),
         ("3333+5577", "quad+2 pairs", "33335577"),
         ("pass", "pass", ""),
-        ("不出", "pass", ""),
+        *((word, "pass", "") for word in ("不出", "不要", "要不起", "要不了", "过牌")),
+        *((word, "rocket", "BR") for word in ("王炸", "火箭", "rocket", "Rocket")),
         ("bid 2", "bid", ""),
         ("no bid", "bid", ""),
         ("抢地主", "bid", ""),
@@ -161,3 +168,24 @@ def test_every_action_has_a_name() -> None:
     assert names[BID_BASE : BID_BASE + 4] == ["no bid", "bid 1", "bid 2", "bid 3"]
     with pytest.raises(ValueError, match="ids run from 0 to 399"):
         action_name(NUM_ACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("douzero,deck=000444444444011,hand_size=12,bottom=2", "deck", (0,) * 3 + (4,) * 9 + (0, 1, 1)),
+        ("standard,categories=pass/solo/trio+solo", "categories", ("pass", "solo", "trio+solo")),
+    ],
+)
+def test_a_pack_and_categories_can_be_said_in_text(text: str, field: str, value: tuple[object, ...]) -> None:
+    rules = Rules.preset(text)
+    assert getattr(rules, field) == value
+    assert Rules.preset(rules.name) == rules
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("deck=44", "fifteen digits"), ("categories=pass/solo/trios", "did you mean 'trio'")]
+)
+def test_a_pack_or_categories_that_do_not_exist_are_refused(text: str, said: str) -> None:
+    with pytest.raises(InvalidRulesError, match=said):
+        Rules.preset(f"standard,{text}")

@@ -25,19 +25,34 @@ _BEGUN = time.time() - 0.02
 """When this process began to import the packages, less what the clock of a file system may be late, in seconds."""
 
 
+class Import(NamedTuple):
+    """One name of an import statement.
+
+    Attributes:
+        dots: How many dots stand before the module.
+        module: The module.
+        name: What is imported from it; empty for ``import module``.
+        known_as: The name that it gets.
+    """
+
+    dots: int
+    module: str
+    name: str
+    known_as: str
+
+
 class Source(NamedTuple):
     """What is read in a file of Python.
 
     Attributes:
         tree: The hash of its syntax tree.
         functions: The hash of each function's syntax tree, by the line that the function begins in.
-        imports: Its imports: the number of dots, the module, the name (empty for ``import module``) and the name that
-            this is given.
+        imports: What it imports.
     """
 
     tree: str
     functions: dict[str, str]
-    imports: list[tuple[int, str, str, str]]
+    imports: list[Import]
 
 
 class KernelSources:
@@ -94,30 +109,25 @@ class KernelSources:
 
     def _imported(self, file: Path, module: str) -> Iterator[tuple[Path, str]]:
         """The files that a file imports, each with its dotted name."""
-        package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
-        for dots, base, name, _ in self.files[file].imports:
-            parts = [*package[: len(package) + 1 - dots], base] if dots else [base]
-            yield from self._reached(".".join(filter(None, parts)), name)
+        for imported in self.files[file].imports:
+            yield from self._reached(_absolute(file, module, imported), imported.name)
 
     def _reached(self, module: str, name: str) -> Iterator[tuple[Path, str]]:
-        """The files of an imported module, or of a name that is imported from it."""
+        """The files of a module, or of a name that is imported from it."""
         file = self._locate(module)
         if file is None:
             return
         if not name:  # `import a.b` makes `a` known, too
             parts = module.split(".")
-            prefixes = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
-            yield from ((found, prefix) for prefix in prefixes if (found := self._locate(prefix)))
-        elif file.name == "__init__.py" and (below := self._locate(f"{module}.{name}")):
+            for prefix in (".".join(parts[:end]) for end in range(1, len(parts) + 1)):
+                if found := self._locate(prefix):
+                    yield found, prefix
+        elif file.name != "__init__.py":
+            yield file, module
+        elif below := self._locate(f"{module}.{name}"):
             yield below, f"{module}.{name}"
-        elif file.name == "__init__.py" and (
-            known := [
-                item for item in _read(file, self._memory).imports if item[3] == name and item[1:3] != (module, name)
-            ]
-        ):
-            dots, base, original, _ = known[0]
-            parts = module.split(".")
-            yield from self._reached(".".join([*parts[: len(parts) + 1 - dots], base]) if dots else base, original)
+        elif origin := next((each for each in _read(file, self._memory).imports if each.known_as == name), None):
+            yield from self._reached(_absolute(file, module, origin), origin.name)
         else:
             yield file, module
 
@@ -129,6 +139,14 @@ class KernelSources:
         if top != self._top and self._root.name in ("site-packages", "dist-packages"):
             return None  # other people's packages
         return _module_file(self._root, top, *below)
+
+
+def _absolute(file: Path, module: str, imported: Import) -> str:
+    """The dotted name of a module that a file imports, whose own is ``module``."""
+    if not imported.dots:
+        return imported.module
+    package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
+    return ".".join(filter(None, [*package[: len(package) + 1 - imported.dots], imported.module]))
 
 
 @functools.cache
@@ -147,7 +165,8 @@ def _read(file: Path, memory: Path | None) -> Source:
     with contextlib.suppress(OSError, ValueError):
         digest, _, content = kept.read_text().partition("\n") if kept else ("", "", "")
         if digest == _hash(content):
-            return Source(*json.loads(content))
+            tree, functions, imports = json.loads(content)
+            return Source(tree, functions, [Import(*each) for each in imports])
     source = _parse(text)
     content = json.dumps(source)
     with contextlib.suppress(OSError):  # a damaged or half-written file is read anew
@@ -158,16 +177,16 @@ def _read(file: Path, memory: Path | None) -> Source:
 
 def _parse(text: bytes) -> Source:
     tree = ast.parse(text)
-    imports = list[tuple[int, str, str, str]]()
+    imports = list[Import]()
     for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             if ast.get_docstring(node, clean=False) is not None:
                 del node.body[0]
         elif isinstance(node, ast.Import):
-            imports += [(0, alias.name, "", alias.asname or alias.name) for alias in node.names]
+            imports += [Import(0, alias.name, "", alias.asname or alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            imports += [(node.level, base, alias.name, alias.asname or alias.name) for alias in node.names]
+            for alias in node.names:
+                imports.append(Import(node.level, node.module or "", alias.name, alias.asname or alias.name))
     functions = {
         str(min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): _hash(ast.dump(node))
         for node in ast.walk(tree)

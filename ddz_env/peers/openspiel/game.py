@@ -40,10 +40,11 @@ def return_bounds(rules: Rules) -> tuple[float, float]:
     if rules.scoring == "botzone":
         weight = max(category.long_weight or category.weight for category in CATEGORIES)
         return 0.0, 2.0 + observers.cards_in_play(rules) * weight / 100
-    bombs = sum(count == _QUAD for count in rules.deck) + (rules.deck[-2:] == (1, 1))
+    bombs = sum(count == _QUAD for count in rules.deck) if rules.bombs and "bomb" in rules.categories else 0
+    doublings = bombs + (rules.deck[-2:] == (1, 1) and "rocket" in rules.categories)
     base = _HIGHEST[rules.bidding] * (2 if rules.showing else 1)
-    spring, doubled = 2, 4 if rules.doubling else 1
-    most = float(base * 2**bombs * spring * doubled * (rules.players - 1))
+    spring, doubled = 2 if rules.spring else 1, 4 if rules.doubling else 1
+    most = float(base * 2**doublings * spring * doubled * (rules.players - 1))
     return -most, most
 
 

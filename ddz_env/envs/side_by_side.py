@@ -49,16 +49,21 @@ def play_side_by_side(
     players: npt.NDArray[np.int64],
     answer: Answer,
     rng: Callable[[int, int], np.random.Generator],
+    *,
+    rings: npt.NDArray[np.uint64] | None = None,
+    most_moves: int | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Play games to their end.
+    """Play games to their end, or for some moves.
 
     Args:
-        rows: The games, at the start of a decision before which nothing is remembered, shape ``[n, 32]``, uint64,
-            changed in place.  Players see the rows of views (:func:`~ddz_env.core.view.write_view`).
+        rows: The games, each running and at the start of a decision, shape ``[n, 32]``, uint64, changed in place.
+            Players see the rows of views (:func:`~ddz_env.core.view.write_view`).
         rules: The rules.
         players: The number of the player in each seat, shape ``[n, 3]``.
         answer: Gets the answers of a player.
         rng: The generator of a game's seat.
+        rings: The recent moves of each game, shape ``[n, 16, 2]``, uint64, changed in place; by default there are none.
+        most_moves: How many moves are played in each game at most.
 
     Returns:
         The decisions of each seat, shape ``[n, 3]``, int64.
@@ -68,7 +73,8 @@ def play_side_by_side(
         IllegalMoveError: If an action is not legal.
     """
     count, words = len(rows), rules.words()
-    rings = np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64)
+    if rings is None:
+        rings = np.zeros((count, HISTORY_MOVES, HISTORY_WORDS), np.uint64)
     sizes = ROW_WORDS, OBSERVATION_WORDS, MASK_BYTE_WORDS, MASK_WORDS
     views, observations, masks, bits = shown = tuple(np.empty((count, size), np.uint64) for size in sizes)
     decided, games = np.zeros((count, 3), np.int64), np.arange(count)
@@ -84,5 +90,9 @@ def play_side_by_side(
             actions[indices] = check_actions(answers, len(indices))
         refuse_illegal(actions, bits)
         _advance(rows, rings, games, words, actions, decided)
-        games = games[rows[games, STAGE] != STAGE_OVER]
+        stages = rows[games, STAGE]
+        running = stages != STAGE_OVER
+        if most_moves is not None:
+            running &= (stages == STAGE_KICKER) | (decided[games].sum(axis=1) < most_moves)
+        games = games[running]
     return decided

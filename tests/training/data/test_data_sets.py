@@ -25,7 +25,7 @@ from ddz_training.data.dataset import CARD, write_data_set
 from ddz_training.data.episodes import write_episodes
 from ddz_training.data.games import FORMAT, GAMES, DataSetError, GameRecordError, RecordedGame, Thought, read_games
 from ddz_training.data.recording import Recording, record_games
-from ddz_training.data.sources import keep_games, read_games_of
+from ddz_training.data.sources import keep_games, read_games_of, read_won_games
 from ddz_training.data.table import COLUMNS, read_pieces
 from ddz_training.learn.imitation import load_recorded
 from ddz_training.measure.contest import Arena, run_arena
@@ -406,6 +406,11 @@ def test_games_saved_by_the_page_become_a_data_set(tmp_path: Path) -> None:
     (pages / "puzzles.json").write_text("{}")
     made, left_out = keep_games(tmp_path / "set", [pages])
     assert (made.games, left_out) == (4, 3)
+    for folder, missing in ((pages, 3), (tmp_path / "set", 0), (tmp_path / "set" / GAMES, 0)):
+        won, left_out = read_won_games(folder)
+        assert (len(won), left_out) == (4, missing)
+        assert [[*map(str, game.moves)] for game in won] == [[*game.moves] for game in played]
+        assert won[0].players == saved[0].players
     file = read_games(tmp_path / "set")
     assert file.agents == ("person", "isuct:iterations=20")
     for game, before in zip(file.games, played, strict=True):
@@ -439,6 +444,28 @@ def test_a_game_of_douzero_becomes_a_recorded_game(tmp_path: Path) -> None:
     for kept, (winner, count) in zip(read_games(tmp_path / "set").games, moves, strict=True):
         assert (kept.win[0] > 0, len(kept.moves)) == (winner == "landlord", count)
         kept.replay(Rules.preset("douzero"))
+
+
+def test_games_in_the_form_of_douzero_are_read(tmp_path: Path) -> None:
+    """Written here, one a line, without its engine."""
+    played = record(tmp_path, "random", rules=Rules.preset("douzero"))
+    numbers = dict(zip("3456789TJQKA2BR", (*range(3, 15), 17, 20, 30), strict=True))
+
+    def cards(text: str) -> list[int]:
+        return [numbers[rank] for rank in text.replace("+", "")] if text != "pass" else []
+
+    lines = []
+    for game in played:
+        roles = zip(("landlord", "landlord_down", "landlord_up"), game.hands, strict=True)
+        dealt = {role: cards(hand + game.bottom * (role == "landlord")) for role, hand in roles}
+        data = {**dealt, "three_landlord_cards": cards(game.bottom)}
+        lines.append(json.dumps({"card_play_data": data, "card_play_action_seq": [*map(cards, game.moves)]}))
+    file = tmp_path / "douzero.jsonl"
+    file.write_text("\n".join(lines))
+    won, left_out = read_won_games(file)
+    assert (len(won), left_out) == (len(played), 0)
+    assert [game.end().returns("win") for game in won] == [game.win for game in played]
+    assert won[0].players == ("landlord", "landlord_down", "landlord_up")
 
 
 class UniformPlayer:
@@ -478,6 +505,8 @@ def test_games_of_different_rules_or_without_an_end_make_no_data_set(tmp_path: P
         keep_games(tmp_path / "set", [tmp_path])
     with pytest.raises(DataSetError, match="nothing to keep"):
         keep_games(tmp_path / "set", [tmp_path / "mini.game.txt"])
+    with pytest.raises(DataSetError, match="won by anybody"):
+        read_won_games(tmp_path)
 
 
 @pytest.mark.long

@@ -30,10 +30,10 @@ from ddz_env.peers.botzone.log import read_logs
 from ddz_env.support.errors import DouDizhuError, shown
 from ddz_env.table.session import Record
 from ddz_training.data.dataset import DataSet, write_data_set
-from ddz_training.data.games import GAMES, DataSetError, RecordedGame, games_settings
+from ddz_training.data.games import GAMES, DataSetError, RecordedGame, games_file, games_settings, read_games
 from ddz_training.data.table import check_tables
 from ddz_training.measure.duplicate import LETTERS
-from ddz_training.measure.store import ResultStore
+from ddz_training.measure.store import DATABASES, ResultStore
 
 _DOUZERO_DEAL, _DOUZERO_MOVES = "card_play_data", "card_play_action_seq"
 _DOUZERO_ROLES = ("landlord", "landlord_down", "landlord_up")
@@ -53,6 +53,17 @@ class ForeignGame(NamedTuple):
     moves: Sequence[Move]
     players: tuple[str, ...]
 
+    def end(self) -> State:
+        """The game after its moves.
+
+        Raises:
+            IllegalMoveError: If a move is not legal.
+        """
+        over = self.start.copy()
+        for move in self.moves:
+            over.step(move)
+        return over
+
     def recorded(self, deal: int, seats: str) -> RecordedGame | None:
         """The game as a recorded one; None if it was not played to its end.
 
@@ -63,9 +74,7 @@ class ForeignGame(NamedTuple):
         Raises:
             IllegalMoveError: If a move is not legal.
         """
-        over = self.start.copy()
-        for move in self.moves:
-            over.step(move)
+        over = self.end()
         return RecordedGame.of(self.start, self.moves, over, deal=deal, seats=seats) if over.is_over else None
 
 
@@ -114,6 +123,54 @@ def _cards(cards: Sequence[int]) -> str:
     return "".join(_DOUZERO_RANKS[card] for card in cards)
 
 
+def files_of(path: Path) -> list[Path]:
+    """The files of games that a path names: itself, or those that ``ddz web`` keeps in a folder."""
+    return sorted(path.glob("*.game.txt")) if path.is_dir() else [path]
+
+
+def read_won_games(path: Path) -> tuple[list[ForeignGame], int]:
+    """The games that somebody won, of a data set of ours or of any other source.
+
+    Args:
+        path: A data set's folder or file of games, a file of another source, or a folder in which ``ddz web`` keeps its
+            games.
+
+    Returns:
+        The games in the order of the file, and how many were left out: unfinished ones, those without a bid, and those
+        of which a seat's cards are unknown.
+
+    Raises:
+        DataSetError: If there is none, or the file cannot be read.
+        DouDizhuError: If a game does not replay.
+    """
+    if _is_data_set(path):
+        read = _games_of_data_set(path)
+    else:
+        read = [game for file in files_of(path) for game in read_games_of(file)]
+    won = [game for game in read if game is not None and game.end().winner is not None]
+    if not won:
+        raise DataSetError(f"no game of {path} is whole and was won by anybody")
+    return won, len(read) - len(won)
+
+
+def _is_data_set(path: Path) -> bool:
+    file = games_file(path)
+    return file.suffix in DATABASES and file.is_file()
+
+
+def _games_of_data_set(path: Path) -> list[ForeignGame | None]:
+    file = read_games(path)
+    names = dict(zip(LETTERS, file.agents, strict=False))
+    return [
+        ForeignGame(
+            game.start(file.rules),
+            [decision.move for decision in game.decisions(file.rules)],
+            tuple(names.get(letter, letter) for letter in game.seats),
+        )
+        for game in file.games
+    ]
+
+
 def keep_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
     """Write the games that were played to their end as a data set.
 
@@ -130,7 +187,7 @@ def keep_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
         DouDizhuError: If a game does not replay under our rules.
     """
     check_tables()
-    files = [file for path in paths for file in (sorted(path.glob("*.game.txt")) if path.is_dir() else [path])]
+    files = [file for path in paths for file in files_of(path)]
     read = [game for file in files for game in read_games_of(file)]
     games = [game for game in read if game is not None]
     kinds = {game.start.rules.name: game.start.rules for game in games}

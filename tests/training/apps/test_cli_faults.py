@@ -86,6 +86,7 @@ REFUSED = {
     "rate rules ghost": "no agent is called 'ghost'",
     "record ghost --out new": "no agent is called 'ghost'",
     "study equivalent ghost": "no agent is called 'ghost'",
+    "study records empty --agent ghost": "no agent is called 'ghost'",
     "study tendency --top ghost": "no agent is called 'ghost'",
     "watch ghost": "no agent is called 'ghost'",
     "web --adviser ghost": "no agent is called 'ghost'",

@@ -17,10 +17,11 @@ from ddz_env.core import actions
 from ddz_env.core.observation import Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
 from ddz_env.core.rules import PRESETS, Rules, differing_options
+from ddz_env.core.view import ROLES
 from ddz_env.support.errors import plural
 from ddz_env.support.options import Option, as_written
 from ddz_env.support.whole_file import replace_file
-from ddz_training.measure import statistics
+from ddz_training.measure import records, statistics
 from ddz_training.measure.equivalent import wins
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ddz_training.learn.strength import Evaluation
     from ddz_training.measure.equivalent import Equivalent, Ladder
     from ddz_training.measure.ratings import Rating
+    from ddz_training.measure.records import Comparison, GameLead
 
 STRENGTHS_FILE = Path(__file__).with_name("strengths.json")
 """What ``docs/generate.py`` computes from committed results: the package is installed without ``docs/``."""
@@ -204,6 +206,45 @@ def equivalent_table(ladder: Ladder, equivalent: Equivalent) -> Table:
     deals = f"{equivalent.iterations.count} duplicate deals"
     title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
     return Table(title, header, lines, note)
+
+
+def records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Table:
+    """What each agent is to win against the players of recorded games, the first one's gain left out."""
+    first, *others = records.strengths(leads)
+    lines = [
+        (
+            strength.agent,
+            *(strength.wins.both(to="–"), *(role.both("+.1f") for role in strength.roles)),
+            strength.agreement.text(),
+            "" if strength is first else strength.over_first.both("+.1f"),
+        )
+        for strength in (first, *others)
+    ]
+    roles = (f"players' {role.replace('_', ' ')}" for role in ROLES)
+    header = ("agent", "wins %", *roles, "same move %", f"over {first.agent}")
+    return Table(title, header if others else header[:-1], [line if others else line[:-1] for line in lines], note)
+
+
+def kinds_table(comparison: Comparison, most: int) -> Table:
+    """The kinds of recorded move that cost the players most beside an agent, and those that bring them most.
+
+    Args:
+        comparison: The recorded games beside the agent.
+        most: How many of each are shown.
+    """
+    kinds = records.kind_gains(comparison)
+    lines = [
+        (
+            f"{gain.kind.role.replace('_', ' ')} {'leads' if gain.kind.lead else 'follows'}: {gain.kind.category}",
+            f"{gain.decisions:,}",
+            f"{100 * gain.agreed:.0f}",
+            gain.gain.both("+.1f"),
+            f"{100 * gain.per_game:+.2f}",
+        )
+        for gain in (kinds if len(kinds) <= 2 * most else kinds[:most] + kinds[-most:])
+    ]
+    header = ("move", "times", f"{comparison.agent} too %", "gain each", "gain per game")
+    return Table(f"Kinds of move, gains over {comparison.agent} in points", header, lines)
 
 
 class Strength(NamedTuple):

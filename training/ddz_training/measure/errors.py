@@ -61,5 +61,9 @@ class BenchmarkFileError(ResultsFileError):
     """A file is not one of this benchmark's, or its parts contradict each other."""
 
 
+class InvalidRecordsError(DouDizhuError):
+    """Recorded games that say nothing of strength, or an agent that cannot finish them."""
+
+
 class NotReproducedError(DouDizhuError):
     """Games of a file of results ended otherwise when they were played again; the message has the first."""

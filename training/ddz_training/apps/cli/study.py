@@ -9,10 +9,13 @@ import click
 from click import argument, option
 
 from ddz_env.support.checks import check_choice
-from ddz_training.apps.cli.console import follow, remark, rules_words, show
+from ddz_env.support.errors import plural
+from ddz_training.apps.cli.console import bar, follow, remark, rules_words, show
 from ddz_training.apps.cli.info import opening, show_options
 from ddz_training.apps.cli.options import (
     COUNT,
+    NATURAL,
+    Output,
     Workers,
     deal_file_option,
     parallel_options,
@@ -21,7 +24,7 @@ from ddz_training.apps.cli.options import (
     results_option,
     working,
 )
-from ddz_training.measure.errors import InvalidExperimentError
+from ddz_training.measure.errors import InvalidExperimentError, InvalidRecordsError
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
@@ -144,6 +147,65 @@ def tendency(
     if out is not None:
         arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", judges.seed)
         follow("to play those without a tendency", *arena, *rules_words(rules))
+
+
+_KINDS = 6
+"""Kinds of move that are shown of those that cost the players most, and of those that bring them most."""
+
+
+@study.command()
+@argument("file", type=Path, metavar="GAMES")
+@option("--agent", "agents", multiple=True, default=JUDGES[0], help="Who is measured; others are beside the first.")
+@option("--games", type=COUNT, help="How many games; by default all.")
+@option("--first-game", type=NATURAL, default=0, help="Number of the first game in the file.")
+@option(
+    "--repeats", type=COUNT, default=1, help="Finish each position so often: agents that draw moves become steadier."
+)
+@option("--seed", type=NATURAL, default=0, help="Seed of agents that draw their moves.")
+@option("--out", type=Output(".csv", new=True), help="Write what the players lead, game by game, here (FILE.csv).")
+def records(
+    file: Path,
+    agents: tuple[str, ...],
+    games: int | None,
+    first_game: int,
+    repeats: int,
+    seed: int,
+    out: Path | None,
+) -> None:
+    """Measure agents by recorded games of players whom they never meet: GAMES as for ddz record --from, or a data set.
+
+    \b
+    Examples:
+      ddz study records douzero.jsonl
+      ddz study records matches.jsonl --agent policy --agent rules
+      ddz study records douzero.jsonl --agent policy-v3 --agent policy:path=new.safetensors --games 1500
+    """
+    from ddz_training.apps.tables import kinds_table, records_table
+    from ddz_training.data.games import games_file
+    from ddz_training.data.sources import read_won_games
+    from ddz_training.measure.provenance import Provenance, rules_settings
+    from ddz_training.measure.records import GameLead, Positions, compare, game_leads
+    from ddz_training.measure.store import write_csv
+
+    agents = tuple(dict.fromkeys(agents))
+    provenance = Provenance.of(agents).reading("games", games_file(file))
+    won, left_out = read_won_games(file)
+    chosen = won[first_game:][:games]
+    if len(chosen) < (games or 1):
+        raise InvalidRecordsError(f"{file} has {plural(len(won), 'game')} with a winner: too few from {first_game} on")
+    positions, comparisons = Positions.of(chosen), []
+    for agent in agents:
+        with bar("decisions") as on_progress:
+            comparisons.append(compare(positions, agent, repeats=repeats, seed=seed, on_progress=on_progress))
+    leads = [lead for comparison in comparisons for lead in game_leads(comparison, first_game)]
+    players = ", ".join(dict.fromkeys(player for game in chosen for player in game.players))
+    title = f"{plural(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
+    show(records_table(leads, title))
+    remark(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
+    show(kinds_table(comparisons[0], _KINDS))
+    if out is not None:
+        about = {"players": players, "rules": rules_settings(positions.rules), "repeats": repeats, "seed": seed}
+        write_csv(out, {"format": "ddz-records-1", **about, **provenance.settings()}, GameLead, leads)
 
 
 # --- ddz reproduce -----------------------------------------------------------

@@ -1,0 +1,443 @@
+"""Strength from recorded games: how far their players lead an agent that never meets them.
+
+Along a recorded game the agent finishes the game from every position, in all seats, and each seat knows what it always
+knows.  Where the side that wins is another one after a move than before it, the change belongs to the mover.
+
+* The *lead* of a role is the sum of its changes, a mean over games.  The landlord's less the peasants' adds up to the
+  recorded result less the agent's own result on that deal, exactly.
+* Half of the landlord's and the peasants' leads together is the players' lead: on duplicate deals against them the
+  agent is to win 50 % less that.
+* In a game against the agent this would hold exactly, because an agent's own moves do not change how it finishes.  The
+  recorded games are the players' own; that a lead in these carries over is assumed.  Players who have been met as well
+  show how well that holds.
+
+With results in place of an evaluation these are the skill terms of an advantage sum (M. Zinkevich, M. Bowling,
+N. Bard, M. Kan and D. Billings, "Optimal unbiased estimators for evaluating agent performance", AAAI 2006), of which
+AIVAT is the heir (N. Burch, M. Schmid, M. Moravcik, D. Morrill and M. Bowling, "AIVAT: A new variance reduction
+technique for agent evaluation in imperfect information games", AAAI 2018).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env import Move, Rules, State
+from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
+from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, TARGET, WINNER
+from ddz_env.core.view import ROLES
+from ddz_env.envs.side_by_side import play_side_by_side
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.game import call
+from ddz_env.playing.generators import agent_generator
+from ddz_training.measure.errors import InvalidRecordsError
+from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
+from ddz_training.measure.statistics import Interval, clustered_interval, grouped, normal_interval, paired_difference
+from ddz_training.measure.store import OnProgress, no_progress
+
+_AT_ONCE = 8192
+"""Positions that are finished side by side; results do not depend on it."""
+
+_CATEGORY_OF = np.array([group.category for group in MAIN_GROUPS])
+
+
+class PlayedGame(Protocol):
+    """A recorded game: how it was dealt, and every decision after that, auction and doubling included."""
+
+    @property
+    def start(self) -> State:
+        """The game as dealt."""
+        ...
+
+    @property
+    def moves(self) -> Sequence[Move]:
+        """The decisions in order."""
+        ...
+
+
+class Positions(NamedTuple):
+    """The positions of recorded games from the first card on, game after game; the last of each game is its end.
+
+    Attributes:
+        rules: The rules of all games.
+        rows: The engine's rows, shape ``[n, 32]``, uint64.
+        rings: Their recent moves, shape ``[n, 16, 2]``, uint64.
+        games: The number of each position's game, shape ``[n]``, int64, ascending.
+        mains: The main group that was played there, shape ``[n]``, int64; -1 at the end.
+        choices: Whether there was more than one move, shape ``[n]``, bool; False at the end.
+    """
+
+    rules: Rules
+    rows: npt.NDArray[np.uint64]
+    rings: npt.NDArray[np.uint64]
+    games: npt.NDArray[np.int64]
+    mains: npt.NDArray[np.int64]
+    choices: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, games: Iterable[PlayedGame]) -> Positions:
+        """Replay games.
+
+        Raises:
+            InvalidRecordsError: If there are none, one did not come to its end, or they are of different rules.
+            IllegalMoveError: If a move is not legal.
+        """
+        rows, rings, numbers, mains, choices, rules = [], [], [], [], [], set()
+        for number, game in enumerate(games):
+            state = game.start.copy()
+            rules.add(state.rules)
+            for move in (*game.moves, None):
+                if state.stage == "play" or move is None:
+                    rows.append(state.row.copy())
+                    rings.append(state.ring.copy())
+                    numbers.append(number)
+                    mains.append(-1 if move is None else move.main)
+                    choices.append(move is not None and len(state.legal_actions()) > 1)
+                if move is not None:
+                    state.step(move)
+            if state.winner is None:
+                raise InvalidRecordsError(f"record {number} has no winner: leave out games that nobody won")
+        if len(rules) != 1:
+            names = " and ".join(sorted(each.name for each in rules)) or "none"
+            raise InvalidRecordsError(f"strength is measured on games of one preset of rules; these are of {names}")
+        return cls(rules.pop(), np.array(rows), np.array(rings), np.array(numbers), np.array(mains), np.array(choices))
+
+
+class Decisions(NamedTuple):
+    """What recorded players did where they had a choice, and what an agent does there.
+
+    Attributes:
+        games: The number of the game, shape ``[n]``, int64, ascending.
+        roles: The mover's role as an index into ``ROLES``, shape ``[n]``, int64.
+        leads: Whether the move led a trick, shape ``[n]``, bool.
+        categories: The category of the recorded move as an index into ``CATEGORIES``, shape ``[n]``, int64.
+        agreed: How often the agent plays the same, kickers included, from 0 to 1, shape ``[n]``, float64.
+        gains: What the move adds to the share of games that the mover's side wins, shape ``[n]``, float64.
+    """
+
+    games: npt.NDArray[np.int64]
+    roles: npt.NDArray[np.int64]
+    leads: npt.NDArray[np.bool_]
+    categories: npt.NDArray[np.int64]
+    agreed: npt.NDArray[np.float64]
+    gains: npt.NDArray[np.float64]
+
+
+class Comparison(NamedTuple):
+    """Recorded games beside an agent.
+
+    Attributes:
+        agent: The agent's specification.
+        decisions: All recorded moves of which there was a choice.
+        recorded: Whether the landlord won, by game, shape ``[games]``, bool.
+        finished: How often the landlord wins where the agent plays the same deal in all seats, shape ``[games]``,
+            float64.
+    """
+
+    agent: str
+    decisions: Decisions
+    recorded: npt.NDArray[np.bool_]
+    finished: npt.NDArray[np.float64]
+
+
+def compare(
+    positions: Positions, agent: str, *, repeats: int = 1, seed: int = 0, on_progress: OnProgress = no_progress
+) -> Comparison:
+    """Let an agent finish recorded games from each of their positions.
+
+    A game is finished only where the agent would play otherwise: where it plays the recorded move, its game goes on as
+    from the next position.  (An agent that draws its moves goes on with the same draws; the estimate stays unbiased.)
+
+    Args:
+        positions: Those of the games.
+        agent: A specification as for :func:`ddz_env.playing.registry.make_agent`, of an agent that answers for many
+            games at once (:func:`~ddz_training.measure.keeper.plays_side_by_side`).
+        repeats: How often it finishes each of them; more than once is of use for an agent that draws its moves.
+        seed: Seed of its draws.
+        on_progress: Called with how many decisions are done, and how many there are.
+
+    Raises:
+        UnknownAgentError: If the agent does not exist.
+        InvalidRecordsError: If it cannot play many games at once.
+        AgentFaultError: If it fails.
+    """
+    asked = np.flatnonzero(positions.choices)
+    agreed, wins = np.zeros(len(asked)), np.zeros(len(positions.rows))
+    with closing(AgentKeeper()) as agents:
+        made = agents.agent(agent)
+        if not plays_side_by_side(made):
+            raise InvalidRecordsError(
+                f"{agent!r} answers game by game, and these are many: name one like policy or rules, which answers for "
+                "many games at once"
+            )
+        for repeat in range(repeats):
+            same, won = np.empty(len(asked), np.bool_), np.empty(len(asked), np.bool_)
+            for first in range(0, len(asked), _AT_ONCE):
+                part = slice(first, first + _AT_ONCE)
+                same[part], won[part] = _finish(positions, asked[part], made, [seed, repeat])
+                on_progress(repeat * len(asked) + first + len(same[part]), repeats * len(asked))
+            agreed += same
+            wins += _carried_back(positions, asked[~same], won[~same])
+    return _compared(agent, positions, asked, agreed / repeats, wins / repeats)
+
+
+def _carried_back(
+    positions: Positions, finished: npt.NDArray[np.intp], won: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Whether the landlord wins from each position, of which most have the finish of the next one.
+
+    Args:
+        positions: The positions.
+        finished: The indices of those that have one of their own, shape ``[n]``; besides them the ends.
+        won: Whether the landlord wins there, shape ``[n]``.
+    """
+    own, landlord_wins = positions.mains < 0, _landlord_won(positions.rows)
+    own[finished], landlord_wins[finished] = True, won
+    next_own = np.where(own, np.arange(len(own)), len(own))
+    return landlord_wins[np.minimum.accumulate(next_own[::-1])[::-1]]
+
+
+def _compared(
+    agent: str,
+    positions: Positions,
+    asked: npt.NDArray[np.intp],
+    agreed: npt.NDArray[np.float64],
+    wins: npt.NDArray[np.float64],
+) -> Comparison:
+    """Give the changes from position to position to their movers.
+
+    Args:
+        agent: The agent.
+        positions: The positions.
+        asked: The indices of the decisions, shape ``[n]``.
+        agreed: How often the agent plays the recorded move, shape ``[n]``.
+        wins: How often the landlord wins from each position.
+    """
+    rows = positions.rows[asked]
+    roles = (rows[:, SEAT].astype(np.int64) - rows[:, LANDLORD].astype(np.int64)) % positions.rules.players
+    changes = wins[asked + 1] - wins[asked]
+    decisions = Decisions(
+        games=positions.games[asked],
+        roles=roles,
+        leads=rows[:, TARGET] == 0,
+        categories=_CATEGORY_OF[positions.mains[asked]],
+        agreed=agreed,
+        gains=np.where(roles == 0, changes, -changes),
+    )
+    ends = np.flatnonzero(positions.mains < 0)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    return Comparison(agent, decisions, wins[ends] > 0, wins[starts])
+
+
+def _landlord_won(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Whether the landlord has gone out, shape ``[n]``."""
+    won: npt.NDArray[np.bool_] = rows[:, WINNER] == rows[:, LANDLORD] + np.uint64(1)
+    return won
+
+
+def _finish(
+    positions: Positions, which: npt.NDArray[np.intp], agent: Agent, seed: Sequence[int]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Play some positions to their end, those excepted in which the agent's first move is the recorded one.
+
+    Args:
+        positions: All positions.
+        which: The indices of those that are played, shape ``[n]``.
+        agent: Who plays.
+        seed: Seed of its draws.
+
+    Returns:
+        Whether the first move is the recorded one, and whether the landlord wins; False where it is not known.
+    """
+    rows, rings = positions.rows[which], positions.rings[which]
+
+    @functools.cache
+    def rng(index: int, seat: int) -> np.random.Generator:
+        return agent_generator([*seed, int(which[index]), seat])
+
+    _play(rows, rings, positions.rules, agent, rng, most_moves=1)
+    agreed = (rows == positions.rows[which + 1]).all(axis=1)
+    played_on = np.flatnonzero(~agreed & (rows[:, STAGE] != STAGE_OVER))
+    rest, recent = rows[played_on], rings[played_on]
+    _play(rest, recent, positions.rules, agent, lambda index, seat: rng(int(played_on[index]), seat))
+    rows[played_on] = rest
+    return agreed, _landlord_won(rows)
+
+
+def _play(
+    rows: npt.NDArray[np.uint64],
+    rings: npt.NDArray[np.uint64],
+    rules: Rules,
+    agent: Any,
+    rng: Callable[[int, int], np.random.Generator],
+    most_moves: int | None = None,
+) -> None:
+    """Let an agent play games in all seats; they are changed in place."""
+    player = call(agent, 0, "batched", agent.batched, len(rows), rules)
+
+    def answer(_: int, *seen: Any) -> npt.NDArray[np.int64]:
+        actions: npt.NDArray[np.int64] = call(agent, 0, "act", player.actions, *seen)
+        return actions
+
+    one_player = np.zeros((len(rows), 3), np.int64)
+    play_side_by_side(rows, rules, one_player, answer, rng, rings=rings, most_moves=most_moves)
+
+
+# --- What it comes to -------------------------------------------------------------------------------------------------
+
+
+Wins = Annotated[float, ".6g"]
+
+
+@dataclass(frozen=True)
+class GameLead:
+    """What the players of a recorded game lead an agent: wins of the mover's side, role by role.
+
+    Attributes:
+        agent: The agent.
+        game: Number of the game in its file.
+        landlord: What the landlord's moves changed.
+        peasant_down: What those of the peasant after the landlord did.
+        peasant_up: What those of the peasant before the landlord did.
+        landlord_won: 1 if the landlord won the recorded game, else 0.
+        agent_landlord_won: The same, or a share, where the agent plays the deal in all seats.
+        decisions: Moves of which there was a choice.
+        agreed: How many of them the agent plays, too.
+    """
+
+    agent: str
+    game: int
+    landlord: Wins
+    peasant_down: Wins
+    peasant_up: Wins
+    landlord_won: int
+    agent_landlord_won: Wins
+    decisions: int
+    agreed: Wins
+
+    @property
+    def lead(self) -> float:
+        """The lead of the players, over both sides."""
+        return (self.landlord + self.peasant_down + self.peasant_up) / 2
+
+
+def game_leads(comparison: Comparison, first_game: int = 0) -> list[GameLead]:
+    """The leads game by game.
+
+    Args:
+        comparison: The games beside an agent.
+        first_game: The number of the first game in its file.
+    """
+    of, count = comparison.decisions, len(comparison.recorded)
+    by_role = [np.bincount(of.games[of.roles == role], of.gains[of.roles == role], count) for role in range(len(ROLES))]
+    decisions, agreed = np.bincount(of.games, minlength=count), np.bincount(of.games, of.agreed, count)
+    columns = *by_role, comparison.recorded.astype(np.int64), comparison.finished, decisions, agreed
+    lines = zip(*(column.tolist() for column in columns), strict=True)
+    return [GameLead(comparison.agent, first_game + number, *line) for number, line in enumerate(lines)]
+
+
+class Strength(NamedTuple):
+    """What recorded games say of an agent; intervals are over games.
+
+    Attributes:
+        agent: The agent.
+        games: The number of games.
+        decisions: The recorded moves of which there was a choice.
+        wins: What the agent is to win against the players on duplicate deals.
+        roles: The players' lead in each role of ``ROLES``.
+        agreement: The share of these moves that the agent plays, too.
+        over_first: What the agent is to win more than the first one, on the same games.
+    """
+
+    agent: str
+    games: int
+    decisions: int
+    wins: Interval
+    roles: tuple[Interval, ...]
+    agreement: Interval
+    over_first: Interval
+
+
+def strengths(leads: Sequence[GameLead]) -> list[Strength]:
+    """The strengths of agents on the same games, in their order.
+
+    Args:
+        leads: Those of each agent, game by game; the first agent's come first.
+    """
+    by_agent = grouped(leads, lambda lead: lead.agent)
+    first = {lead.game: lead.lead for lead in next(iter(by_agent.values()), ())}
+    return [
+        Strength(
+            agent,
+            games=len(own),
+            decisions=sum(lead.decisions for lead in own),
+            wins=normal_interval([0.5 - lead.lead for lead in own]),
+            roles=tuple(normal_interval([getattr(lead, role) for lead in own]) for role in ROLES),
+            agreement=_share([(lead.agreed, lead.decisions) for lead in own]),
+            over_first=paired_difference(first, {lead.game: lead.lead for lead in own}),
+        )
+        for agent, own in by_agent.items()
+    ]
+
+
+def _share(counts: Sequence[tuple[float, int]]) -> Interval:
+    """A share of decisions, which come in games."""
+    return clustered_interval([[some / every] * every for some, every in counts if every])
+
+
+class Kind(NamedTuple):
+    """A kind of recorded move.
+
+    Attributes:
+        role: The mover's role.
+        lead: Whether it led a trick.
+        category: The category of its main group, or ``pass``.
+    """
+
+    role: str
+    lead: bool
+    category: str
+
+
+class KindGain(NamedTuple):
+    """What the players gain on an agent by a kind of move.
+
+    Attributes:
+        kind: The kind.
+        decisions: How often it was played by choice.
+        agreed: The share of these moves that the agent plays, too.
+        gain: The gain of each of them.
+        per_game: Their sum over the number of all games.
+    """
+
+    kind: Kind
+    decisions: int
+    agreed: float
+    gain: Interval
+    per_game: float
+
+
+def kind_gains(comparison: Comparison) -> list[KindGain]:
+    """The gain of every kind of move, the costliest first."""
+    of, games = comparison.decisions, len(comparison.recorded)
+    keys, kind_of = np.unique(np.stack([of.roles, of.leads, of.categories]), axis=1, return_inverse=True)
+    found = []
+    for number, (role, lead, category) in enumerate(keys.T.tolist()):
+        own = np.flatnonzero(kind_of.ravel() == number)
+        by_game = np.split(of.gains[own], np.flatnonzero(np.diff(of.games[own])) + 1)
+        found.append(
+            KindGain(
+                Kind(ROLES[role], bool(lead), CATEGORIES[category].name),
+                decisions=len(own),
+                agreed=float(of.agreed[own].mean()),
+                gain=clustered_interval([gains.tolist() for gains in by_game]),
+                per_game=float(of.gains[own].sum()) / games,
+            )
+        )
+    return sorted(found, key=lambda kind: kind.per_game)

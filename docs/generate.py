@@ -22,12 +22,14 @@ import agent_strengths
 import benchmark_tables
 import code_tables
 import integration_pages
+import record_tables
 import result_tables
 
 TABLES: dict[str, Callable[[], str]] = {
     **code_tables.TABLES,
     **result_tables.TABLES,
     **benchmark_tables.TABLES,
+    **record_tables.TABLES,
     **integration_pages.TABLES,
 }
 """What pages show, by the names in their markers."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import generate
+import record_tables
 import result_tables
 from ddz_agents.neural.shipped import POLICIES, shipped_policy_path
 from ddz_agents.neural.weights import load_weights
@@ -74,6 +75,15 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path, monkeypatch: pytest.
     assert generate.stale([page]) == {}
     with pytest.raises(SystemExit, match="unknown"):
         generate.refreshed("<!-- table: unknown -->\n<!-- end -->")
+
+
+def test_records_say_of_players_who_were_met_what_matches_say() -> None:
+    """Within 1.5 points, or within the interval."""
+    found = list(record_tables.controls())
+    assert [control.players for control in found] == ["rules", "policy-v1", "policy-v2"]
+    for control in found:
+        by_records, played = control.estimate.wins, control.played.mean
+        assert abs(by_records.mean - played) <= 0.015 or by_records.low <= played <= by_records.high
 
 
 def test_the_model_card_is_of_weights_that_ship_and_hugging_face_reads_it() -> None:

@@ -199,13 +199,13 @@ def records(
             comparisons.append(compare(positions, agent, repeats=repeats, seed=seed, on_progress=on_progress))
     leads = [lead for comparison in comparisons for lead in game_leads(comparison, first_game)]
     players = ", ".join(dict.fromkeys(player for game in chosen for player in game.players))
+    if out is not None:
+        about = {"players": players, "rules": rules_settings(positions.rules), "repeats": repeats, "seed": seed}
+        write_csv(out, {"format": "ddz-records-1", **about, **provenance.settings()}, GameLead, leads)
     title = f"{plural(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
     show(records_table(leads, title))
     remark(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
     show(kinds_table(comparisons[0], _KINDS))
-    if out is not None:
-        about = {"players": players, "rules": rules_settings(positions.rules), "repeats": repeats, "seed": seed}
-        write_csv(out, {"format": "ddz-records-1", **about, **provenance.settings()}, GameLead, leads)
 
 
 # --- ddz reproduce -----------------------------------------------------------

@@ -1,0 +1,79 @@
+"""Tables of strength from records: what pages show of the files in ``docs/results/records``."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.records import GameLead, Strength, strengths
+from ddz_training.measure.statistics import Interval
+from ddz_training.measure.store import read_format
+
+RECORDS = Path(__file__).parent / "results" / "records"
+DOUZERO = "douzero"
+"""The file of the games of players who have not been met."""
+
+
+@functools.cache
+def _leads(name: str) -> Sequence[GameLead]:
+    return read_format(RECORDS / f"{name}.csv", GameLead, "ddz-records-1")[1]
+
+
+class Control(NamedTuple):
+    """What records and matches say of the same two.
+
+    Attributes:
+        players: Who played the recorded games.
+        estimate: What records say that the agent wins against them.
+        played: What it wins.
+        deals: On how many duplicate deals.
+    """
+
+    players: str
+    estimate: Strength
+    played: Interval
+    deals: int
+
+
+def controls() -> Iterator[Control]:
+    """The players whom the agent has met as well, in the order of the file of matches."""
+    with (RECORDS / "played.csv").open(newline="", encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            [estimate] = strengths(_leads(line["opponent"]))
+            rates = (float(line[name]) for name in ("wins", "wins_low", "wins_high"))
+            deals = int(line["deals"])
+            yield Control(line["opponent"], estimate, Interval(*rates, deals), deals)
+
+
+def records_controls() -> str:
+    """Estimates from records beside matches."""
+    lines = [
+        (
+            f"`{each.players}`",
+            f"{each.estimate.games:,}",
+            *(each.estimate.wins.both(to="–"), each.played.both(to="–")),
+            f"{100 * (each.estimate.wins.mean - each.played.mean):+.1f}",
+        )
+        for each in controls()
+    ]
+    header = ("players", "games", "by records, %", "played, %", "difference")
+    return markdown_table(header, lines)
+
+
+def records_douzero() -> str:
+    """What records say of DouZero, by halves of the file: one is there to choose by, and the other to report."""
+    leads, half = _leads(DOUZERO), len(_leads(DOUZERO)) // 2
+    lines = []
+    for name, part in ((f"first {half:,}", leads[:half]), (f"last {half:,}", leads[half:]), ("all", leads)):
+        [strength] = strengths(part)
+        roles = (role.both("+.1f") for role in strength.roles)
+        lines.append((name, strength.wins.both(to="–"), *roles, strength.agreement.text()))
+    header = ("games", "`policy-v3` wins %", "landlord", "peasant after", "peasant before", "same move %")
+    return markdown_table(header, lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {"records-controls": records_controls, "records-douzero": records_douzero}

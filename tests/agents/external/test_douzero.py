@@ -15,9 +15,18 @@ import torch
 
 from ddz_agents.external.douzero import agent as douzero_agent
 from ddz_agents.external.douzero.agent import Candidates, DouZeroAgent
-from ddz_agents.external.douzero.features import POSITIONS, history_columns, move_columns, roles_of, state_columns
+from ddz_agents.external.douzero.features import (
+    POSITIONS,
+    ROUND_COLUMNS,
+    ROUNDS,
+    history_columns,
+    move_columns,
+    roles_of,
+    state_columns,
+)
 from ddz_agents.external.douzero.network import new_networks
 from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.shipped import policy_path
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.engine.moves import all_moves
@@ -254,6 +263,82 @@ def test_damaged_files_and_files_with_code_are_refused(
         file.truncate(40 * 2**30)
     with pytest.raises(TensorFileError, match=r"landlord.ckpt holds 40\.0 GiB"):
         DouZeroAgent(tmp_path)
+
+
+def onnx_model(state: dict[str, torch.Tensor]) -> Any:
+    """A role's network in the form of the public mirror: a row of both inputs for each move."""
+    onnx = pytest.importorskip("onnx")
+    node, floats = onnx.helper.make_node, onnx.TensorProto.FLOAT
+    arrays = {name: tensor.numpy() for name, tensor in state.items()}
+
+    def gates(name: str) -> Any:
+        """ONNX has the gates in another order than PyTorch."""
+        now, forget, cell, out = np.split(arrays[name], 4)
+        return np.concatenate([now, out, forget, cell])[None]
+
+    biases = np.concatenate([gates("lstm.bias_ih_l0"), gates("lstm.bias_hh_l0")], axis=1)
+    weights = {"W": gates("lstm.weight_ih_l0"), "R": gates("lstm.weight_hh_l0"), "B": biases, "first": np.array([0])}
+    nodes = [
+        node("Transpose", ["z"], ["steps"], perm=[1, 0, 2]),
+        node("LSTM", ["steps", "W", "R", "B"], ["", "memory"], hidden_size=weights["R"].shape[2]),
+        node("Squeeze", ["memory", "first"], ["last"]),
+        node("Concat", ["last", "x"], ["layer0"], axis=1),
+    ]
+    for number in range(1, 7):
+        names = [f"dense{number}.{part}" for part in ("weight", "bias")]
+        weights |= {name: arrays[name] for name in names}
+        before, after = f"layer{number - 1}", "values" if number == 6 else f"sum{number}"
+        nodes.append(node("Gemm", [before, *names], [after], transB=1))
+        nodes += [node("Relu", [after], [f"layer{number}"])] if number < 6 else []
+    columns = arrays["dense1.weight"].shape[1] - weights["R"].shape[2]
+    info = onnx.helper.make_tensor_value_info
+    inputs = [info("z", floats, ["moves", ROUNDS, ROUND_COLUMNS]), info("x", floats, ["moves", columns])]
+    constants = [onnx.numpy_helper.from_array(array, name) for name, array in weights.items()]
+    graph = onnx.helper.make_graph(nodes, "douzero", inputs, [info("values", floats, ["moves", 1])], constants)
+    return onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture(scope="module")
+def exported(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same weights as ONNX files."""
+    pytest.importorskip("onnxruntime")
+    made = tmp_path_factory.mktemp("mirror")
+    for name in NAMES:
+        model = onnx_model(torch.load(folder / f"{name}.ckpt", weights_only=True))
+        (made / f"{name}.onnx").write_bytes(model.SerializeToString())
+    return made
+
+
+def test_exported_files_play_as_the_checkpoints_do(exported: Path, agent: DouZeroAgent) -> None:
+    """Without PyTorch's networks, in all roles and late in the game."""
+    ours = make_agent(f"douzero:path={exported}")
+    assert isinstance(ours, DouZeroAgent)
+    assert set(agent_files(f"douzero:path={exported}")) == {f"{name}.onnx" for name in NAMES}
+    for seed in range(3):
+        state, rng = State.new(seed, "douzero"), np.random.default_rng(seed)
+        while not state.is_over:
+            expected, values = agent.values(state.view()), ours.values(state.view())
+            assert values == pytest.approx(expected, abs=NOISE)
+            state.step(state.legal_moves()[int(rng.integers(len(expected)))])
+
+
+def test_exported_files_of_another_role_or_form_are_refused(exported: Path, folder: Path, tmp_path: Path) -> None:
+    for name in NAMES:
+        shutil.copy(exported / f"{name}.onnx", tmp_path)
+    shutil.copy(exported / "landlord.onnx", tmp_path / "landlord_up.onnx")
+    with pytest.raises(TensorFileMismatchError, match=r"landlord_up.onnx takes .*373.*484"):
+        DouZeroAgent(tmp_path)
+    shutil.copy(policy_path("policy-raw"), tmp_path / "landlord_up.onnx")
+    with pytest.raises(TensorFileMismatchError, match=r"landlord_up.onnx takes .*action_mask"):
+        DouZeroAgent(tmp_path)
+    (tmp_path / "landlord_up.onnx").write_bytes(b"junk")
+    with pytest.raises(TensorFileError, match=r"landlord_up.onnx is not an ONNX file"):
+        DouZeroAgent(tmp_path)
+    (tmp_path / "landlord_up.onnx").unlink()
+    with pytest.raises(TensorFileError, match=r"landlord_up.ckpt: there is no such file"):
+        DouZeroAgent(tmp_path)
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    assert set(agent_files(f"douzero:path={tmp_path}")) == {f"{name}.ckpt" for name in NAMES}
 
 
 def test_by_name_with_the_digests_of_its_files(folder: Path) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.external.douzero import features
 from ddz_agents.external.douzero.features import POSITIONS, Bytes, Floats
+from ddz_agents.external.douzero.onnx_network import SUFFIX, load_onnx_networks
 from ddz_agents.neural.errors import MissingTorchError, TensorFileError
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, State, View
@@ -23,9 +24,6 @@ from ddz_env.support.errors import InvalidRulesError, install_hint
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS, usable_threads
 
-if TYPE_CHECKING:
-    from ddz_agents.external.douzero.network import PositionNetwork
-
 _AT_ONCE = 64
 """Decisions whose moves are valued at once, for the sake of memory."""
 
@@ -35,8 +33,9 @@ class DouZeroOptions(Options):
     """The options of ``douzero``: its folder of checkpoints, and how they are read.
 
     Attributes:
-        path: The folder with `landlord.ckpt`, `landlord_up.ckpt` and `landlord_down.ckpt`, or with those that a
-            training wrote (`landlord_weights_1000.ckpt` ...), of which the newest counts; or its `model.tar`.
+        path: The folder with `landlord.ckpt`, `landlord_up.ckpt` and `landlord_down.ckpt`, with the same as `.onnx`
+            files, or with those that a training wrote (`landlord_weights_1000.ckpt` ...), of which the newest counts;
+            or its `model.tar`.
         threads: Threads of every evaluation, for the whole process; none for one per core.
     """
 
@@ -51,29 +50,43 @@ class DouZeroOptions(Options):
         return {role.name: path if whole else _newest(path, role.name) for role in POSITIONS}
 
     def files(self) -> tuple[Path, ...]:
-        """The files of the three checkpoints."""
+        """The files of the three networks."""
         return tuple(dict.fromkeys(self.checkpoints().values()))
 
 
 def _newest(folder: Path, role: str) -> Path:
     """A role's file in a folder: of those that a training wrote, the one of the most frames."""
-    named = folder / f"{role}.ckpt"
+    named, exported = folder / f"{role}.ckpt", folder / f"{role}{SUFFIX}"
+    if exported.exists() and not named.exists():
+        return exported
     written = [] if named.exists() else list(folder.glob(f"{role}_weights_*.ckpt"))
     frames = {path: path.stem.rpartition("_")[2] for path in written}
     numbered = [path for path in written if frames[path].isdecimal()]
     return max(numbered, key=lambda path: int(frames[path]), default=named)
 
 
-def _load(options: DouZeroOptions) -> tuple[PositionNetwork, ...]:
+class Network(Protocol):
+    """What values the moves of a role."""
+
+    def values(self, history: Floats, state: Floats, moves: Floats, owners: npt.NDArray[np.intp]) -> Floats:
+        """Value the candidates of decisions; the arguments are described where the checkpoints' networks are."""
+        ...
+
+
+def _load(options: DouZeroOptions) -> tuple[Network, ...]:
     """The networks in the order of :data:`POSITIONS`."""
+    files, threads = options.checkpoints(), usable_threads(options.threads)
+    if any(path.suffix == SUFFIX for path in files.values()):
+        exported = load_onnx_networks(files, threads)
+        return tuple(exported[position.name] for position in POSITIONS)
     try:
         import torch
 
         from ddz_agents.external.douzero.network import load_networks
     except ImportError as error:
         raise MissingTorchError(f"DouZero's checkpoints need PyTorch ({error}): {install_hint('train')}") from error
-    networks = load_networks(options.checkpoints())
-    torch.set_num_threads(usable_threads(options.threads))
+    networks = load_networks(files)
+    torch.set_num_threads(threads)
     return tuple(networks[position.name] for position in POSITIONS)
 
 
@@ -101,8 +114,9 @@ class DouZeroAgent:
     not have are valued by their cards, as all others.
 
     Raises:
-        MissingTorchError: If PyTorch is not installed.
-        TensorFileError: If a checkpoint is missing, damaged, of another shape, or not finite.
+        MissingTorchError: If PyTorch is not installed, which checkpoints need.
+        MissingOnnxError: If ONNX Runtime is not installed, which ONNX files need.
+        TensorFileError: If a file is missing, damaged, of another shape, or not finite.
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
@@ -174,15 +188,11 @@ class DouZeroAgent:
 
     def _role_values(self, role: int, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
         """The values of decisions of one role."""
-        import torch
-
         sizes = [len(legal.mains) for legal in candidates]
         moves = features.move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
         columns = features.history_columns(observations), features.state_columns(observations, POSITIONS[role]), moves
         owners = np.repeat(np.arange(len(sizes)), sizes)
-        with torch.inference_mode():
-            values = self._networks[role](*map(torch.from_numpy, (*columns, owners))).numpy()
-        return np.split(values, np.cumsum(sizes)[:-1])
+        return np.split(self._networks[role].values(*columns, owners), np.cumsum(sizes)[:-1])
 
     def _best(self, decisions: Sequence[tuple[Bytes, Candidates]]) -> list[Move]:
         """The best move of each decision; nothing is valued where there is only one."""

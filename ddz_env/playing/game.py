@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,10 +11,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ddz_env import Move, State, View
+from ddz_env import Move, State
 from ddz_env.core.rules import Rules
-from ddz_env.core.view import AUCTION
-from ddz_env.playing.agent import Agent, close, observe, reset, sight
+from ddz_env.playing.agent import Agent, observe, reset, sight
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.support.folders import PACKAGES
@@ -25,9 +22,6 @@ MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
 """Makes a generator of a key."""
 
 _Answer = TypeVar("_Answer")
-
-_WARM_SEED = 2026
-_WARM_DECISIONS = 2
 
 
 class AgentFaultError(DouDizhuError):
@@ -191,43 +185,6 @@ def play_and_tell(state: State, agents: Sequence[Agent], answer: object) -> Move
     for listening_seat, listener in enumerate(agents):
         call(listener, listening_seat, "observe", observe, listener, seat, move)
     return move
-
-
-class _Simple:
-    """Passes in the auction where it can; otherwise plays the lowest move."""
-
-    name = "simple"
-
-    def act(self, view: View, rng: np.random.Generator) -> Move:
-        moves = view.legal_moves()
-        return moves[min(len(moves) - 1, int(view.stage == "play"))]
-
-
-def warm_up(make: Callable[[], Agent], rules: Rules, seconds: float = 0.0) -> None:
-    """Make an agent, let it decide the first moves of a deal, and throw it away: its twin is timed later.
-
-    Libraries are then loaded and kernels compiled, and the twin, its memory and its random numbers are as if nothing
-    had happened: the deal and the generators belong to nothing else.  An agent that fails is left alone: it will fail
-    again where its fault is reported.
-
-    Args:
-        make: Makes the agent.
-        rules: The rules.
-        seconds: If above 0, the agent plays all seats for about that long.
-    """
-    with contextlib.suppress(Exception, SystemExit, GeneratorExit):
-        agent, state = make(), State.new(_WARM_SEED, rules)
-        first, remaining, until = state.seat, _WARM_DECISIONS, time.monotonic() + seconds
-        agents = [agent if seconds or seat == first else _Simple() for seat in range(rules.players)]
-        rngs = seat_generators([_WARM_SEED], rules.players)
-        try:
-            for seat, player in enumerate(agents):
-                reset(player, seat, rules)
-            while not state.is_over and (time.monotonic() < until if seconds else remaining):
-                remaining -= state.seat == first and state.stage not in AUCTION
-                play_one(state, agents, rngs)
-        finally:
-            close(agent)
 
 
 def play_answer(state: State, agent: Agent, answer: object) -> Move:

@@ -21,11 +21,33 @@ def file_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGITS]
 
 
-def agent_files(agent: str) -> dict[str, str]:
+def agent_paths(agent: str) -> list[Path]:
     """The files that an agent's options name, defaults included (the shipped policy); the agent is not made.
 
-    For an agent that declares no options, every text among them that is a file's name counts.  Files that do not exist
-    are left out: the agent itself will miss them.
+    For an agent that declares no options, every text among them counts.
+
+    Args:
+        agent: As for :func:`ddz_env.playing.registry.make_agent`.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name.
+        InvalidAgentOptionError: If it has no such option or the value is not allowed.
+    """
+    player, bidder = split_bidder(agent)
+    factory, options = read_agent(player)
+    declared = options_type(factory)
+    try:
+        texts = (Path(value) for value in options.values() if isinstance(value, str))
+        paths = texts if declared is None else declared.of(**options).files()
+    except InvalidAgentOptionError as error:
+        raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
+    return [*([] if bidder is None else agent_paths(bidder)), *paths]
+
+
+def agent_files(agent: str) -> dict[str, str]:
+    """The files that an agent's options name (:func:`agent_paths`), by what is in them.
+
+    Files that do not exist are left out: the agent itself will miss them.
 
     Args:
         agent: As for :func:`ddz_env.playing.registry.make_agent`.
@@ -41,16 +63,8 @@ def agent_files(agent: str) -> dict[str, str]:
         >>> agent_files("rules")
         {}
     """
-    player, bidder = split_bidder(agent)
-    factory, options = read_agent(player)
-    digests: dict[str, str] = {} if bidder is None else agent_files(bidder)
-    declared = options_type(factory)
-    try:
-        texts = (Path(value) for value in options.values() if isinstance(value, str))
-        paths = texts if declared is None else declared.of(**options).files()
-    except InvalidAgentOptionError as error:
-        raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
-    for path in filter(Path.is_file, paths):
+    digests: dict[str, str] = {}
+    for path in filter(Path.is_file, agent_paths(agent)):
         digest = file_digest(path)
         digests[path.as_posix() if digests.get(path.name, digest) != digest else path.name] = digest
     return digests

@@ -14,13 +14,16 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
+from ddz_env.playing.practice import COMPILE_SECONDS, ENGINE_SECONDS, compile_agent
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
 from ddz_env.support.options import Option, options_type, plain_value, split_options
 
@@ -84,7 +87,7 @@ def agent_names() -> list[str]:
     return sorted(_entry_points())
 
 
-def make_agent(agent: str | object) -> Agent:
+def make_agent(agent: str | object, rules: Rules | None = None) -> Agent:
     """Make an agent from its name and options.
 
     Args:
@@ -92,6 +95,9 @@ def make_agent(agent: str | object) -> Agent:
             user's own ``module:factory`` with options after a second colon.  Values are integers, floats, ``true``,
             ``false``, ``none`` or text.  Agents with a ``main_option`` take it without its name (``botzone:./bot``).
             An object with ``act`` is an agent already, and is returned.
+        rules: The rules under which it will play.  What an agent of this package then needs is compiled before it is
+            handed over, once in a process (:mod:`ddz_env.playing.practice`); other agents are only made.  None
+            compiles nothing in advance.
 
     Raises:
         UnknownAgentError: If nothing has the name, or what has it is not an agent.
@@ -103,6 +109,9 @@ def make_agent(agent: str | object) -> Agent:
     """
     if not isinstance(agent, str):
         return _checked(agent, shown(agent), type(agent).__name__)
+    seconds = None if rules is None else compile_seconds(agent)
+    if rules is not None and seconds is not None and sum(rules.deck) <= (most_cards(agent) or sum(rules.deck)):
+        compile_agent(agent, partial(make_agent, agent), rules, ENGINE_SECONDS + seconds)
     player, bidder = split_bidder(agent)
     factory, options = read_agent(player)
     try:
@@ -111,6 +120,41 @@ def make_agent(agent: str | object) -> Agent:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
     checked = _checked(agent_object, player, player)
     return checked if bidder is None else WithBidder(checked, make_agent(bidder))
+
+
+def most_cards(agent: str) -> int | None:
+    """The largest deck of an agent that searches whole games; None for all others."""
+    most: int | None = getattr(read_agent(agent)[0], "most_cards", None)
+    return most
+
+
+def compile_seconds(agent: str) -> int | None:
+    """About how many processor seconds a fresh machine compiles for an agent of this package, besides the engine.
+
+    Args:
+        agent: As for :func:`make_agent`.
+
+    Returns:
+        None for what never decides for practice: a program, an endpoint, a user's class, or an agent that asks one.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name.
+        InvalidAgentOptionError: If the options cannot be read, or a value is not allowed.
+
+    Example:
+        >>> compile_seconds("rules"), compile_seconds("ddz_agents.random:RandomAgent")
+        (17, None)
+    """
+    player, bidder = split_bidder(agent)
+    name = _read_name(player)[0]
+    point = _entry_points(name).get(name)
+    if point is None or not _is_ours(point) or name not in COMPILE_SECONDS:
+        return None
+    factory, options = read_agent(player)
+    declared = options_type(factory)
+    asked = () if declared is None else declared.of(**options).asked_agents()
+    parts = [compile_seconds(other) for other in {*asked, *filter(None, [bidder])}]
+    return None if None in parts else COMPILE_SECONDS[name] + sum(filter(None, parts))
 
 
 def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:

@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import ClassVar
 
@@ -183,14 +185,32 @@ def say(subject: str, text: str) -> None:
         print(text, file=sys.stderr)
 
 
+_work: ContextVar[str] = ContextVar("_work", default="")
+
+
+@contextlib.contextmanager
+def compiling(what: str, seconds: int) -> Iterator[None]:
+    """Let the line that says what is compiled (:func:`announce`) name it in a ``with`` block.
+
+    Args:
+        what: What is compiled there.
+        seconds: About how long it takes.
+    """
+    before = _work.set(f"{what} for this machine: about {seconds} s")
+    try:
+        yield
+    finally:
+        _work.reset(before)
+
+
 def announce(package: str) -> None:
     """Say once that something is compiled.
 
     Args:
         package: What is compiled.
     """
-    work = f"Compiling {package}, and what else this program needs, for this machine"
-    say("compiling", f"{work}: up to a minute, the first time only (ddz warmup prepares all programs) ...")
+    work = _work.get() or f"{package}, and what else this program needs, for this machine: up to a minute"
+    say(_work.get() or "compiling", f"Compiling {work}, the first time only (ddz warmup prepares all programs) ...")
 
 
 # --- processes that begin alike ---------------------------------------------------------------------------------------

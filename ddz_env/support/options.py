@@ -282,6 +282,10 @@ class Options:
         paths = (getattr(self, option.name) for option in self.options() if Path in option.kinds)
         return tuple(Path(path) for path in paths if path is not None)
 
+    def asked_agents(self) -> tuple[str, ...]:
+        """The agents that the options name, which an agent with these options asks."""
+        return ()
+
     @classmethod
     def from_dict(cls: type[_Options], values: Any) -> _Options:
         """The inverse of :meth:`as_dict`.

@@ -76,6 +76,10 @@ class PayoffOptions(Options):
     gain: Literal["wins", "points"] = "wins"
     play: str = "rules"
 
+    def asked_agents(self) -> tuple[str, ...]:
+        """Who plays worlds out, and who plays the cards."""
+        return self.player, self.play
+
 
 @dataclass(frozen=True)
 class Appraisal:

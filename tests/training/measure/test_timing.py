@@ -1,19 +1,24 @@
-"""What decisions are said to take: no compilation, and no trace of the warming up in the games.  Nothing is timed."""
+"""What decisions are said to take: no compilation.  Nothing is timed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from contextlib import closing
 
 import numpy as np
 import pytest
 from numba.core import event
 
-from ddz_env import PRESETS, Move, Rules, View
-from ddz_env.playing.game import warm_up
-from ddz_env.support.clocks import ThinkingClock
-from ddz_training.measure import duplicate
+from ddz_env import Move, Rules, State, View
+from ddz_env.playing.generators import agent_generator
+from ddz_training.measure import clocks, duplicate
+from ddz_training.measure.agent_process import AgentProcesses
+from ddz_training.measure.clocks import ThinkingClock
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import AgentFailedError
+
+SECONDS = 2.0
+"""That an agent compiles."""
 
 
 class Noting:
@@ -61,33 +66,56 @@ def test_what_an_agent_compiles_in_a_game_is_in_no_record(monkeypatch: pytest.Mo
         assert (record.ms_a, record.ms_b) == (2000.0, 2000.0)
 
 
-def test_another_agent_is_warmed_up_where_games_are_timed_and_leaves_no_trace_in_them() -> None:
-    """The agents here remember how often they have acted, and draw from their generators."""
-    made: dict[bool, list[Noting]] = {True: [], False: []}
-    games = []
-    for timing, own in made.items():
+@pytest.mark.parametrize("timing", [True, False])
+def test_a_users_agent_is_made_once_per_seat_and_asked_in_its_games_alone(timing: bool) -> None:
+    made = list[Noting]()
 
-        def maker(spec: str, own: list[Noting] = own) -> Noting:
-            own.append(Noting(spec))
-            return own[-1]
+    def maker(spec: str) -> Noting:
+        made.append(Noting(spec))
+        return made[-1]
 
-        player = DealPlayer(Rules(), 7, timing=timing, maker=maker)
-        played = [game for deal in range(3) for game in player.play(Match(deal, ("a", "b")))]
-        games.append([replace(game, ms_a=0, ms_b=0) for game in played])
-    assert games[0] == games[1]
-    assert (len(made[True]), len(made[False])) == (2 * (1 + 3), 2 * 3)
-    assert [(agent.name, agent.acted) for agent in made[True] if agent.closed] == [("a", 2), ("b", 2)]
+    records = DealPlayer(Rules(), 7, timing=timing, maker=maker).play(Match(0, ("a", "b")))
+    assert len(made) == 2 * 3
+    assert sum(agent.acted for agent in made) == sum(record.decisions_a + record.decisions_b for record in records)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_an_agent_decides_under_all_rules_when_it_is_warmed_up(preset: str) -> None:
-    agent = Noting("a")
-    warm_up(lambda: agent, Rules.preset(preset))
-    assert agent.acted >= 2
-    assert agent.closed
+@pytest.mark.parametrize(("timing", "practised"), [(True, [Rules()]), (False, [None])])
+def test_where_decisions_are_timed_an_agent_is_compiled_before_it_is_handed_over(
+    timing: bool, practised: list[Rules | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[Rules | None]()
+
+    def make(spec: str, rules: Rules | None) -> Noting:
+        asked.append(rules)
+        return Noting(spec)
+
+    monkeypatch.setattr(duplicate, "make_agent", make)
+    DealPlayer(Rules(), 7, timing=timing).agents.agent("a")
+    assert asked == practised
 
 
-def test_an_agent_that_fails_is_blamed_in_its_game_not_while_it_is_warmed_up() -> None:
+class Compiles(Noting):
+    """Compiles for longer than its time limit when it is first asked."""
+
+    def __init__(self) -> None:
+        super().__init__("compiles")
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        if not self.acted:
+            with event.trigger_event("numba:compiler_lock"):
+                time.sleep(SECONDS)
+        return super().act(view, rng)
+
+
+def test_what_a_users_agent_compiles_in_its_process_neither_loses_on_time_nor_counts_as_thinking() -> None:
+    processes, stopped = AgentProcesses(time_limit=SECONDS / 2), clocks.thinking_time.stopped
+    with closing(processes):
+        agent, view = processes.make(f"{__name__}:Compiles"), State.new(0).view()
+        assert agent.act(view, agent_generator([0])) in view.legal_moves()
+    assert clocks.thinking_time.stopped - stopped >= SECONDS
+
+
+def test_an_agent_that_fails_is_blamed_in_its_game() -> None:
     class Failing(Noting):
         def act(self, view: View, rng: np.random.Generator) -> Move:
             raise ZeroDivisionError("no idea")

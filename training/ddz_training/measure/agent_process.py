@@ -2,17 +2,19 @@
 
 A thread cannot be stopped, and compiled code does not react to signals; a process can always be killed.  The agent's
 process gets views and generators, never the game, and answers with moves.  All seats of an agent share one process.
-Before the first game it rehearses for a moment, so that compiling, or loading compiled code, does not count as
-thinking.
+While it compiles, no time is charged: it lets its parent see this in memory that both share.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import multiprocessing
 import os
 import pickle
+import time
+from collections.abc import Callable, MutableSequence
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -20,16 +22,20 @@ import numpy as np
 
 from ddz_env import Move, Rules, State, View
 from ddz_env.playing.agent import Agent, cheats, close
-from ddz_env.playing.game import read_answer, reason_of, warm_up
+from ddz_env.playing.game import read_answer, reason_of
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.processes import CLOSE_SECONDS, end_group, serve_parent
+from ddz_training.measure.clocks import ThinkingClock, thinking_time
 
 START_SECONDS = 60.0
-"""Seconds to make an agent and to rehearse; compiling everything takes half a minute."""
+"""Seconds to make an agent, without those in which it compiles."""
+COMPILE_SECONDS = 600.0
+"""Seconds in which an agent may compile before it answers."""
 
-_REHEARSAL_SECONDS = 1.0
 _LOOKS = 50
+_COMPILED, _COMPILES = 0, 1
+"""What an agent's process shares with its parent: seconds that it has compiled, and whether it does so now."""
 _OPTIONAL = ("reset", "observe", "close")
 
 
@@ -37,9 +43,23 @@ class AgentProcessError(DouDizhuError):
     """An agent's process answered with an error, too late, or not at all."""
 
 
-def arrives(pipe: Connection, seconds: float) -> bool:
-    """Whether an answer comes within a time limit; of a time in which all was stopped (SIGSTOP) little is charged."""
-    return any(pipe.poll(seconds / _LOOKS) for _ in range(_LOOKS))
+def arrives(pipe: Connection, seconds: float, compiles: Callable[[], bool] = lambda: False) -> bool:
+    """Whether an answer comes within a time limit.
+
+    Of a time in which all was stopped (SIGSTOP) little is charged, and nothing of one in which the agent compiles.
+
+    Args:
+        pipe: Where the answer comes from.
+        seconds: The time limit.
+        compiles: Whether the agent compiles now.
+    """
+    look = seconds / _LOOKS
+    looks = {False: _LOOKS, True: math.ceil(COMPILE_SECONDS / look)}
+    while all(looks.values()):
+        if pipe.poll(look):
+            return True
+        looks[bool(compiles())] -= 1
+    return False
 
 
 class AgentProcesses:
@@ -47,13 +67,12 @@ class AgentProcesses:
 
     Args:
         time_limit: Seconds that an answer may take; None where no agent is made.
-        rules: The rules that agents rehearse under; None for no rehearsal.
+        rules: The rules for which agents are compiled when they are made; None compiles nothing in advance.
     """
 
     def __init__(self, time_limit: float | None, rules: Rules | None = None) -> None:
         self._time_limit, self._rules = time_limit, rules
         self._running: dict[str, _AgentProcess] = {}
-        self._unrehearsed: set[str] = set()
 
     def make(self, spec: str) -> Agent:
         """Make an agent in the process of its specification, which is started if it is not running.
@@ -63,19 +82,8 @@ class AgentProcesses:
         """
         process = self._running.get(spec)
         if process is None or not process.runs:
-            process = self._running[spec] = self._started(spec)
+            process = self._running[spec] = _AgentProcess(spec, self._rules)
         return _DistantAgent(spec, process, self._time_limit or START_SECONDS)
-
-    def _started(self, spec: str) -> _AgentProcess:
-        process = _AgentProcess(spec)
-        if self._rules is not None and spec not in self._unrehearsed:
-            try:
-                process.ask(START_SECONDS, "rehearse", self._rules)
-            except AgentProcessError:  # the games will report it; no second rehearsal
-                self._unrehearsed.add(spec)
-                process.end()
-                return _AgentProcess(spec)
-        return process
 
     def close(self) -> None:
         """End the processes."""
@@ -87,11 +95,12 @@ class AgentProcesses:
 class _AgentProcess:
     """The process that serves the agents of one specification, as its parent sees it."""
 
-    def __init__(self, spec: str) -> None:
+    def __init__(self, spec: str, rules: Rules | None) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, child_end = context.Pipe()
         lifeline, self._lifeline = context.Pipe(duplex=False)
-        arguments = spec, child_end, lifeline
+        self._compiling = context.RawArray("d", 2)
+        arguments = spec, rules, child_end, lifeline, self._compiling
         self._process = context.Process(target=_serve, name=f"agent {spec}", args=arguments, daemon=True)
         self._process.start()
         child_end.close()
@@ -107,15 +116,18 @@ class _AgentProcess:
         Raises:
             AgentProcessError: If it raises, or does not answer in time; then the process is ended.
         """
+        compiled = self._compiling[_COMPILED]
         try:
             self._pipe.send((method, arguments))
-            if not arrives(self._pipe, seconds):
+            if not arrives(self._pipe, seconds, lambda: bool(self._compiling[_COMPILES])):
                 self.end()
                 raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
             answer, reason = self._pipe.recv()
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             self.end()
             raise AgentProcessError(f"its process ended (exit code {self._process.exitcode})") from error
+        finally:
+            thinking_time.leave_out(self._compiling[_COMPILED] - compiled)
         if reason is not None:
             raise AgentProcessError(reason)
         return answer
@@ -155,23 +167,15 @@ class _DistantAgent:
 class _Served:
     """The agents of one specification, inside the process that serves them."""
 
-    def __init__(self, spec: str) -> None:
-        self._spec = spec
+    def __init__(self, spec: str, rules: Rules | None) -> None:
+        self._spec, self._rules = spec, rules
         self._agents: list[Agent] = []
         self._rngs: dict[tuple[int, int], np.random.Generator] = {}
 
     def make(self) -> tuple[int, bool, list[str]]:
-        agent = self._new_agent()
+        agent = make_agent(self._spec, self._rules)
+        self._agents.append(agent)
         return len(self._agents) - 1, cheats(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
-
-    def _new_agent(self) -> Agent:
-        self._agents.append(make_agent(self._spec))
-        return self._agents[-1]
-
-    def rehearse(self, rules: Rules) -> None:
-        """Play a little of a game that does not count; faults show again in the games."""
-        warm_up(self._new_agent, rules, _REHEARSAL_SECONDS)
-        self._agents.clear()  # it is closed
 
     def act(self, index: int, view: View | State, rng: np.random.Generator | None) -> Move:
         if rng is not None:
@@ -187,9 +191,28 @@ class _Served:
             close(agent)
 
 
-def _serve(spec: str, pipe: Connection, lifeline: Connection) -> None:
+class _SharedClock(ThinkingClock):
+    """Lets the parent see how long this process has compiled, and whether it does so now."""
+
+    def __init__(self, shared: MutableSequence[float]) -> None:
+        self._shared = shared
+        super().__init__(time.perf_counter)
+
+    def on_start(self, event: Any) -> None:
+        super().on_start(event)
+        self._shared[_COMPILES] = True
+
+    def on_end(self, event: Any) -> None:
+        super().on_end(event)
+        self._shared[_COMPILED], self._shared[_COMPILES] = self.stopped, self.stands_still
+
+
+def _serve(
+    spec: str, rules: Rules | None, pipe: Connection, lifeline: Connection, compiling: MutableSequence[float]
+) -> None:
     """Answer until the process ends: the life of an agent's process."""
-    served, process = _Served(spec), os.getpid()
+    served, process = _Served(spec, rules), os.getpid()
+    _SharedClock(compiling)
     serve_parent(lifeline, served.close)
     with contextlib.suppress(EOFError, OSError):  # where the pipe is closed
         while True:

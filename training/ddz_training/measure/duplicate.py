@@ -32,9 +32,9 @@ from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_and_tell, seat_generators, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
-from ddz_env.support.clocks import processor_time, thinking_time
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_training.measure.agent_process import AgentProcesses
+from ddz_training.measure.clocks import processor_time, thinking_time
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
 
@@ -226,7 +226,8 @@ class DealPlayer:
         rules: The rules.
         seed: The seed of deals and agents.
         timing: Whether records hold milliseconds (without them equal runs give equal records).
-        maker: Makes an agent from a specification; under a time limit agents are made by name only.
+        maker: Makes an agent from a specification; by default :func:`~ddz_env.playing.registry.make_agent`, which
+            compiles it first where decisions are timed.  Under a time limit agents are made by name only.
         make_generator: Makes the generator of a seat from its key.
         time_limit: Seconds that an agent may take to answer; None for no limit.
         on_fault: ``"stop"``: a fault of an agent is an error; ``"lose"``: it loses that game, and is made again.
@@ -242,7 +243,7 @@ class DealPlayer:
         rules: Rules,
         seed: int,
         timing: bool = True,
-        maker: Callable[[str], Agent] = make_agent,
+        maker: Callable[[str], Agent] | None = None,
         *,
         processor: bool = False,
         make_generator: MakeGenerator = agent_generator,
@@ -258,7 +259,8 @@ class DealPlayer:
         self._on_fault = on_fault
         self._clock = processor_time if processor else thinking_time
         processes = None if time_limit is None else AgentProcesses(time_limit, rules)
-        self.agents = AgentKeeper(maker, rules if timing else None, processes)
+        maker = maker or functools.partial(make_agent, rules=rules if timing else None)
+        self.agents = AgentKeeper(maker, processes)
 
     def start(self, deal: int) -> State:
         """A deal before its first move."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import closing
@@ -10,8 +9,8 @@ from typing import TypeVar
 
 from ddz_env import Rules
 from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
-from ddz_env.playing.game import AgentFaultError, call, reason_of, warm_up
-from ddz_env.playing.registry import make_agent, read_agent
+from ddz_env.playing.game import AgentFaultError, call, reason_of
+from ddz_env.playing.registry import make_agent, most_cards
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
 from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, InvalidArenaError
@@ -33,27 +32,16 @@ class AgentKeeper:
 
     Args:
         maker: Makes an agent from a specification.
-        timed: The rules under which the agents will be timed: before the first of each specification is made, another
-            is warmed up (:func:`~ddz_env.playing.game.warm_up`).  None where nothing is timed.
-        processes: Where agents are made instead, and warmed up, each in a process that ends with its time limit.
+        processes: Where agents are made instead, each in a process that ends with its time limit.
     """
 
-    def __init__(
-        self,
-        maker: Callable[[str], Agent] = make_agent,
-        timed: Rules | None = None,
-        processes: AgentProcesses | None = None,
-    ) -> None:
-        self._maker, self._timed, self._processes = maker, timed, processes
-        if processes is not None:
-            self._maker, self._timed = processes.make, None
+    def __init__(self, maker: Callable[[str], Agent] = make_agent, processes: AgentProcesses | None = None) -> None:
+        self._maker, self._processes = maker if processes is None else processes.make, processes
         self._made: dict[tuple[str, int], Agent] = {}
 
     def agent(self, spec: str, seat: int = 0) -> Agent:
         """The agent for a seat; it is made when it is first asked for."""
         if (spec, seat) not in self._made:
-            if self._timed is not None and spec not in {made for made, _ in self._made}:
-                warm_up(functools.partial(self._maker, spec), self._timed)
             self._made[spec, seat] = self._maker(spec)
         return self._made[spec, seat]
 
@@ -101,7 +89,8 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
     Args:
         specs: The agents.
         time_limit: As for :class:`DealPlayer`.
-        rules: The rules, if agents that search whole games are to be refused where these are too long.
+        rules: The rules, if agents are to be compiled for them, and refused where they search whole games and these are
+            too long.
 
     Returns:
         Whether all may play many games at once (:func:`plays_side_by_side`).
@@ -112,17 +101,17 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
         AgentFailedError: If it cannot be made, for a reason in its own code.
     """
     together = True
-    with closing(AgentProcesses(time_limit)) as processes:
+    with closing(AgentProcesses(time_limit, rules)) as processes:
         for spec in dict.fromkeys(specs):
             try:
-                agent = make_agent(spec) if time_limit is None else processes.make(spec)
+                agent = make_agent(spec, rules) if time_limit is None else processes.make(spec)
                 together = plays_side_by_side(agent) and together
             except (Exception, SystemExit) as error:
                 if isinstance(error, (DouDizhuError, ImportError)) and not isinstance(error, AgentProcessError):
                     raise
                 raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
             close_or_warn(agent, spec)
-            most = getattr(read_agent(spec)[0], "most_cards", None)
+            most = most_cards(spec)
             if rules is not None and most is not None and sum(rules.deck) > most:
                 raise InvalidArenaError(f"{spec!r} searches whole games, of at most {most} cards: add --rules mini")
     return together

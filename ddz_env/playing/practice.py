@@ -1,0 +1,128 @@
+"""Decisions for practice: agents of this package compile what they need before they are handed over.
+
+A copy that is thrown away decides once for each kind of decision that the rules have.  Only agents that are named here
+are asked: a program, an endpoint or a user's class may count its decisions, charge for them or take its time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ddz_env import Move, Rules, State, View
+from ddz_env.core.view import AUCTION
+from ddz_env.playing.agent import Agent, Decision, close, sight
+from ddz_env.playing.game import tell
+from ddz_env.playing.generators import agent_generator
+from ddz_env.support.compile_cache import compiling
+
+ENGINE_SECONDS = 12
+"""About how many processor seconds a fresh machine compiles to play games at all."""
+COMPILE_SECONDS = {
+    **dict.fromkeys(("random", "random-staged"), 0),
+    **dict.fromkeys(("rules", "rules-without", "rules-tuned"), 17),
+    **dict.fromkeys(("isuct", "duct", "cheating-uct"), 13),
+    "rollout": 30,
+    **dict.fromkeys(("payoff", "payoff-search"), 13),
+    **dict.fromkeys(("policy", "policy-v1", "policy-v2", "policy-v3", "policy-raw", "policy-without"), 26),
+    "neural-ismcts": 75,
+    **dict.fromkeys(("solver", "determinized-solver"), 20),
+    **dict.fromkeys(("cheating-minimax", "determinized-minimax", "expectimax"), 20),
+    **dict.fromkeys(("expectiminimax", "cheating-alpha-beta"), 20),
+}
+"""The agents that decide for practice, and about how many processor seconds each compiles besides."""
+
+_SEED = 2026
+_GAMES = 6
+_CARDS = 6
+"""In a hand from which an agent practises: enough to compare moves, and too few to take long."""
+_TRIED = 5
+"""Positions of a kind in which an agent is asked at most: a search may be sure of its move, and so not begin."""
+
+_turns: dict[tuple[str, Rules], threading.Lock] = {}
+_compiled: set[tuple[str, Rules]] = set()
+
+
+def compile_agent(agent: str, make: Callable[[], Agent], rules: Rules, seconds: int) -> None:
+    """Have a copy of an agent decide for practice, once in a process; who needs the same agent meanwhile waits.
+
+    If something has to be compiled, a line says so.  An agent that fails is left alone: it will fail again where its
+    fault is reported.
+
+    Args:
+        agent: Its specification.
+        make: Makes a copy.
+        rules: The rules under which it will play.
+        seconds: About how long a fresh machine compiles, for the line.
+    """
+    with _turns.setdefault((agent, rules), threading.Lock()):
+        if (agent, rules) not in _compiled:
+            with contextlib.suppress(Exception), compiling(agent, seconds), contextlib.ExitStack() as leave:
+                copy = make()
+                leave.callback(close, copy)
+                practise(copy, rules)
+            _compiled.add((agent, rules))
+
+
+def practise(agent: Agent, rules: Rules) -> None:
+    """Have an agent decide once for each kind of decision.
+
+    Args:
+        agent: The agent, which is needed for nothing else.
+        rules: The rules.
+    """
+    rng = agent_generator([_SEED])
+    for kind, positions in practice_positions(rules).items():
+        any(_is_of_use(_decided(agent, state, rng), kind) for state in positions[:_TRIED])
+
+
+def practice_positions(rules: Rules) -> dict[str, list[State]]:
+    """Positions of a few games by chance, by the kind of decision; the most suitable come first.
+
+    Args:
+        rules: The rules.
+
+    Returns:
+        By kind, as far as the rules have them: ``bid``, ``show``, ``double``; ``finish``, where a move wins at once;
+        ``kickers``, where most moves have some; ``lead`` and ``reply``.  No move is forced.
+    """
+    found: dict[str, list[State]] = {}
+    rng = np.random.default_rng(_SEED)
+    for seed in range(_GAMES):
+        state = State.new(seed, rules)
+        while not state.is_over:
+            moves, view = state.legal_moves(), state.view()
+            if len(moves) > 1:
+                found.setdefault(_kind(view, moves), []).append(state.copy())
+            state.step(moves[int(rng.integers(len(moves)))])
+    return {
+        kind: sorted(states, key=lambda state: abs(len(state.view().hand) - _CARDS)) for kind, states in found.items()
+    }
+
+
+def _kind(view: View, moves: Sequence[Move]) -> str:
+    """The kind of a decision between some moves."""
+    if view.stage in AUCTION:
+        return view.stage
+    if any(len(move.cards) == len(view.hand) for move in moves):
+        return "finish"
+    if 2 * sum(bool(move.kickers) for move in moves) > len(moves):
+        return "kickers"
+    return "lead" if view.on_lead else "reply"
+
+
+def _decided(agent: Any, state: State, rng: np.random.Generator) -> Decision:
+    """An agent's decision."""
+    tell(agent, state.seat, state.rules, state.history)
+    decide = agent.decide if hasattr(agent, "decide") else lambda *seen: Decision(agent.act(*seen))
+    decision: Decision = decide(sight(agent, state), rng)
+    return decision
+
+
+def _is_of_use(decision: Decision, kind: str) -> bool:
+    """Whether an agent has done what such a decision is for: compared moves, if it ever does, or chosen kickers."""
+    return sum(decision.visits.values()) != 1 and (kind != "kickers" or bool(decision.move.kickers))

@@ -1,0 +1,64 @@
+"""Clocks that stand still while Numba compiles: nobody thinks or learns meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ddz_env.support.compiling import CompileListener
+
+
+class ThinkingClock(CompileListener):
+    """A clock that stops while Numba compiles.
+
+    Args:
+        clock: The time, in seconds.
+
+    Attributes:
+        stopped: Seconds that it has stood still.
+
+    Example:
+        >>> clock = ThinkingClock(time.perf_counter)
+        >>> clock() <= clock()
+        True
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.stopped = 0.0
+        self._clock = clock
+        self._since = 0.0
+        self._depth = 0
+        self.listen()
+
+    def __call__(self) -> float:
+        """Seconds; only differences are meaningful."""
+        return (self._since if self._depth else self._clock()) - self.stopped
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether something is being compiled."""
+        return self._depth > 0
+
+    def leave_out(self, seconds: float) -> None:
+        """Put the clock back by seconds in which another process has compiled."""
+        self.stopped += seconds
+
+    def on_start(self, event: Any) -> None:
+        """Stop the clock."""
+        if self._depth == 0:
+            self._since = self._clock()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Start the clock again, unless something else is still being compiled."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.stopped += self._clock() - self._since
+
+
+thinking_time = ThinkingClock(time.perf_counter)
+"""Seconds of wall time."""
+
+processor_time = ThinkingClock(time.process_time)
+"""Seconds of processor time."""

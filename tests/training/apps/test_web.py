@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import subprocess
+import sys
 import threading
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,13 @@ import pytest
 from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Hand, Rules
 from ddz_env.table.session import PERSON, Deal, Record, Replay
+from ddz_training.apps.web import preparing
 from ddz_training.apps.web.preparing import Preparation, Step, steps
 from ddz_training.apps.web.puzzles import PuzzleBook
 from ddz_training.apps.web.routes import PAGE
 from ddz_training.apps.web.server import RULES
 from tests.training.apps.terminal import refused
-from tests.training.apps.web_page import QUESTION, Json, Page, error
+from tests.training.apps.web_page import LOWEST, QUESTION, Json, Page, error
 
 SEARCH = "neural-ismcts:milliseconds=500"
 
@@ -85,36 +88,91 @@ def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
     assert re.findall(pattern[1], page.get(f"games/{name}/record")["text"], re.M) == [name]
 
 
-def test_everything_that_is_offered_is_prepared_in_the_order_in_which_it_is_needed() -> None:
-    found = steps(["medium", "master", "easy", SEARCH], SEARCH, "policy")
-    assert [step.what for step in found[:4]] == ["table", "table", "opponents", "hints"]
-    prepared = [step.name for step in found if step.what in ("opponents", "search")]
-    assert prepared == ["medium", "auction", SEARCH, "master", "easy"]
+def test_who_plays_first_is_compiled_first_then_the_weakest_and_nobody_elses_agent() -> None:
+    found = steps(["medium", "master", LOWEST, "easy", SEARCH], SEARCH)
+    order = ["medium", "easy", "rules", "policy", "master", SEARCH, "neural-ismcts", "payoff", "solver"]
+    assert [step.agent for step in found] == order
+    assert [step.what for step in found if step.agent in ("medium", "rules", "solver")] == [
+        "opponents",
+        "hints",
+        "puzzles",
+    ]
 
 
-def test_preparing_tells_how_far_it_is_and_who_waits_does_the_step() -> None:
-    gate, done = threading.Event(), []
+def test_preparing_tells_what_is_left_and_how_long_and_who_waits_compiles_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, made = threading.Event(), list[str]()
 
-    def work(name: str) -> None:
-        if name == "a":
+    def make(agent: str, rules: Rules) -> object:
+        if agent == "a":
             gate.wait(60)
-        done.append(name)
-        if name == "b":
-            raise ValueError(name)  # which ends nothing
+        made.append(agent)
+        if agent == "b":
+            raise ValueError(agent)  # which ends nothing
+        return object()
 
-    preparation = Preparation([Step("table", name, partial(work, name)) for name in "abcd"])
+    monkeypatch.setattr(preparing, "make_agent", make)
+    preparation = Preparation([Step("opponents", name, Rules(), 10) for name in "abcd"])
     preparation.wait("a")
-    assert preparation.status() == {"ready": True, "left": [], "steps": 4}  # nothing was begun
+    assert preparation.status() == {"ready": True, "left": [], "seconds": []}  # nothing was begun
     preparation.start()
     preparation.wait("d")
-    assert done == ["d"]
+    assert made == ["d"]
     assert (preparation.is_ready("d"), preparation.is_ready("a")) == (True, False)
-    assert preparation.status() == {"ready": False, "left": ["table"] * 3, "steps": 4}
+    status = preparation.status()
+    assert (status["ready"], status["left"]) == (False, ["opponents"] * 3)
+    assert status["seconds"] == sorted(status["seconds"])
+    assert (preparation.seconds("c"), preparation.seconds("d")) == (status["seconds"][-1], None)
     gate.set()
     for name in "abc":
         preparation.wait(name)
-    assert sorted(done) == ["a", "b", "c", "d"]
+    assert set(made) == {"a", "b", "c", "d"}
     assert preparation.status()["ready"]
+
+
+def test_a_hint_comes_from_who_is_compiled_and_says_when_a_better_one_is_ready(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, preparation = f"games/{page.begin()}", page.server.preparation
+    left = {"policy": 20, "neural-ismcts": 50}
+    monkeypatch.setattr(preparation, "is_ready", lambda agent: agent not in left)
+    monkeypatch.setattr(preparation, "seconds", left.get)
+    monkeypatch.setattr(page.server, "_adviser", "neural-ismcts")
+    hint = page.post(f"{path}/hint")
+    assert (hint["agent"], hint["source"], hint["better_in"]) == ("rules", None, 50)
+    left.clear()
+    assert page.post(f"{path}/hint", {"agent": "rules"})["better_in"] is None
+
+
+def test_the_port_is_bound_and_the_browser_open_before_anything_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = """
+import sys, webbrowser
+from numba.core import event
+from ddz_training.apps.cli import app
+
+class Compiling(event.Listener):
+    def on_start(self, event):
+        print("compiling", flush=True)
+    def on_end(self, event):
+        pass
+
+def opened(address):
+    print("opened", flush=True)
+    sys.exit()
+
+event.register("numba:compile", Compiling())
+webbrowser.open = opened
+app(["web", "--port", "0", "--folder", sys.argv[1], "--open"])
+"""
+    games, cache = tmp_path / "games", tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    environment = {**os.environ, "DDZ_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", script, str(games)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    address, *rest = run.stdout.splitlines()
+    assert address.startswith("http://localhost:")
+    assert rest == ["opened"]
 
 
 def test_chosen_cards_that_are_several_moves_are_asked_back(page: Page) -> None:

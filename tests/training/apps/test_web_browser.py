@@ -20,7 +20,7 @@ pytest.importorskip("playwright.sync_api")
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
 
-PREPARING = {"ready": False, "left": ["opponents", "hints"], "steps": 4}
+PREPARING = {"ready": False, "left": ["opponents", "hints"], "seconds": [20, 40]}
 
 
 def test_a_game_with_an_auction_and_doubling_that_is_advised_in_points(person: Person) -> None:
@@ -195,7 +195,7 @@ def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None
     page.route("**/api/games/*", let_go, times=1)
     person.deal("0")  # something is to be seen before the table
     page.click("#hint")
-    for said in ("the hints", "the first time only"):
+    for said in ("the hints", "the first time only", "in about 40 s"):
         person.wait(f"#waiting:has-text('{said}')")
     notice, line = person.box("#waiting"), person.box(".status")  # it covers nothing
     assert notice["x"] >= line["x"] + line["width"] or notice["y"] >= line["y"] + line["height"]

@@ -1,12 +1,13 @@
-"""``ddz warmup``: compile in advance what a newcomer would wait for, program by program."""
+"""``ddz warmup``: compile in advance what a newcomer would wait for: agents, environments, training and the page."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -15,10 +16,13 @@ from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bar, complain, remark
 from ddz_training.apps.cli.web import ADVISER, OFFERED
 
+if TYPE_CHECKING:
+    from ddz_env import Rules
+
 
 @click.command()
 def warmup() -> None:
-    """Compile everything for this machine in advance: environments, agents, searches and the page.
+    """Compile everything for this machine in advance: environments, agents, searches, training and the page.
 
     Each program otherwise compiles what it needs when it first runs.  What is compiled is kept, also when this is
     interrupted, and running it again takes seconds.
@@ -80,6 +84,15 @@ def learn(opponents: str) -> None:
         *_, infos = envs.step(_chosen(infos["action_mask"]))
 
 
+def compile_agent(agent: str, rules: str | Rules = "standard") -> None:
+    """Compile an agent for the decisions that rules have."""
+    from ddz_env import Rules
+    from ddz_env.playing.agent import close
+    from ddz_env.playing.registry import make_agent
+
+    close(make_agent(agent, Rules.preset(rules)))
+
+
 def compare() -> None:
     """Play a deal between every two agents, from both sides."""
     from ddz_training.measure import contest
@@ -87,18 +100,35 @@ def compare() -> None:
     contest.run_arena(contest.Arena(AGENTS, on_fault="stop"), 1)
 
 
+def train() -> None:
+    """One small update of self-play."""
+    from ddz_training.learn.ppo.config import SelfPlayConfig
+    from ddz_training.learn.ppo.selfplay import SelfPlay
+
+    config = SelfPlayConfig()
+    with closing(SelfPlay(config.changed({"num_games": config.groups, "steps": 4}))) as small:
+        small.step()
+
+
 def open_page() -> None:
-    """What the page prepares."""
+    """What the page compiles, and a hint with its chances."""
+    from ddz_env import Rules
+    from ddz_env.table.session import PERSON, Deal, Record, Session
+    from ddz_training.apps.chances import Chances
     from ddz_training.apps.web import preparing
 
-    for step in preparing.steps(OFFERED, ADVISER, "policy"):
-        step.work()
+    for step in preparing.steps(OFFERED, ADVISER):
+        compile_agent(step.agent, step.rules)
+    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
+    Chances().judged(session.view(session.seat), session.hint("policy"))
 
 
 PROGRAMS: Sequence[tuple[str, Callable[[], object]]] = (
     ("a game", play_game),
     *((f"an environment against {name}", partial(learn, name)) for name in ("random", "rules", "policy")),
+    *((name, partial(compile_agent, name)) for name in AGENTS),
     ("a comparison of agents", compare),
     ("the page", open_page),
+    ("training by self-play", train),
 )
 """What a newcomer runs: its name, and what runs a short form of it."""

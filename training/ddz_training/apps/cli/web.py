@@ -44,14 +44,13 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
 
     import uvicorn  # noqa: F401  # a missing extra is said first
 
-    from ddz_env.playing.registry import make_agent
     from ddz_env.support.folders import user_folder
     from ddz_training.apps.web import routes
     from ddz_training.apps.web.games import WebOptionError
     from ddz_training.apps.web.server import Server
 
     for name in (*named["agent"], adviser):
-        make_agent(name)  # a wrong name is reported now, not to a player
+        _check_agent(name)
     try:
         bound = socket.create_server((host, port))
     except OSError as error:
@@ -64,10 +63,25 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
     name = "localhost" if host in ("127.0.0.1", "::1") else host
     address = f"http://{name}:{bound.getsockname()[1]}/"
     click.echo(f"{address}  (Ctrl-C ends; games are kept)")
-    server.preparation.start()
     if opens:
         webbrowser.open(address)
+    server.preparation.start()
     asyncio.run(_serve(app, bound, server))
+
+
+def _check_agent(name: str) -> None:
+    """Report a wrong name, option or file now, not to a player.
+
+    An agent of ours is not made for it: to read a policy is to ask it, and that may compile for half a minute.
+    """
+    from ddz_env.playing.provenance import agent_paths
+    from ddz_env.playing.registry import compile_seconds, make_agent
+    from ddz_training.apps.web.games import WebOptionError
+
+    if compile_seconds(name) is None:
+        make_agent(name)
+    elif missing := [path for path in agent_paths(name) if not path.is_file()]:
+        raise WebOptionError(f"{name!r}: {missing[0]}: there is no such file")
 
 
 async def _serve(app: Starlette, bound: socket.socket, server: Server) -> None:

@@ -1,151 +1,131 @@
-"""What a fresh machine compiles, in the order in which a person needs it, while the page is served.
+"""What a fresh machine compiles while the page is served: the agents, one after the other, the weakest first.
 
-A thread does one step after the other.  Nothing depends on it: a request whose step is still to come does it itself.
+Nothing depends on it: a request for an agent that is still to come compiles it itself.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from functools import partial
+import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
+from ddz_agents.open_cards.solver.puzzles import OPEN
 from ddz_env import Rules
-from ddz_env.support.errors import DouDizhuError
-from ddz_env.table.session import PERSON, Deal, Record, Session
+from ddz_env.playing.agent import close
+from ddz_env.playing.practice import ENGINE_SECONDS
+from ddz_env.playing.registry import compile_seconds, make_agent, read_agent
 
 _log = logging.getLogger(__name__)
 
+SOLVER = "solver"
+"""Who plays the other hand of a puzzle."""
+BIDDER = "payoff"
+"""Who bids in the place of a level."""
+QUICKER = ("policy", "rules")
+"""Who gives hints until the adviser is compiled, the better one first."""
+CHANCES = "neural-ismcts"
+"""Whose kernels say how likely a move wins."""
+
 
 class Step(NamedTuple):
-    """Something to prepare.
+    """An agent to compile.
 
     Attributes:
-        what: What the page shows: ``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``.
-        name: What waits for it: an agent's specification, or its own.
-        work: Does once what requests will need.
+        what: What the page calls it: ``opponents``, ``hints``, ``search`` or ``puzzles``.
+        agent: Its specification.
+        rules: What it plays.
+        seconds: About how long a fresh machine compiles; agents of one module share what the first of them compiles.
     """
 
     what: str
-    name: str
-    work: Callable[[], object]
+    agent: str
+    rules: Rules
+    seconds: int
 
 
 class Preparation:
-    """Does one step after the other in a thread; a request that waits for a step does it, unless it is being done.
+    """Compiles agents in a thread.
 
     Args:
-        steps: In the order in which they are needed.
+        steps: In the order in which they are compiled.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = tuple(steps)
         self._left: dict[str, Step] = {}
-        self._locks = {step.name: threading.Lock() for step in steps}
+        self._began = 0.0
+        self._taken, self._expected = 0.0, 0
 
     def start(self) -> None:
         """Begin; until then there is nothing to wait for."""
-        self._left = {step.name: step for step in self._steps}
-        threading.Thread(target=self._prepare, daemon=True).start()
+        self._left, self._began = {step.agent: step for step in self._steps}, time.monotonic()
+        threading.Thread(target=self._compile, daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """The steps that are left, and how many there are in all; none are left where nothing was begun."""
-        left = self._left.copy().values()
-        return {"ready": not left, "left": [step.what for step in left], "steps": len(self._steps)}
+        """What is left, and in about how many seconds each will be ready; nothing where nothing was begun."""
+        left = list(self._left.copy().values())
+        return {"ready": not left, "left": [step.what for step in left], "seconds": self._seconds(left)}
 
-    def is_ready(self, name: str) -> bool:
+    def is_ready(self, agent: str) -> bool:
         """Whether there is nothing to wait for."""
-        return name not in self._left
+        return agent not in self._left
 
-    def wait(self, name: str) -> None:
-        """Wait until a step is done; at once where there is nothing to wait for."""
-        if self.is_ready(name):
-            return
-        with self._locks[name]:
-            step = self._left.get(name)
-            if step is None:
-                return
+    def seconds(self, agent: str) -> int | None:
+        """In about how many seconds an agent will be ready; None if it is."""
+        left = list(self._left.copy().values())
+        return dict(zip((step.agent for step in left), self._seconds(left), strict=True)).get(agent)
+
+    def wait(self, agent: str) -> None:
+        """Wait until an agent is compiled; at once where there is nothing to wait for."""
+        step = self._left.get(agent)
+        if step is not None:
             try:
-                step.work()
-            except Exception as fault:  # an answer that needs it says so
-                _log.debug("preparing %s: %s", name, fault)
-            del self._left[name]
+                close(make_agent(step.agent, step.rules))
+            except Exception as fault:  # an answer that needs it says so, too
+                _log.warning("%s cannot play: %s", agent, fault)
+            self._left.pop(agent, None)
 
-    def _prepare(self) -> None:
+    def _compile(self) -> None:
         for step in self._steps:
-            self.wait(step.name)
+            self.wait(step.agent)
+            self._expected += step.seconds
+            self._taken = time.monotonic() - self._began
+
+    def _seconds(self, left: Sequence[Step]) -> list[int]:
+        """Seconds until each of the steps is done, at the pace of those before."""
+        pace = self._taken / self._expected if self._expected else 1.0
+        until, seconds = self._began + self._taken - time.monotonic(), list[int]()
+        for step in left:
+            until += pace * step.seconds
+            seconds.append(max(1, round(until)))
+        return seconds
 
 
-# --- the steps: what the page will need, done once ---
+def steps(agents: Sequence[str], adviser: str) -> list[Step]:
+    """What a server compiles: the agent that plays by default, then the weakest first, and what few games need last.
 
-SOLVER = "solver"
-"""Who plays the other hand of a puzzle."""
-_TRIED = 20
-"""First moves that an agent chooses, until it compares several: a search may be sure of one."""
-
-
-def steps(agents: Sequence[str], adviser: str, quick: str) -> list[Step]:
-    """What a server prepares, in the order in which a person needs it.
+    Agents that compile nothing of ours are left out: they are never asked for practice.
 
     Args:
         agents: Who may play, the first by default.
         adviser: Who gives hints.
-        quick: Who gives them until the adviser is prepared.
     """
-    first, *others = dict.fromkeys(agents)
-    in_order = [
-        Step("table", "deal", deal),
-        Step("table", "moves", move),
-        Step("opponents", first, partial(answer, first)),
-        Step("hints", "hints", partial(advise, quick)),
-        Step("opponents", "auction", partial(answer, "payoff", "bidding")),
-        Step("search", adviser, partial(answer, adviser)),
-        Step("puzzles", SOLVER, solve),
-        *(Step("opponents", name, partial(answer, name)) for name in others),
-    ]
-    # The adviser may play, too.
-    return [step for at, step in enumerate(in_order) if step.name not in {before.name for before in in_order[:at]}]
+    first, *others = agents
+    advisers = [("hints", name) for name in reversed(QUICKER)] + [("search", CHANCES), ("search", adviser)]
+    weakest_first = sorted([*(("opponents", name) for name in others), *advisers], key=lambda pair: _seconds(pair[1]))
+    named = [(what, name, Rules()) for what, name in (("opponents", first), *weakest_first)]
+    named += [("opponents", BIDDER, Rules.preset("bidding")), ("puzzles", SOLVER, Rules.preset(OPEN))]
+    found, modules = dict[str, Step](), set[str]()
+    for what, name, rules in named:
+        if compile_seconds(name) is not None and name not in found:
+            module = read_agent(name)[0].__module__
+            seconds = 0 if module in modules else _seconds(name)
+            found[name] = Step(what, name, rules, seconds + (0 if found else ENGINE_SECONDS))
+            modules.add(module)
+    return list(found.values())
 
 
-def deal() -> Session:
-    """Deal a game and show it to a seat."""
-    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
-    session.sight(1)
-    return session
-
-
-def move() -> None:
-    """Play a move and show the game to the next seat."""
-    session = deal()
-    session.play(session.view(0).legal_moves()[0])
-    session.sight(1)
-    session.view(1).legal_actions()
-
-
-def advise(adviser: str) -> None:
-    """Give a hint with its chances."""
-    from ddz_training.apps.chances import Chances
-
-    session = deal()
-    Chances().judged(session.view(session.seat), session.hint(adviser))
-    session.belief(adviser, session.seat)
-
-
-def answer(agent: str, rules: str = "standard") -> None:
-    """Have an agent move or bid, until it has compared several moves, if it ever does."""
-    for seed in range(_TRIED):
-        session = Session(Record(Deal(Rules.preset(rules), seed), (PERSON,) * 3))
-        with contextlib.closing(session), contextlib.suppress(DouDizhuError):
-            advice = session.hint(agent)
-            session.belief(agent, session.seat)
-            if len(advice.options) > 1 or all(option.visits is None for option in advice.options):
-                return
-
-
-def solve() -> None:
-    """Solve the first puzzle."""
-    deal = shipped_puzzles()[0].deal()
-    Session(Record(deal, (PERSON,) * deal.rules.players), shown=True).hint(SOLVER, 0)
+def _seconds(agent: str) -> int:
+    return compile_seconds(agent) or 0

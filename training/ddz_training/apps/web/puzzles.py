@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import itertools
 import json
 import threading
@@ -29,10 +30,14 @@ class PuzzleBook:
 
     def __init__(self, file: Path, puzzles: Sequence[Puzzle]) -> None:
         self._file, self._puzzles, self._lock = file, puzzles, threading.Lock()
-        self._numbers = {puzzle.deal().hands: number for number, puzzle in enumerate(puzzles, 1)}
         self._ends: list[tuple[int, bool]] = []
         with contextlib.suppress(OSError, ValueError, TypeError):
             self._ends = [(int(number), bool(won)) for number, won in json.loads(file.read_text(encoding="utf-8"))]
+
+    @functools.cached_property
+    def _numbers(self) -> dict[Any, int]:
+        """The puzzles by their hands, once one is played: to deal compiles, and a server begins without."""
+        return {puzzle.deal().hands: number for number, puzzle in enumerate(self._puzzles, 1)}
 
     def note(self, deal: Deal, won: bool) -> None:
         """Keep how a puzzle ended.

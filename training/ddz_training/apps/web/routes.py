@@ -24,16 +24,16 @@
 ``GET api/puzzles``                         ``puzzles`` with ``hands`` and ``grade``, the number of the ``daily`` one;
                                             what the person has done: how many were ``tried``, ``first`` (solved at
                                             the first try), ``solved``, ``streak``, ``rating``
-``GET api/ready``                           what is not prepared yet, so that it answers late: ``ready``, the steps
-                                            ``left`` (``table``, ``opponents``, ``hints``, ``search`` or ``puzzles``),
-                                            of how many ``steps``
+``GET api/ready``                           what is not compiled yet, so that it answers late: ``ready``, what is
+                                            ``left`` (``opponents``, ``hints``, ``search`` or ``puzzles``), and in about
+                                            how many ``seconds`` each is ready
 ==========================================  ==================================================================
 
 Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (a certain win first, then in the agent's order: ``text``,
 ``group``, ``chance``, ``points``, ``prior``, ``visits``, ``line``, ``compared``: a word for how it compares with the
-first), ``played`` (the move of a replay), ``source`` of the chances or points
-(``critic``, ``search``, ``solver``, ``payoff`` or null), ``why`` (in the page's language) and ``beliefs``.  An agent is
-named by its specification or by its level.
+first), ``played`` (the move of a replay), ``source`` of the chances or points (``critic``, ``search``, ``solver``,
+``payoff`` or null), ``why`` (in the page's language), ``beliefs``, and ``better_in``: the seconds until a better
+adviser and chances are compiled, or null.  An agent is named by its specification or by its level.
 
 Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  A failure
 is a status of 4xx or 5xx with ``{"error": text}``.

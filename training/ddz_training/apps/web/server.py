@@ -16,7 +16,7 @@ from ddz_env.core.rules import PRESETS
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
-from ddz_env.playing.registry import LEVELS, make_agent
+from ddz_env.playing.registry import LEVELS, compile_seconds, make_agent, read_agent, split_bidder
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
@@ -24,12 +24,10 @@ from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
 from ddz_training.apps.seating import read_seed
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
-from ddz_training.apps.web.preparing import SOLVER, Preparation, steps
+from ddz_training.apps.web.preparing import BIDDER, CHANCES, QUICKER, SOLVER, Preparation, steps
 from ddz_training.apps.web.puzzles import PuzzleBook
 from ddz_training.apps.web.shapes import API, Json, game_shape, may_only_pass, replay_shape, thoughts_shape
 
-QUICK = "policy"
-"""Who gives hints until the adviser is prepared."""
 RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
 """The rules that a form offers."""
 _LONGEST_GAME = 10_000
@@ -52,12 +50,12 @@ class Server:
         self._puzzles = shipped_puzzles()
         self._book = PuzzleBook(folder / "puzzles.json", self._puzzles)
         self._chances = Chances()
-        self.preparation = Preparation(steps(self._agents, adviser, QUICK))
+        self.preparation = Preparation(steps(self._agents, adviser))
 
     # --- choices ---
 
     def ready(self, body: Json) -> Json:
-        """The steps of preparing that are done, and those that are left."""
+        """What is not compiled yet, and for how long."""
         return self.preparation.status()
 
     def choices(self, body: Json) -> Json:
@@ -80,7 +78,6 @@ class Server:
 
     def begin(self, body: Json) -> Json:
         """A new game."""
-        self.preparation.wait("deal")
         if "record" in body:
             record = Record.parse(_text(body, "record"))
         elif "puzzle" in body:
@@ -118,7 +115,7 @@ class Server:
         """An agent's move; the game can be looked at while it thinks."""
         _check_fresh(game, body)
         session = game.session.copy()
-        self.preparation.wait("auction" if session.stage in AUCTION else session.players[session.seat])
+        self.preparation.wait(BIDDER if session.stage in AUCTION else session.players[session.seat])
         session.let_agent_play()
         return self.state(self.games.keep(game, session), body)
 
@@ -178,7 +175,7 @@ class Server:
     def chance(self, game: StoredGame, body: Json) -> Json:
         """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
         replay = self._replay(game, body)
-        self.preparation.wait("hints")
+        self.preparation.wait(CHANCES)
         return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
@@ -229,7 +226,6 @@ class Server:
         session = game.session
         if session.is_over or session.seat != game.viewer:
             raise NotYourTurnError("it is not your turn")
-        self.preparation.wait("moves")
         return session.view(session.seat).legal_moves()
 
     def _replay(self, game: StoredGame, body: Json) -> Replay:
@@ -245,29 +241,27 @@ class Server:
 
     @functools.cached_property
     def _cheaters(self) -> list[str]:
-        """Agents on offer that look at hidden cards; levels do not, and take long to make before they are prepared."""
-        made = {name: make_agent(name) for name in self._others}
-        for agent in made.values():
-            close(agent)
-        return [name for name, agent in made.items() if cheats(agent)]
+        """Agents on offer that look at hidden cards; ours say so without being made, which may compile."""
+        return [name for name in self._others if _cheats(name)]
 
     def _asked(self, body: Json) -> str:
-        """Who advises, once it is prepared; until then a quicker agent replaces the usual adviser."""
+        """Who advises, once it is compiled; until then quicker agents replace the usual adviser."""
         asked = self._adviser if body.get("agent") is None else self.games.check_agent(_text(body, "agent"))
-        if asked == self._adviser and not self.preparation.is_ready(asked):
-            self.preparation.wait("hints")
-            return asked if self.preparation.is_ready(asked) else QUICK
+        if asked == self._adviser:
+            asked = next(filter(self.preparation.is_ready, (asked, *QUICKER)), QUICKER[-1])
         self.preparation.wait(asked)
         return asked
 
     def _thoughts(self, table: Session, agent: str, seat: int, say: Texts, *played: Move) -> Json:
         """An agent's advice for the seat to act, with chances for its move, the moves played, and others."""
         if table.deal.endgame:
-            advice, belief = replace(table.hint(SOLVER, seat), source="solver"), None
+            advice, belief, better = replace(table.hint(SOLVER, seat), source="solver"), None, None
         else:
+            better = max(filter(None, map(self.preparation.seconds, (self._adviser, CHANCES))), default=None)
             advice, belief = table.hint(agent, seat), table.belief(agent, seat)
-            advice = self._chances.judged(table.view(seat), advice, *played)
-        shape = thoughts_shape(advice, belief, table.view(seat), say)
+            if self.preparation.is_ready(CHANCES):
+                advice = self._chances.judged(table.view(seat), advice, *played)
+        shape = thoughts_shape(advice, belief, table.view(seat), say) | {"better_in": better}
         return shape | {"played": next((worded(move, advice.question) for move in played), None)}
 
     def _dealt(self, body: Json) -> Record:
@@ -307,6 +301,15 @@ class RefusedError(RequestError):
         super().__init__(Message("{where}: {why}", where=where, why=error.said))
         reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), None)
         self.about: Json = {"line": line, "reason": reason}
+
+
+def _cheats(agent: str) -> bool:
+    """Whether an agent looks at hidden cards."""
+    if compile_seconds(agent) is not None:
+        return any(getattr(read_agent(part)[0], "cheats", False) for part in filter(None, split_bidder(agent)))
+    made = make_agent(agent)
+    close(made)
+    return cheats(made)
 
 
 def _offered(rules: Rules) -> Json:

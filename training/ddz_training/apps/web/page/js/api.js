@@ -7,17 +7,13 @@ const SOON = 300; // ms after which a person wonders
 const AGAIN = 1500; // ms between questions about the server
 const timing = new Set(); // of the requests that are waited for
 
-let began = null; // when this page first heard of it
-const NEEDS = { dealing: "table", moment: "table", searching: "hints" }; // by what is waited for, else an opponent
+const NEEDS = { dealing: null, moment: null, searching: "hints" }; // by what is waited for, else an opponent; null: the first of all
 
 /** What the server is still being prepared for, all of it or what is needed now; nothing when it is ready. */
 async function preparing(needed) {
-  const { left = [], steps = 0 } = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
+  const { left = [], seconds = [] } = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
   const place = needed ? left.indexOf(needed) : 0;
-  if (!left[place]) return "";
-  began ??= performance.now();
-  const seconds = Math.round((performance.now() - began) / 1000);
-  return word("preparing", { what: word(`preparing ${left[place]}`), n: steps - left.length + 1, all: steps, seconds });
+  return left[place] ? word("preparing", { what: word(`preparing ${left[place]}`), seconds: seconds[place] }) : "";
 }
 
 /** Let a page say so, as long as it is shown and there is something to say. */
@@ -31,7 +27,7 @@ function excuse(why) {
   const timers = {};
   const say = (text) => { if (timing.has(timers) && text) waitFor(text); };
   const text = why && word(why);
-  const ask = async () => say((await preparing(NEEDS[why] ?? "opponents")) || text);
+  const ask = async () => say((await preparing(why in NEEDS ? NEEDS[why] : "opponents")) || text);
   timers.soon = setTimeout(() => { say(text); ask(); timers.again = setInterval(ask, AGAIN); }, SOON);
   timing.add(timers);
   return () => {

@@ -39,7 +39,8 @@ export function thoughtsElement(thoughts, choose = null, title = word("thoughts"
     return make("li", {}, entry(best, choose, thoughts.played), more || null);
   });
   return make("section", { class: "panel thoughts", "aria-label": title }, make("h2", {}, title), thoughts.why && make("p", {}, thoughts.why),
-    make("ul", { class: "moves", "data-focus": "moves" }, items), thoughts.source && make("p", { class: "source" }, word(`source ${thoughts.source}`, { error: ERROR })));
+    make("ul", { class: "moves", "data-focus": "moves" }, items), thoughts.source && make("p", { class: "source" }, word(`source ${thoughts.source}`, { error: ERROR })),
+    thoughts.better_in && make("p", { class: "source" }, word("better in", { seconds: thoughts.better_in })));
 }
 
 /** What only researchers ask for, behind one fold: tries, how often a policy plays the moves, and where hidden cards may be. */

@@ -11,6 +11,7 @@ import shlex
 import signal
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -227,11 +228,13 @@ def test_a_run_that_is_cut_off_resumes_with_nothing_lost(tmp_path: Path, with_si
 def test_without_a_terminal_a_line_says_how_long_the_rest_takes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(console, "SOON", -1.0)
+    now = [0.0]
+    monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: now[0]))
     with console.bar("deals") as tell:
-        for done_now in (2, 5, 6):
+        for done_now, seconds in ((2, 0.0), (3, 600.0), (10, 630.0), (40, 640.0), (50, 641.0)):  # first it compiles
+            now[0] = seconds
             tell(done_now, 1000)
-    assert capsys.readouterr().err == "deals: 5 of 1,000 done, about 0:00:00 to go\n"
+    assert capsys.readouterr().err == "deals: 40 of 1,000 done, about 0:17:18 to go\n"
 
 
 @pytest.mark.long

@@ -25,6 +25,7 @@ from ddz_env.support.whole_file import append, replace_file
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
 from ddz_training.learn.settings import Positive, TrainingSettings
 from ddz_training.learn.strength import Evaluation, measure_strength
+from ddz_training.measure.clocks import thinking_time
 from ddz_training.measure.store import writing
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Counters:
         steps: Decisions of the environments, forced ones included.
         decisions: Decisions that were learned from, each counted once.
         games: Games that have ended.
-        seconds: Seconds of training, evaluations not counted.
+        seconds: Seconds of training; evaluations, and what Numba compiles, are not counted.
     """
 
     update: int = 0
@@ -60,7 +61,7 @@ class Budget(Options):
 
     Attributes:
         updates: Updates; None for no limit.
-        minutes: Minutes of training, evaluations not counted; None for no limit.
+        minutes: Minutes of training; evaluations, and what Numba compiles, are not counted.  None for no limit.
         decisions: Decisions that are learned from; None for no limit.
 
     Raises:
@@ -130,10 +131,10 @@ class Training(ABC):
 
     def step(self) -> Any:
         """Do one update, and return its results as a :attr:`line_type`."""
-        began = time.perf_counter()
+        began = thinking_time()
         result = self.learn()
         self.counters.update += 1
-        self.counters.seconds += self.told(time.perf_counter() - began)
+        self.counters.seconds += self.told(thinking_time() - began)
         values = {**vars(self.counters), **result}
         return self.line_type(**{name: values[name] for name in field_names(self.line_type)})
 

@@ -121,21 +121,25 @@ def bars() -> Progress:
 def bar(what: str) -> Iterator[OnProgress]:
     """A bar of how many are done of how many, which appears as soon as this is known.
 
-    Where there is no terminal, a line says after half a minute how long it will take.
+    Where there is no terminal, a line says after half a minute how long it will take.  Time counts from the first that
+    is done, for which a fresh machine may have compiled.
 
     Yields:
         What is called with both numbers.
     """
     with bars() as drawn:
         task = drawn.add_task(what, total=None, state="", visible=False)
+        before: int | None = None
         began: tuple[float, int] | None = None
         is_said = not drawn.disable
 
         def tell(done: int, total: int) -> None:
-            nonlocal began, is_said
+            nonlocal before, began, is_said
             drawn.update(task, completed=done, total=total, state=f"{done:,}/{total:,}", visible=True)
-            began = began or (time.monotonic(), done)
-            passed, here = time.monotonic() - began[0], done - began[1]
+            before = done if before is None else before
+            if began is None and done > before:
+                began = time.monotonic(), done
+            passed, here = (0.0, 0) if began is None else (time.monotonic() - began[0], done - began[1])
             if not is_said and here and passed > SOON:
                 is_said = True
                 left = timedelta(seconds=round(passed / here * (total - done)))

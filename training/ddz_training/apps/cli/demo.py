@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +130,4 @@ def _train(folder: Path, minutes: float, seed: int) -> None:
     config = SelfPlayConfig().changed(SETTINGS | {"seed": seed})
     for name in (loop.CHECKPOINT, loop.CURVES, loop.EVALUATIONS, loop.POLICY):
         (folder / name).unlink(missing_ok=True)
-    # Compile what is still missing first, so that this does not count as training.
-    with closing(SelfPlay(config.changed({"num_games": config.groups, "steps": 4}))) as small:
-        small.step()
     train_under_bar(SelfPlay(config), loop.Budget(minutes=minutes), folder)

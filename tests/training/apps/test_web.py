@@ -88,9 +88,9 @@ def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
     assert re.findall(pattern[1], page.get(f"games/{name}/record")["text"], re.M) == [name]
 
 
-def test_who_plays_first_is_compiled_first_then_the_weakest_and_nobody_elses_agent() -> None:
+def test_who_plays_and_bids_by_default_is_compiled_first_then_the_weakest_and_nobody_elses_agent() -> None:
     found = steps(["medium", "master", LOWEST, "easy", SEARCH], SEARCH)
-    order = ["medium", "easy", "rules", "policy", "master", SEARCH, "neural-ismcts", "payoff", "solver"]
+    order = ["medium", "payoff", "easy", "rules", "policy", "master", SEARCH, "neural-ismcts", "solver"]
     assert [step.agent for step in found] == order
     assert [step.what for step in found if step.agent in ("medium", "rules", "solver")] == [
         "opponents",

@@ -104,7 +104,7 @@ class Preparation:
 
 
 def steps(agents: Sequence[str], adviser: str) -> list[Step]:
-    """What a server compiles: the agent that plays by default, then the weakest first, and what few games need last.
+    """What a server compiles: who plays and bids by default, then the weakest first, and the solver of puzzles last.
 
     Agents that compile nothing of ours are left out: they are never asked for practice.
 
@@ -115,8 +115,8 @@ def steps(agents: Sequence[str], adviser: str) -> list[Step]:
     first, *others = agents
     advisers = [("hints", name) for name in reversed(QUICKER)] + [("search", CHANCES), ("search", adviser)]
     weakest_first = sorted([*(("opponents", name) for name in others), *advisers], key=lambda pair: _seconds(pair[1]))
-    named = [(what, name, Rules()) for what, name in (("opponents", first), *weakest_first)]
-    named += [("opponents", BIDDER, Rules.preset("bidding")), ("puzzles", SOLVER, Rules.preset(OPEN))]
+    named = [("opponents", first, Rules()), ("opponents", BIDDER, Rules.preset("bidding"))]
+    named += [*((what, name, Rules()) for what, name in weakest_first), ("puzzles", SOLVER, Rules.preset(OPEN))]
     found, modules = dict[str, Step](), set[str]()
     for what, name, rules in named:
         if compile_seconds(name) is not None and name not in found:

@@ -21,7 +21,7 @@ from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMov
 from ddz_env.table.render.table import role_text
 from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
 from ddz_env.table.texts import Texts
-from ddz_training.apps.chances import Chances
+from ddz_training.apps.chances import Chances, counts_points
 from ddz_training.apps.seating import read_seed
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import BIDDER, CHANCES, QUICKER, SOLVER, Preparation, steps
@@ -257,9 +257,10 @@ class Server:
         if table.deal.endgame:
             advice, belief, better = replace(table.hint(SOLVER, seat), source="solver"), None, None
         else:
-            better = max(filter(None, map(self.preparation.seconds, (self._adviser, CHANCES))), default=None)
+            judge = BIDDER if counts_points(table.view(seat)) else CHANCES
+            better = max(filter(None, map(self.preparation.seconds, (self._adviser, judge))), default=None)
             advice, belief = table.hint(agent, seat), table.belief(agent, seat)
-            if self.preparation.is_ready(CHANCES):
+            if self.preparation.is_ready(judge):
                 advice = self._chances.judged(table.view(seat), advice, *played)
         shape = thoughts_shape(advice, belief, table.view(seat), say) | {"better_in": better}
         return shape | {"played": next((worded(move, advice.question) for move in played), None)}

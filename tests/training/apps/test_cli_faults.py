@@ -88,7 +88,7 @@ REFUSED = {
     "study equivalent ghost": "no agent is called 'ghost'",
     "study records empty --agent ghost": "no agent is called 'ghost'",
     "study tendency --top ghost": "no agent is called 'ghost'",
-    "watch ghost": "no agent is called 'ghost'",
+    "watch ghost --out new/game.txt": "no agent is called 'ghost'",
     "web --adviser ghost": "no agent is called 'ghost'",
     "arena mymodule:MyAgent random": "no module 'mymodule'",
     "arena day_broken:MyAgent random": "SyntaxError: expected ':' (day_broken.py, line 2)",

@@ -269,7 +269,8 @@ from ddz_training.measure.store import claim
 from tests.training.measure.test_store import ARENA
 
 with ARENA.store("games.csv", resume=True).open(), LeagueStore("a.sqlite", ARENA).open():
-    held = [claim(Path("a.safetensors")), claim(Path("run"), folder=True)]
+    held = [claim(Path(name)) for name in ("a.safetensors", "a.onnx", "a.txt", "a.zip", "run/training_curves.csv")]
+    held += [claim(Path("run"), folder=True)]
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -277,9 +278,12 @@ with ARENA.store("games.csv", resume=True).open(), LeagueStore("a.sqlite", ARENA
 
 @pytest.fixture(scope="module")
 def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder in which another process writes ``games.csv``, ``a.safetensors``, ``a.sqlite`` and into ``run``."""
+    """A folder in which another process writes ``games.csv``, files that are called ``a``, and into ``run``."""
     folder = tmp_path_factory.mktemp("shared")
     run_arena(ARENA, 2, store=ARENA.store(folder / "games.csv"))
+    (folder / "run").mkdir()
+    (folder / "run" / "curves.csv").write_text("update,decisions,games,seconds\n1,1,1,1\n")
+    (folder / "run" / "evaluations.csv").write_text("update,opponent,deals,wins,low,high\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER],
@@ -302,6 +306,14 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "rate --out a.sqlite",
         "train selfplay --out run --updates 1 --resume",
         "train imitate --out a.safetensors",
+        "train curves run",
+        "demo --out run",
+        "watch random --out a.txt",
+        "play --out a.txt",
+        "botzone match random random random --out a.txt",
+        "botzone bundle --out a.zip",
+        "export --out a.onnx",
+        "arena random random-staged --table a.txt",
     ],
 )
 def test_every_command_that_writes_results_refuses_to_be_the_second(

@@ -19,7 +19,9 @@ from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
-"""The files of a run; those of a whole training have the prefix ``training_``."""
+"""The files of a run."""
+JOINED, JOINED_EVALUATIONS = f"training_{CURVES}", f"training_{EVALUATIONS}"
+"""Those of a whole training."""
 
 TAKEN = "ddz train selfplay and dmc"
 """What writes such files."""
@@ -73,8 +75,8 @@ def read_run(name: str, folder: Path) -> Stage:
 def save_training(stages: Sequence[Stage], folder: Path) -> None:
     """Write all stages as ``training_curves.csv`` and ``training_evaluations.csv``."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / f"training_{CURVES}", [(stage.name, line) for stage in stages for line in stage.updates])
-    _write(folder / f"training_{EVALUATIONS}", [(stage.name, line) for stage in stages for line in stage.evaluations])
+    _write(folder / JOINED, [(stage.name, line) for stage in stages for line in stage.updates])
+    _write(folder / JOINED_EVALUATIONS, [(stage.name, line) for stage in stages for line in stage.evaluations])
 
 
 def load_training(folder: Path) -> list[Stage]:
@@ -83,8 +85,8 @@ def load_training(folder: Path) -> list[Stage]:
     Raises:
         InvalidExperimentError: If the files are missing or are something else.
     """
-    updates = _lines(folder / f"training_{CURVES}", ("stage", *_CURVE_COLUMNS))
-    evaluations = _lines(folder / f"training_{EVALUATIONS}", ("stage", *_EVALUATION_COLUMNS))
+    updates = _lines(folder / JOINED, ("stage", *_CURVE_COLUMNS))
+    evaluations = _lines(folder / JOINED_EVALUATIONS, ("stage", *_EVALUATION_COLUMNS))
     return [
         Stage(name, *([line for line in lines if line["stage"] == name] for lines in (updates, evaluations)))
         for name in dict.fromkeys(line["stage"] for line in updates)

@@ -507,7 +507,7 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block; a new folder that stays empty is removed.
+    """:func:`claim` a file or a folder for the time of a ``with`` block; new folders that stay empty are removed.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
@@ -515,13 +515,15 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Raises:
         InUseError: If another process has it.
     """
-    existed, lock = path.exists(), claim(path, folder=folder)
+    real = real_path(path)
+    new = [above for above in ((real, *real.parents) if folder else real.parents) if not above.exists()]
+    lock = claim(path, folder=folder)
     try:
-        yield real_path(path)
+        yield real
     finally:
         if lock.lock_counter == 1:
             Path(lock.lock_file).unlink(missing_ok=True)  # a process that has just opened it sees that
         lock.release()
-        if folder and not existed:
-            with suppress(OSError):
-                real_path(path).rmdir()  # nothing was written
+        with suppress(OSError):
+            for made in new:
+                made.rmdir()  # nothing was written

@@ -57,10 +57,12 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
 
     from ddz_training.learn.loop import POLICY
     from ddz_training.measure.contest import Arena, run_arena
+    from ddz_training.measure.store import writing
 
     fresh = out / "training" / POLICY
     if "," in str(fresh):
         raise CommandLineError(f"{fresh}: options of agents are separated by commas; name a folder without")
+    click.get_current_context().with_resource(writing(out, folder=True))
     values = {"fresh": fresh.as_posix(), "milliseconds": milliseconds}
     agents = {name: text.format(**values) for name, text in ENTRANTS.items()}
     remark("A game of the environment: random play among those of the 400 actions that are legal", bold=True)
@@ -126,8 +128,10 @@ def _train(folder: Path, minutes: float, seed: int) -> None:
     from ddz_training.learn import loop
     from ddz_training.learn.ppo.config import SelfPlayConfig
     from ddz_training.learn.ppo.selfplay import SelfPlay
+    from ddz_training.measure.store import writing
 
     config = SelfPlayConfig().changed(SETTINGS | {"seed": seed})
-    for name in (loop.CHECKPOINT, loop.CURVES, loop.EVALUATIONS, loop.POLICY):
-        (folder / name).unlink(missing_ok=True)
-    train_under_bar(SelfPlay(config), loop.Budget(minutes=minutes), folder)
+    with writing(folder, folder=True):
+        for name in (loop.CHECKPOINT, loop.CURVES, loop.EVALUATIONS, loop.POLICY):
+            (folder / name).unlink(missing_ok=True)
+        train_under_bar(SelfPlay(config), loop.Budget(minutes=minutes), folder)

@@ -14,6 +14,7 @@ import click
 from click import option
 
 from ddz_env.support.errors import install_hint
+from ddz_env.support.whole_file import is_stream
 from ddz_training.apps.cli.console import bar
 from ddz_training.apps.cli.faults import RESUMED, CommandLineError
 
@@ -54,10 +55,13 @@ def packed(name: str, kind: type[Any], *options: Any) -> Callable[[Command], Com
 class Output(click.Path):
     """A file that a command writes, but never over results of an earlier run; its folder is made if need be.
 
+    The file is this command's from when its name is read until the command ends: another one that names it is refused
+    before it has done anything, and what is not there yet is still not there when it is written.
+
     Args:
         *suffixes: How its name may end; none for anything.
         new: Whether it must not be there yet.
-        resumed: Whether it is a file of results that the command adds to.
+        resumed: Whether it is a file of results that the command adds to; those have a lock of their own.
         plot: Whether it is drawn with matplotlib.
     """
 
@@ -66,13 +70,14 @@ class Output(click.Path):
         self.suffixes, self.new, self.resumed, self.plot = suffixes, new, resumed, plot
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse a path that cannot be written.
+        """Claim a path, and refuse one that cannot be written.
 
         Raises:
             CommandLineError: If it cannot.
+            InUseError: If another process writes it.
         """
         from ddz_training.measure.plotting import can_plot
-        from ddz_training.measure.store import holds_results
+        from ddz_training.measure.store import holds_results, writing
 
         if self.plot and not can_plot():
             raise CommandLineError(f"a plot needs matplotlib: {install_hint('plot')}")
@@ -80,17 +85,22 @@ class Output(click.Path):
         path = Path(value)
         if self.suffixes and path.suffix.lower() not in self.suffixes:
             raise CommandLineError(f"{path} must end in {' or '.join(self.suffixes)}")
-        if self.new and path.exists():
-            raise CommandLineError(f"{path} is there already: name another file")
-        if not self.resumed and path.is_file() and holds_results(path):
-            raise CommandLineError(f"{path} holds the results of an earlier run: name another file")
         folder = next(above for above in path.absolute().parents if above.exists())
         if not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise CommandLineError(f"cannot write into {folder}")
+        if self.resumed:
+            return path
+        if ctx is not None and not is_stream(path):
+            ctx.find_root().with_resource(writing(path))  # the root's: where parsing fails, a command's stays open
+        if self.new and path.exists():
+            raise CommandLineError(f"{path} is there already: name another file")
+        if path.is_file() and holds_results(path):
+            raise CommandLineError(f"{path} holds the results of an earlier run: name another file")
         return path
 
 
-NEW, NEW_WEIGHTS, TABLE, LEAGUE = Output(new=True), Output(WEIGHTS, new=True), Output(), Output(".sqlite", ".db")
+NEW, NEW_WEIGHTS, TABLE = Output(new=True), Output(WEIGHTS, new=True), Output()
+LEAGUE = Output(".sqlite", ".db", resumed=True)
 FOLDER = click.Path(file_okay=False, writable=True, path_type=Path)
 
 results_option = option(

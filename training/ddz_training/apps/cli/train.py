@@ -317,7 +317,6 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
     from ddz_training.data.games import games_file
     from ddz_training.data.table import rules_of_tables
     from ddz_training.learn import imitation, loop
-    from ddz_training.measure import store
     from ddz_training.measure.provenance import Provenance
 
     if init and data is None:
@@ -337,11 +336,11 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
         config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
         lesson = imitation.RecordedLessons(config, recorded, start, options.threads)
     read = Provenance().reading("--data", data and games_file(data)).reading("--init", init)
-    with store.writing(out) as file, stopping("the weights have learned from fewer decisions") as ended:
+    with stopping("the weights have learned from fewer decisions") as ended:
         train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, options.tensorboard, ended)
         learned = lesson.counters.decisions
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": config.seed}
-        save_weights(file, lesson.weights(notes | read.settings()))
+        save_weights(out, lesson.weights(notes | read.settings()))
         click.echo(f"{quoted(out)} after {plural(learned, 'decision')}")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
     follow("to train it further by self-play", *further, *rules_words(rules))
@@ -386,6 +385,7 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
       ddz train curves --out results --plot curves.png
     """
     from ddz_training.experiments import training_curves
+    from ddz_training.measure.store import writing
 
     named = list(map(_named, runs))
     if not named and out is None:
@@ -394,8 +394,9 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
     folder = out or named[-1][1]
     if named:
         read = {name: training_curves.read_run(name, run) for name, run in named}
-        known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
-        training_curves.save_training([*(known | read).values()], folder)
+        with writing(folder / training_curves.JOINED):  # not the folder: a run may be training there
+            known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
+            training_curves.save_training([*(known | read).values()], folder)
     stages = training_curves.load_training(folder)
     show(training_curves.stage_table(stages))
     if plot is not None:

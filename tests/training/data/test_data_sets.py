@@ -225,6 +225,10 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "no names": (lambda table: table.replace_schema_metadata({b"ddz": b"[1]"}), "is not a table of decisions"),
     "deep names": (lambda table: table.replace_schema_metadata({b"ddz": b"[" * 100_000}), "is not a table"),
     "negative": (lambda table: changed(table, "legal", lambda cells: [[-1, -2]] * len(cells)), "an action is negative"),
+    "illegal": (lambda table: changed(table, "action", lambda cells: [399] * len(cells)), "not a legal one"),
+    "no visits": (lambda table: visited(table, 0), "the visits of a search are negative, or it has none"),
+    "negative visits": (lambda table: visited(table, -2), "the visits of a search are negative, or it has none"),
+    "few visits": (lambda table: changed(table, "visits", lambda cells: [[1]] * len(cells)), "not as many visits"),
     "beyond": (lambda table: changed(table, "legal", lambda cells: [[1, 9999]] * len(cells)), "no decisions"),
     "nothing": (lambda table: changed(table, "legal", lambda cells: [None] * len(cells)), "no decisions"),
     "out of range": (
@@ -241,6 +245,11 @@ def changed(table: Any, name: str, change: Callable[[list[Any]], list[Any]]) -> 
     place, cells = table.schema.get_field_index(name), change(table.column(name).to_pylist())
     kind = table.schema.field(name).type if not isinstance(cells[0], str) else pa.string()
     return table.set_column(place, pa.field(name, kind), pa.array(cells, kind))
+
+
+def visited(table: Any, often: int) -> Any:
+    legal = table.column("legal").to_pylist()
+    return changed(table, "visits", lambda cells: [[often] * len(actions) for actions in legal])
 
 
 @needs_tables

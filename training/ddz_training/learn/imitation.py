@@ -340,8 +340,14 @@ def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
     mask = np.zeros((len(options), NUM_ACTIONS), np.uint8)
     mask[row, action] = 1
     count = (action == batch.column("action").to_numpy()[row]).astype(np.int32)
+    if (np.bincount(row[count > 0], minlength=len(options)) != 1).any():
+        raise ValueError("an action is not a legal one")
     searched = visits.is_valid().to_numpy(zero_copy_only=False)
+    if (visits.value_lengths().to_numpy(zero_copy_only=False)[searched] != options[searched]).any():
+        raise ValueError("there are not as many visits as legal actions")
     count[searched[row]] = visits.flatten().to_numpy()
+    if count.min(initial=0) < 0 or not np.bincount(row, count, len(options)).all():
+        raise ValueError("the visits of a search are negative, or it has none")
     taught = (options > 1)[row] & (count > 0)
     chosen = np.flatnonzero(options > 1)
     observations = batch.column("observation").flatten().to_numpy().reshape(-1, OBSERVATION_SIZE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,17 @@ from ddz_env.support.errors import command_line
 from ddz_training.apps.cli.train import train_under_bar
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from ddz_training.learn.loop import CHECKPOINT, CURVES, EVALUATIONS, POLICY, Budget, Counters, CurveFile, train
+from ddz_training.learn.loop import (
+    CHECKPOINT,
+    CURVES,
+    EVALUATIONS,
+    POLICY,
+    Budget,
+    Counters,
+    CurveFile,
+    check_begun,
+    train,
+)
 from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.ppo import Players, collect
@@ -325,7 +336,7 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
     assert path.read_text() == "update,loss\n1,0.333333\n2,0.666667\n3,0\n"
     with pytest.raises(CheckpointError, match="not a curve of this version"):
         CurveFile(path, ["update", "gain"], done=2)
-    with pytest.raises(CheckpointError, match="holds lines of another run: name another folder"):
+    with pytest.raises(CheckpointError, match="another run, or of one that ended before its first checkpoint"):
         CurveFile(path, ["update", "gain"])
     assert path.read_text() == "update,loss\n1,0.333333\n2,0.666667\n3,0\n"
     path.write_text("update,loss\n")  # of a run that was killed before its first update
@@ -334,6 +345,18 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
     path.write_bytes(b"update,gain\n\xff\n")
     with pytest.raises(CheckpointError, match="cannot continue"):
         CurveFile(path, ["update", "gain"], done=2)
+
+
+def test_both_ways_on_say_the_same_where_a_run_ended_before_its_first_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / CURVES).write_text("update,loss\n1,0.5\n")
+    for goes_on in (
+        lambda: check_begun(tmp_path / CHECKPOINT, resume=True),
+        lambda: CurveFile(tmp_path / CURVES, ["update", "loss"]),
+    ):
+        with pytest.raises(CheckpointError, match=re.escape(f"remove {tmp_path}")):
+            goes_on()
+    (tmp_path / CURVES).unlink()
+    check_begun(tmp_path / CHECKPOINT, resume=False)
 
 
 def test_starting_from_weights_begins_where_they_ended() -> None:

@@ -232,11 +232,17 @@ def train(
 def check_begun(path: Path, *, resume: bool) -> None:
     """Refuse to resume where there is no training, and to begin where there is one.
 
+    Args:
+        path: What a training of this kind is resumed from, in its folder.
+        resume: Whether to resume.
+
     Raises:
         CheckpointError: In either case.
     """
     if resume and not path.exists():
         why = "a run writes it after its first update; leave out --resume to begin one"
+        if any(_has_lines(path.with_name(name)) for name in (CURVES, EVALUATIONS)):
+            why = f"a run ended before its first; remove {path.parent} and leave out --resume to begin anew"
         raise CheckpointError(f"{path}: there is no such file, so there is nothing to resume ({why})")
     if path.exists() and not resume:
         raise CheckpointError(f"{path} exists: add --resume to continue it, or name another folder")
@@ -333,7 +339,8 @@ class CurveFile:
             text = path.read_text(encoding="utf-8-sig").splitlines() if path.exists() else [",".join(columns)]
             head, *lines = csv.reader(text or [""])
             if lines and not done:
-                raise CheckpointError(f"{path} holds lines of another run: name another folder, or remove it")
+                ended = "of another run, or of one that ended before its first checkpoint"
+                raise CheckpointError(f"{path} holds lines {ended}: name another folder, or remove {path.parent}")
             if done and head != list(columns):
                 raise CheckpointError(f"{path} is not a curve of this version: its first line is {head}")
             whole = [line for line in lines if len(line) == len(columns) and line[0].isdigit()]
@@ -349,6 +356,11 @@ class CurveFile:
         """
         with _naming_errors(self._path):
             append(self._path, _csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]))
+
+
+def _has_lines(path: Path) -> bool:
+    """Whether a file of curves has more than its columns."""
+    return path.is_file() and len(path.read_bytes().splitlines()) > 1
 
 
 @contextlib.contextmanager

@@ -57,6 +57,12 @@ def unit(number: int) -> list[Line]:
     return [Line(number, part, f"{number}, {part}", number / 7, ("x", str(part))) for part in range(3)]
 
 
+@dataclass(frozen=True)
+class Share:
+    unit: int
+    share: float
+
+
 def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
@@ -257,6 +263,14 @@ def test_opening_a_committed_file_leaves_it_as_it_is(tmp_path: Path) -> None:
     with pytest.warns(match="of version unknown"), saved.open():
         assert saved.results
     assert path.read_bytes() == before
+
+
+def test_a_whole_number_is_written_alike_whether_it_was_computed_or_read_back(tmp_path: Path) -> None:
+    first, second = [Share(0, 0)], [Share(1, True)]
+    for name, parts in (("cut.csv", (first, second)), ("whole.csv", (first + second,))):
+        for part in parts:
+            store(tmp_path / name, Share).add(part)
+    assert (tmp_path / "cut.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
 # --- Two processes ----------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def columns_of(kind: type[Any]) -> list[ResultColumn]:
 
 
 def _column(name: str, hint: Any) -> ResultColumn:
-    text: Callable[[Any], str] = str
+    text: Callable[[Any], str] = (lambda value: str(hint(value))) if hint in (int, float) else str
     if get_origin(hint) is Annotated:
         hint, form = get_args(hint)
         text = f"{{:{form}}}".format

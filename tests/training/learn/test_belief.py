@@ -65,6 +65,9 @@ def test_it_begins_with_what_the_cards_say_and_learns_the_same_each_time() -> No
     assert np.abs(expected["logits"]).max() > 0
     with pytest.raises(InvalidTrainingError, match="shares has 2"):
         BeliefConfig(players=("random",), shares=(0.5, 0.5))
+    for rules in ("perfect", "mini", "half-deck"):
+        with pytest.raises(InvalidTrainingError, match=f"nothing to learn under {rules} rules"):
+            BeliefConfig(rules=rules)
 
 
 def test_the_command_writes_a_network_and_overwrites_none(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from ddz_agents.neural.weights import module_arrays
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.layout import STAGE, STAGE_PLAY
 from ddz_env.core.observation import CONCEALED
+from ddz_env.core.rules import Rules
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Training
@@ -73,8 +74,14 @@ class BeliefConfig(TrainingSettings):
     max_gradient: Positive = 1.0
 
     def check(self) -> None:
-        """Refuse players without a share, and shares without a player."""
+        """Refuse players without a share, shares without a player, and rules under which nothing can be learned."""
         super().check()
+        rules = Rules.preset(self.rules)
+        if rules.players != 3 or rules.open_hands or rules.half_deck:
+            raise InvalidTrainingError(
+                f"there is nothing to learn under {rules.name} rules: two others with hidden cards share all that a "
+                "seat cannot see"
+            )
         if not self.players or (self.shares and len(self.shares) != len(self.players)):
             raise InvalidTrainingError(
                 f"players names {len(self.players)} agents and shares has {len(self.shares)}: name at least one, and "

@@ -70,6 +70,6 @@ def _let_go(close: Callable[[], object] | None) -> None:
         closing = threading.Thread(target=close, daemon=True)
         closing.start()
         closing.join(CLOSE_SECONDS)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # a daemon's are None
         with contextlib.suppress(OSError):
             stream.flush()

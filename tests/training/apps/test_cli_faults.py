@@ -18,7 +18,7 @@ from ddz_env.support.errors import InvalidMoveError
 from ddz_training.apps import tables
 from ddz_training.apps.cli import named_commands
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED
-from ddz_training.apps.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT
+from ddz_training.apps.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, EXIT_UNREAD
 from tests.rooms import ROOT, pythonpath
 from tests.training.apps.terminal import ddz, done, refused
 
@@ -169,6 +169,30 @@ def test_a_missing_extra_is_named_with_its_command(command: str, package: str, e
     assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1), ended.stderr
     assert f"pip install -e '.[{extra}" in ended.stderr
     assert not list(tmp_path.iterdir())
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("ddz play --agents random --out game.txt 0<&- >&- 2>&-; code=$?; test -s game.txt && exit $code", 0, ""),
+        ("PYTHONIOENCODING=latin-1 ddz show rules", 0, ""),
+        ("ddz show actions | true; exit ${PIPESTATUS[0]}", EXIT_UNREAD, ""),
+        (
+            "mkdir gone; cd gone; rmdir ../gone; ddz show rules",
+            EXIT_BAD_INPUT,
+            "the folder that this was started in is",
+        ),
+    ],
+)
+def test_a_command_ends_well_whatever_streams_and_folder_it_is_started_with(
+    line: str, code: int, said: str, tmp_path: Path
+) -> None:
+    defined = f'ddz() {{ "{sys.executable}" -m ddz_training "$@"; }}; {line}'
+    env = {**os.environ, "PYTHONPATH": pythonpath()}
+    ended = subprocess.run(["bash", "-c", defined], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr.count("\n")) == (code, 1 if said else 0), ended.stderr
+    assert said in ended.stderr
 
 
 SLEEPS = """

@@ -15,7 +15,15 @@ from ddz_env import __version__
 from ddz_env.support.processes import leave
 from ddz_training.apps.cli import botzone, data, demo, endgames, info, measure, study, table, train, warmup, web
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted
-from ddz_training.apps.cli.faults import EXIT_AGENT_FAILED, EXIT_FAULT, FAILED, RESUMED, fault_of, noticing_agents
+from ddz_training.apps.cli.faults import (
+    EXIT_AGENT_FAILED,
+    EXIT_FAULT,
+    EXIT_UNREAD,
+    FAILED,
+    RESUMED,
+    fault_of,
+    noticing_agents,
+)
 
 HEADINGS: dict[str, tuple[click.Command, ...]] = {
     "Play": (
@@ -44,7 +52,9 @@ class Headings(click.Group):
         try:
             with noticing_agents():
                 super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        except BrokenPipeError as error:
+            raise click.exceptions.Exit(EXIT_UNREAD) from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:
             message, code = fault_of(error)

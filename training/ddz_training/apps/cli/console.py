@@ -35,9 +35,9 @@ _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 def console(*, stderr: bool = False) -> Console:
     """Standard output or error for tables and bars, made at each call because tests and pipes replace the streams."""
-    from rich.console import Console
+    from ddz_training.apps.cli.screen import Screen
 
-    screen = Console(stderr=stderr, highlight=False, emoji=False)
+    screen = Screen(stderr=stderr, highlight=False, emoji=False)
     if not screen.is_terminal:
         screen.width = _LOG_WIDTH
     return screen

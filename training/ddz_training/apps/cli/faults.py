@@ -17,6 +17,9 @@ EXIT_BAD_INPUT = 2
 EXIT_AGENT_FAILED = 3
 """Played to the end, but an agent failed on the way."""
 
+EXIT_UNREAD = 141
+"""Nobody reads what is printed any more: what a shell says of a program that ended by SIGPIPE."""
+
 FAILED = "ddz.agent_failed"
 """What a command notes in the ``meta`` of Click's context: the failures of agents."""
 

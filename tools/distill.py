@@ -27,8 +27,8 @@ from ddz_agents.neural.columns import HAND, KICKER_SIZE, KICKERS, PENDING, SPENT
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import Block, masked_log_probabilities
-from ddz_agents.neural.onnx_files import stamp_onnx, to_graph, two_rows
-from ddz_agents.neural.onnx_policy import OWN
+from ddz_agents.neural.onnx_files import stamp_onnx, to_graph
+from ddz_agents.neural.onnx_policy import OWN, two_rows
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS

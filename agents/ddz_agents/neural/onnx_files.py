@@ -19,12 +19,19 @@ import numpy as np
 
 from ddz_agents.neural.architecture import inputs_of
 from ddz_agents.neural.errors import MissingOnnxError, OnnxExportError, TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.model import Bytes
-from ddz_agents.neural.onnx_policy import NO_DIGEST, OWN, Format, check_nodes, digest_of, exported_format, session_of
+from ddz_agents.neural.onnx_policy import (
+    NO_DIGEST,
+    OWN,
+    Format,
+    check_nodes,
+    digest_of,
+    exported_format,
+    session_of,
+    two_rows,
+)
 from ddz_agents.neural.tensor_file import check_purpose, heading, read_bytes, replace_file
 from ddz_agents.neural.weights import Weights
-from ddz_env import Rules, State, __version__
-from ddz_env.core.observation import action_mask, observe
+from ddz_env import Rules, __version__
 from ddz_env.support.errors import install_hint
 
 if TYPE_CHECKING:
@@ -146,12 +153,6 @@ def stamped(
     onnx.helper.set_model_props(model, properties | metadata)
     data: bytes = model.SerializeToString()
     return data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode())
-
-
-def two_rows() -> tuple[Bytes, Bytes]:
-    """Observations and masks to try a graph on."""
-    state = State.new(0)
-    return np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
 
 
 def stamp_onnx(

@@ -26,7 +26,7 @@ from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_va
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import HISTORY, OBSERVATION_SIZE, action_mask, observe
-from ddz_env.support.errors import install_hint
+from ddz_env.support.errors import install_hint, shown
 
 NO_DIGEST = "0" * 64
 """What is in the digest's place while it is computed."""
@@ -113,7 +113,7 @@ class OnnxPolicy:
     def __init__(self, path: str | Path, threads: int = 1) -> None:
         data = read_bytes(Path(path))
         self._session = session_of(path, data, threads)
-        metadata: dict[str, str] = self._session.get_modelmeta().custom_metadata_map
+        metadata = _metadata_of(path, self._session)
         if "kind" not in metadata:
             _refuse_unstamped(path, self._session)
         self._history = _history_of(self._session)
@@ -134,15 +134,15 @@ class OnnxPolicy:
         values_trained: Any = {"true": True, "false": False}.get(taught)
         check_purpose(path, self.rules, self.objective, self.notes, values_trained)
         self.leaf = leaf_of(self.objective, values_trained)
-        first = State.new(0)
-        self.evaluate(observe(first)[None], action_mask(first)[None])  # refuses weights that are not finite
+        self.evaluate(*two_rows())  # refuses weights that are not finite, and a graph for one row
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
 
         Raises:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
-            TensorFileError: If the answers are not finite, because a weight is not.
+            TensorFileError: If the graph cannot be run, or answers with numbers that are not finite.
+            TensorFileMismatchError: If it does not answer every row.
         """
         check_batch(observations, masks)
         if self._form is OWN:
@@ -150,6 +150,8 @@ class OnnxPolicy:
         else:
             rows, actions, rests = describe_afterstates(observations, masks)
             logits, values = self._run(describe_observations(observations, self._history), rows, actions, rests)
+        if (logits.shape, values.shape) != (masks.shape, masks.shape[:1]):
+            raise TensorFileMismatchError(f"{self._path} answers {len(masks)} rows with logits of shape {logits.shape}")
         log_probabilities = _log_softmax(logits, masks)
         if np.isnan(log_probabilities).any() or not np.isfinite(values).all():
             raise TensorFileError(f"{self._path} answers with numbers that are not finite")
@@ -157,10 +159,27 @@ class OnnxPolicy:
 
     def _run(self, *inputs: npt.NDArray[Any]) -> Sequence[Floats]:
         """Run the graph on a batch; returns its outputs."""
-        outputs: Sequence[Floats] = self._session.run(
-            list(self._form.outputs), dict(zip(self._form.inputs, inputs, strict=True))
-        )
+        named = dict(zip(self._form.inputs, inputs, strict=True))
+        try:
+            outputs: Sequence[Floats] = self._session.run(list(self._form.outputs), named)
+        except Exception as error:  # ONNX Runtime's own classes
+            raise TensorFileError(f"{self._path} cannot be run: {shown(error)}") from error
         return outputs
+
+
+def two_rows() -> tuple[Bytes, Bytes]:
+    """Observations and masks to try a graph on."""
+    state = State.new(0)
+    return np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
+
+
+def _metadata_of(path: str | Path, session: Any) -> dict[str, str]:
+    """What a file says about itself."""
+    try:
+        metadata: dict[str, str] = session.get_modelmeta().custom_metadata_map
+    except UnicodeDecodeError as error:
+        raise TensorFileError(f"{path} is corrupt: what it says about itself is no text") from error
+    return metadata
 
 
 def _history_of(session: Any) -> int:

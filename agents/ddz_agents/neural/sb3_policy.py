@@ -239,7 +239,7 @@ def read_purpose(path: str | Path) -> Purpose:
     if (about.get("kind"), about.get("version")) != (KIND, VERSION):
         raise TensorFileMismatchError(f"{where} is not a {KIND} of version {VERSION}: {about}")
     purpose = Purpose(about.get("rules"), about.get("objective", ""))
-    check_purpose(where, "" if purpose.rules is None else purpose.rules, purpose.objective, {}, True)
+    check_purpose(where, "standard" if purpose.rules is None else purpose.rules, purpose.objective, {}, True)
     return purpose
 
 

@@ -26,8 +26,9 @@ from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.features import PROSPECT_NUMBERS
 from ddz_env.core.actions import NUM_ACTIONS, action_name
 from ddz_env.core.observation import CONCEALED, OBSERVATION
+from ddz_env.core.rules import Rules
 from ddz_env.support import whole_file
-from ddz_env.support.errors import shown
+from ddz_env.support.errors import DouDizhuError, shown
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -98,7 +99,7 @@ def check_purpose(where: object, rules: object, objective: object, notes: object
 
     Args:
         where: Names the file in messages.
-        rules: Must be text, the name of a preset.
+        rules: Must name a preset.
         objective: Must be ``win`` or ``stake``.
         notes: Must be names with values.
         values_trained: Must be true or false.
@@ -107,13 +108,21 @@ def check_purpose(where: object, rules: object, objective: object, notes: object
         TensorFileMismatchError: If one is something else.
     """
     for name, value, allowed in (
-        ("rules", rules, isinstance(rules, str)),
+        ("rules", rules, isinstance(rules, str) and _is_preset(rules)),
         ("objective", objective, objective in ("win", "stake")),
         ("notes", notes, isinstance(notes, dict)),
         ("values_trained", values_trained, isinstance(values_trained, bool)),
     ):
         if not allowed:
             raise TensorFileMismatchError(f"{where} does not say what its weights are for: {name}={shown(value)}")
+
+
+def _is_preset(name: str) -> bool:
+    try:
+        Rules.preset(name)
+    except DouDizhuError:
+        return False
+    return True
 
 
 def check_heading(where: object, metadata: Mapping[str, str], kind: str, version: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -143,12 +144,54 @@ def test_a_weight_that_is_not_finite_is_refused_when_it_is_read(exported: Path, 
 
 
 @pytest.mark.parametrize(
-    "changes", [{"notes": "no JSON"}, {"notes": "[" * 100_000}, {"objective": "elo"}, {"values_trained": "perhaps"}]
+    "changes",
+    [
+        {"notes": "no JSON"},
+        {"notes": "[" * 100_000},
+        {"objective": "elo"},
+        {"values_trained": "perhaps"},
+        {"rules": "no such rules"},
+    ],
 )
 def test_metadata_that_are_no_plain_data_are_refused(changes: dict[str, str], exported: Path, tmp_path: Path) -> None:
     path = broken(onnx.load(exported), tmp_path / "p.onnx", **changes)
     with pytest.raises(TensorFileMismatchError, match="does not say"):
         OnnxPolicy(path)
+
+
+def without_text(exported: Path, path: Path) -> None:
+    path.write_bytes(exported.read_bytes().replace(b"rlcard", b"\xffcard"))
+
+
+def only_row(row: int) -> Callable[[Path, Path], object]:
+    """Writes a graph that answers one of its rows, whatever their number."""
+
+    def write(exported: Path, path: Path) -> None:
+        model = onnx.load(exported)
+        for name in ("logits", "values"):
+            [node] = [node for node in model.graph.node if name in node.output]
+            node.output[:] = [f"all {name}"]
+            model.graph.node.append(onnx.helper.make_node("Gather", [f"all {name}", "row"], [name]))
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([row]), "row"))
+        broken(model, path)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (without_text, "is corrupt: what it says about itself"),
+        (only_row(0), "answers 2 rows with logits of shape"),
+        (only_row(7), "cannot be run: "),
+    ],
+)
+def test_what_onnx_runtime_cannot_read_or_run_is_an_error_of_ours(
+    write: Callable[[Path, Path], object], message: str, exported: Path, tmp_path: Path
+) -> None:
+    write(exported, tmp_path / "policy.onnx")
+    with pytest.raises(TensorFileError, match=message):
+        OnnxPolicy(tmp_path / "policy.onnx")
 
 
 def own_network(path: Path, *, out: str = "logits", kind: int = onnx.TensorProto.INT8, rows: str | int = "n") -> Path:

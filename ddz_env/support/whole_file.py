@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and are on the disk before they take their name.
+"""Files that are written whole or not at all, and are on the disk before they take their name; and the text of others.
 
 A symbolic link stays one: the file that it leads to is written.  What can be appended to is either as it was before, or
 has all that was added, unless the process is killed meanwhile.
@@ -12,6 +12,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+_STREAM = "it is a device or a pipe, not a file"
 
 
 def real_path(path: Path) -> Path:
@@ -60,7 +62,7 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = target.with_name(f"{target.name}.tmp")
     with naming(path):
         if is_stream(target):
-            raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
+            raise OSError(errno.EINVAL, _STREAM, str(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.unlink(missing_ok=True)
         try:
@@ -94,6 +96,22 @@ def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
         number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(number, "wb") as file:
             file.write(data)
+
+
+def read_text(path: Path, errors: str = "strict") -> str:
+    """The text of a file that somebody named, which may begin with a mark of its byte order.
+
+    Args:
+        path: The file.
+        errors: What becomes of bytes that are not UTF-8, as for ``bytes.decode``.
+
+    Raises:
+        OSError: If it cannot be read, or is a device or a pipe: those may never end.
+        UnicodeDecodeError: If it is not UTF-8.
+    """
+    if is_stream(path):
+        raise OSError(errno.EINVAL, _STREAM, str(path))
+    return path.read_text(encoding="utf-8-sig", errors=errors)
 
 
 def append(path: Path, data: bytes) -> None:

@@ -17,6 +17,7 @@ from ddz_env.peers.botzone.games import GAMES, NEWER, OLDER, SEATS, BotzoneDeal,
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
 from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.whole_file import read_text
 
 _FIELDS = ("logs", "log")
 
@@ -131,7 +132,7 @@ def read_logs(path: Path) -> list[BotzoneLog]:
         BotzoneLogError: If it cannot be read or holds something else.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise BotzoneLogError(f"{path} cannot be read: {error}") from error
     try:

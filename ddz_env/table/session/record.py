@@ -31,7 +31,7 @@ from pathlib import Path
 
 from ddz_env import Hand, Move, Rules
 from ddz_env.support.errors import DouDizhuError, Message, shown
-from ddz_env.support.whole_file import replace_file
+from ddz_env.support.whole_file import read_text, replace_file
 from ddz_env.table.session.deal import Deal, RecordError
 
 PERSON = "person"
@@ -127,7 +127,7 @@ class Record:
             RecordError: If it cannot be read or is not a record.
         """
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
             raise RecordError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
         try:

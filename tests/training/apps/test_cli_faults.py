@@ -148,6 +148,34 @@ def test_tables_may_go_to_a_device_and_replace_earlier_tables(tmp_path: Path) ->
         done(*TWO.split(), "--table", table)
 
 
+@needs_posix
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{TWO} --deal-file",
+        f"{TWO} --out pipe.csv",
+        f"{TWO} --out pipe.sqlite",
+        "record --out new --from",
+        "replay",
+        "replay --review",
+        "solve --file",
+        "botzone log",
+        "watch random --after",
+        "train imitate --out new.safetensors --data",
+    ],
+)
+@pytest.mark.parametrize("target", [None, "/dev/zero"])
+def test_what_may_never_end_is_not_read(
+    line: str, target: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    pipe = Path(next((word for word in line.split() if word.startswith("pipe")), "pipe"))
+    pipe.symlink_to(target) if target else os.mkfifo(pipe)
+    assert refused(*line.split(), *([] if pipe.suffix else [pipe]))
+    assert [*Path().iterdir()] == [pipe]
+
+
 @pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="who may do everything writes everywhere")
 def test_a_folder_that_may_not_be_written_is_found_before_the_first_game(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)

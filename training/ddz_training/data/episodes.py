@@ -25,6 +25,7 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.envs.outputs import ObservationForm
 from ddz_env.support.errors import install_hint
+from ddz_env.support.whole_file import read_text
 from ddz_training.data.dataset import DataSet
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, read_games
 from ddz_training.data.table import fingerprint, rows_of
@@ -91,7 +92,7 @@ def _replace(path: Path, file: GameFile, about: Mapping[str, Any], on_game: Call
 def _read_metadata(path: Path) -> Mapping[str, Any]:
     """Read Minari's own metadata of episodes; empty where there are none."""
     try:
-        metadata = json.loads((path / "metadata.json").read_text(encoding="utf-8-sig"))
+        metadata = json.loads(read_text(path / "metadata.json"))
     except (OSError, ValueError, RecursionError):
         return {}
     return metadata if isinstance(metadata, dict) else {}

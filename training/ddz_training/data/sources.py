@@ -28,6 +28,7 @@ from ddz_env.core.cards import RANK_NAMES
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import read_logs
 from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.whole_file import read_text
 from ddz_env.table.session import Record
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, games_file, games_settings, read_games
@@ -87,7 +88,7 @@ def read_games_of(path: Path) -> list[ForeignGame | None]:
         BotzoneLogError: If it is none of the forms, or a match does not replay under our rules.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise DataSetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if text.startswith("Dou Dizhu game"):

@@ -228,7 +228,7 @@ def table_files(path: str | Path) -> list[Path]:
     if path.is_file():
         return [path]
     folder = path / TABLES if (path / TABLES).is_dir() else path
-    files = sorted(folder.glob("*.parquet"))
+    files = sorted(filter(Path.is_file, folder.glob("*.parquet")))
     if not files:
         raise DataSetError(f"there is no table at {path}; ddz record writes some")
     return files

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddz_env.support.whole_file import replace_file
+from ddz_env.support.whole_file import read_text, replace_file
 from ddz_training.experiments.experiment import Table
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import Panel, Series, save_plot
@@ -98,7 +98,7 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     if not path.is_file():
         raise InvalidExperimentError(f"there is no {path}: name folders of {TAKEN}, which alone write curves")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
         reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
         lines = list(reader)
         if missing := [column for column in columns if column not in (reader.fieldnames or ())]:

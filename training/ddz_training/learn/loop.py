@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from ddz_agents.neural.model import PolicyModel
 from ddz_env.support.errors import DouDizhuError, install_hint
 from ddz_env.support.options import Options, Range
-from ddz_env.support.whole_file import append, replace_file
+from ddz_env.support.whole_file import append, read_text, replace_file
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
 from ddz_training.learn.settings import Positive, TrainingSettings
 from ddz_training.learn.strength import Evaluation, measure_strength
@@ -336,7 +336,7 @@ class CurveFile:
     def __init__(self, path: Path, columns: Sequence[str], done: int = 0) -> None:
         self._path = path
         with _naming_errors(path):
-            text = path.read_text(encoding="utf-8-sig").splitlines() if path.exists() else [",".join(columns)]
+            text = read_text(path).splitlines() if path.exists() else [",".join(columns)]
             head, *lines = csv.reader(text or [""])
             if lines and not done:
                 ended = "of another run, or of one that ended before its first checkpoint"

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ddz_env import Rules
 from ddz_env.envs.deals import Deals, deal_line, read_deal
 from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.whole_file import read_text
 from ddz_training.measure.errors import InvalidDealFileError
 from ddz_training.measure.store import DATABASES, holds_results
 from ddz_training.measure.tendency import deals_of_file
@@ -82,7 +83,7 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
     if tendency is not None:
         raise InvalidDealFileError(f"{path} does not say what its deals lean to: leave out --tendency")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
     except UnicodeDecodeError as error:
         raise InvalidDealFileError(f"{path} is not text in UTF-8") from error
     lines = {number: line.partition("#")[0].strip() for number, line in enumerate(text.splitlines(), 1)}

@@ -26,7 +26,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_o
 from filelock import FileLock, Timeout
 
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.support.whole_file import real_path, replace_file
+from ddz_env.support.whole_file import is_stream, real_path, replace_file
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.workers import DoTasks, Start, in_blocks, workers
@@ -151,6 +151,8 @@ def read_file(path: Path) -> SavedFile | None:
     """Read a file as :func:`read_results` does; None if there is nothing yet."""
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return None
+    if is_stream(path):
+        raise ResultsFileError(f"{path} is a device or a pipe, not a file of results")
     with naming_errors(path):
         if path.suffix.lower() not in DATABASES:
             return _read_csv(path)
@@ -215,6 +217,8 @@ def _read_csv(path: Path) -> SavedFile:
 
 def holds_results(path: Path) -> bool:
     """Whether a text file holds results, as its first line says."""
+    if is_stream(path):
+        return False
     with path.open(encoding="utf-8-sig", errors="replace") as file:
         return file.read(3) == "# {"
 

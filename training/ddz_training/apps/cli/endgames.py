@@ -103,8 +103,9 @@ def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
 def _states(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
     """The positions of a file as text and as states; one that cannot be read is named by its line."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError
+    from ddz_env.support.whole_file import read_text
 
-    content = file.read_text(encoding="utf-8-sig", errors="replace")
+    content = read_text(file, errors="replace")
     lines = [line.partition("#")[0].strip() for line in content.splitlines()]
     if not any(lines):
         raise InvalidPositionError(f"there is no position in {file}: write one per line, as 'KK5543 / 225543'")

@@ -16,6 +16,7 @@ from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_m
 from ddz_agents.neural.tensor_file import replace_file
 from ddz_env.core.rules import Rules
 from ddz_env.support.options import Range
+from ddz_env.support.whole_file import read_text
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
 from ddz_training.learn.loop import Training
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
@@ -196,6 +197,6 @@ def load_config(folder: Path) -> Sb3Config:
     """
     path = folder / SETTINGS
     try:
-        return Sb3Config.from_dict(json.loads(path.read_bytes()))
+        return Sb3Config.from_dict(json.loads(read_text(path)))
     except (OSError, ValueError, InvalidTrainingError) as error:
         raise CheckpointError(f"{path} holds no settings of a run: {error}") from error

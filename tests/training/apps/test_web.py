@@ -222,8 +222,21 @@ def test_the_first_try_of_a_puzzle_counts_and_is_kept(tmp_path: Path) -> None:
     book.note(puzzles[3].deal(), won=True)
     assert book.shape()["rating"] > known["rating"]
     assert 1 <= known["daily"] <= len(puzzles)
-    (tmp_path / "kept.json").write_text("{")
-    assert PuzzleBook(tmp_path / "kept.json", puzzles).shape()["tried"] == 0
+    fewer = PuzzleBook(tmp_path / "kept.json", puzzles[:2])  # of another version, which keeps what it does not know
+    assert (fewer.shape()["tried"], fewer.shape()["solved"]) == (2, [1, 2])
+    fewer.note(puzzles[1].deal(), won=False)
+    assert PuzzleBook(tmp_path / "kept.json", puzzles).shape()["tried"] == 4
+
+
+@pytest.mark.parametrize("text", ["{", "[[1]]", "[[1e999, true]]", "[" * 10_000], ids="{:.9}".format)
+def test_results_of_puzzles_that_cannot_be_read_are_kept_beside(text: str, tmp_path: Path) -> None:
+    puzzles, file = shipped_puzzles()[:4], tmp_path / "kept.json"
+    file.write_text(text)
+    book = PuzzleBook(file, puzzles)
+    assert book.shape()["tried"] == 0
+    book.note(puzzles[0].deal(), won=True)
+    assert (tmp_path / "kept.json.unread").read_text() == text
+    assert PuzzleBook(file, puzzles).shape()["tried"] == 1
 
 
 @pytest.mark.parametrize(

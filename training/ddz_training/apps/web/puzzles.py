@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ddz_agents.open_cards.solver.puzzles import Puzzle, rating_after
-from ddz_env.support.whole_file import replace_file
+from ddz_env.support.whole_file import read_text, replace_file
 from ddz_env.table.session import Deal
 
 _DAYS = 7919
@@ -24,15 +24,13 @@ class PuzzleBook:
     """The person's results: the first loss and the first win of each puzzle, in the order of play.
 
     Args:
-        file: Where they are kept; what cannot be read there counts for nothing.
+        file: Where they are kept; one that cannot be read is kept as ``FILE.unread``.
         puzzles: The puzzles, numbered from 1.
     """
 
     def __init__(self, file: Path, puzzles: Sequence[Puzzle]) -> None:
         self._file, self._puzzles, self._lock = file, puzzles, threading.Lock()
-        self._ends: list[tuple[int, bool]] = []
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            self._ends = [(int(number), bool(won)) for number, won in json.loads(file.read_text(encoding="utf-8"))]
+        self._ends = _read(file)
 
     @functools.cached_property
     def _numbers(self) -> dict[Any, int]:
@@ -53,15 +51,28 @@ class PuzzleBook:
 
     def shape(self) -> dict[str, Any]:
         """The puzzles and the person's record, in which first tries count, as JSON values."""
+        ends = [end for end in self._ends if 0 < end[0] <= len(self._puzzles)]  # another version may have others
         tries: dict[int, bool] = {}
-        for number, won in self._ends:
+        for number, won in ends:
             tries.setdefault(number, won)
         return {
             "puzzles": [{"grade": puzzle.grade, "hands": puzzle.hands} for puzzle in self._puzzles],
             "daily": datetime.date.today().toordinal() * _DAYS % len(self._puzzles) + 1,
             "tried": len(tries),
             "first": [number for number, won in tries.items() if won],
-            "solved": [number for number, won in self._ends if won],
+            "solved": [number for number, won in ends if won],
             "streak": sum(itertools.takewhile(bool, reversed(tries.values()))),
             "rating": round(rating_after((self._puzzles[number - 1].grade, won) for number, won in tries.items())),
         }
+
+
+def _read(file: Path) -> list[tuple[int, bool]]:
+    """The results in a file."""
+    try:
+        return [(int(number), bool(won)) for number, won in json.loads(read_text(file))]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, OverflowError, RecursionError):
+        with contextlib.suppress(OSError):
+            file.replace(file.with_name(f"{file.name}.unread"))
+        return []

@@ -44,6 +44,8 @@ MOST_BYTES = 4 * 2**30
 """Of a file that is read as a whole; a larger one is no policy."""
 _LENGTH = 8
 """Bytes of the header's length, least significant first; the header is padded to a multiple of it."""
+_MOST_HEADER = 8 * 2**20
+"""Bytes of a header: a checkpoint's with a hundred past selves has less than one million."""
 
 
 EARLIER_LAYOUTS = {"70fe356474e77c0d": "4771d11c82cb6176"}
@@ -138,15 +140,17 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
         TensorFileMismatchError: If it is of another kind or version, or was written for other observations or actions.
     """
     if metadata.get("kind") != kind:
-        raise TensorFileMismatchError(f"{where} is not a {kind} file but {metadata.get('kind', 'something else')!r}")
+        raise TensorFileMismatchError(
+            f"{where} is not a {kind} file but {shown(metadata.get('kind', 'something else'))}"
+        )
     if metadata.get("version") != str(version):
         raise TensorFileMismatchError(
-            f"{where} has version {metadata.get('version')!r} of the {kind} format; this package reads {version}"
+            f"{where} has version {shown(metadata.get('version'))} of the {kind} format; this package reads {version}"
         )
     layout = metadata.get("layout", "")
     if EARLIER_LAYOUTS.get(layout, layout) != layout_fingerprint():
         raise TensorFileMismatchError(
-            f"{where} was written for observations or actions with the fingerprint {layout!r}; "
+            f"{where} was written for observations or actions with the fingerprint {shown(layout)}; "
             f"those of this package have {layout_fingerprint()!r}"
         )
 
@@ -244,6 +248,8 @@ def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
             format.
     """
     first = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+    if first > _MOST_HEADER:
+        raise ValueError(f"a header of {first} bytes is longer than any")
     header = json.loads(data[_LENGTH:first])
     metadata = dict(header.pop("__metadata__", {}))
     for text in (*header, *metadata.values()):

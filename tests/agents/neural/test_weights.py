@@ -243,3 +243,21 @@ def test_a_header_that_does_not_fit_its_bytes_is_refused(header: object, tmp_pat
     (tmp_path / "w").write_bytes(len(text).to_bytes(8, "little") + text + bytes(16))
     with pytest.raises(TensorFileError, match="is not a ddz-policy file, or was truncated"):
         load_weights(tmp_path / "w")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"kind": "9" * 100_000}, r"but '9+\.\.\.$"),
+        ({"kind": KIND, "version": "9" * 100_000}, r"has version '9+\.\.\. of"),
+        ({"about": " " * 8 * 2**20}, "is longer than any"),
+    ],
+)
+def test_what_a_header_says_at_length_is_neither_read_nor_repeated(
+    metadata: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    text = json.dumps({"__metadata__": metadata}).encode()
+    (tmp_path / "w").write_bytes(len(text).to_bytes(8, "little") + text)
+    with pytest.raises(TensorFileError, match=message) as caught:
+        load_weights(tmp_path / "w")
+    assert len(str(caught.value)) < 200 + len(str(tmp_path))

@@ -222,6 +222,8 @@ HOSTILE: dict[str, tuple[Any, str]] = {
         lambda table: changed(table, "action", lambda cells: [str(cell) for cell in cells]),
         "no column action",
     ),
+    "twice": (lambda table: table.append_column("action", table.column("action")), "two columns of one name"),
+    "another layout": (lambda table: with_about(table, fingerprint="9" * 100_000), r"fingerprint '9{116}\.\.\., those"),
     "no names": (lambda table: table.replace_schema_metadata({b"ddz": b"[1]"}), "is not a table of decisions"),
     "deep names": (lambda table: table.replace_schema_metadata({b"ddz": b"[" * 100_000}), "is not a table"),
     "negative": (lambda table: changed(table, "legal", lambda cells: [[-1, -2]] * len(cells)), "an action is negative"),
@@ -245,6 +247,10 @@ def changed(table: Any, name: str, change: Callable[[list[Any]], list[Any]]) -> 
     place, cells = table.schema.get_field_index(name), change(table.column(name).to_pylist())
     kind = table.schema.field(name).type if not isinstance(cells[0], str) else pa.string()
     return table.set_column(place, pa.field(name, kind), pa.array(cells, kind))
+
+
+def with_about(table: Any, **changes: Any) -> Any:
+    return table.replace_schema_metadata({b"ddz": json.dumps(json.loads(table.schema.metadata[b"ddz"]) | changes)})
 
 
 def visited(table: Any, often: int) -> Any:

@@ -252,8 +252,8 @@ def read_about(path: Path) -> Mapping[str, Any]:
         raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(about)}")
     if about.get("fingerprint") != fingerprint():
         raise DataSetError(
-            f"{path} was written for observations or actions with the fingerprint {about.get('fingerprint')!r}, those "
-            f"of this package have {fingerprint()!r}: write the tables again from the recorded games (ddz record)"
+            f"{path} was written for observations or actions with the fingerprint {shown(about.get('fingerprint'))}, "
+            f"those of this package have {fingerprint()!r}: write the tables again from the recorded games (ddz record)"
         )
     return dict(about)
 
@@ -294,6 +294,8 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
                 if (size := _unpacked_size(table.metadata)) > MOST_BYTES:
                     raise DataSetError(f"{file} unpacks to {size / 2**30:.3g} GiB, more than {MOST_BYTES / 2**30:.3g}")
                 types = {field.name: field.type for field in table.schema_arrow}
+                if len(types) != len(table.schema_arrow):
+                    raise DataSetError(f"{file} has two columns of one name")
                 for column in COLUMNS:
                     if column.name in columns and types.get(column.name) != _field(column).type:
                         raise DataSetError(f"{file} has no column {column.name} of the type {column.kind}")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Rules, State
+from ddz_env.support.errors import shown
 from ddz_env.support.options import Options
 from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord, Match
 from ddz_training.measure.errors import InvalidArenaError
@@ -172,7 +173,7 @@ def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int | No
     settings, judged = read_format(path, JudgedDeal, FORMAT)
     if (settings.get("rules"), settings.get("seed")) != (rules.name, seed):
         raise InvalidArenaError(
-            f"{path} has deals of rules {settings.get('rules')!r} and seed {settings.get('seed')}: "
+            f"{path} has deals of rules {shown(settings.get('rules'))} and seed {shown(settings.get('seed'))}: "
             f"play them with --rules {settings.get('rules')} --seed {settings.get('seed')}"
         )
     numbers = sorted({deal.deal for deal in judged if tendency in (None, deal.tendency)})

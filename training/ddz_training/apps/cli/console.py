@@ -28,6 +28,8 @@ SOON = 30.0
 """Seconds after which a command without a terminal says how long it will take."""
 STOPPING = "stopping after the update at hand; Ctrl-C once more ends at once"
 
+_MOST_SAID = 2_000
+"""Characters of an error."""
 _LOG_WIDTH = 160
 """Width where there is no terminal: a table in a log should not be folded."""
 _NUMBER = re.compile(r"[+\-−–]?\d|–$")
@@ -49,7 +51,8 @@ def remark(prose: str, **style: Any) -> None:
 
 
 def complain(message: str) -> None:
-    """One red line on standard error."""
+    """One red line on standard error; what a file says may be longer than anybody reads."""
+    message = message if len(message) <= _MOST_SAID else f"{message[:_MOST_SAID]} ..."
     click.secho(message, err=True, fg="red", bold=True)
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -47,13 +48,15 @@ def test_a_dead_worker_is_an_error_and_leaves_no_process_behind() -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_a_block_that_is_left_early_ends_its_processes() -> None:
+def test_a_block_that_is_left_early_ends_its_processes_and_threads() -> None:
     def interrupt(result: int) -> None:
         raise KeyboardInterrupt
 
+    before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt), workers(Sleeper, 2) as share:
         interrupt(next(share(range(7))))
     assert multiprocessing.active_children() == []
+    assert set(threading.enumerate()) == before, "they hold semaphores, which Python would call leaked"
 
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux which processes there are")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from contextvars import ContextVar
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeVar
 
-from ddz_env.support.processes import end_group, serve_parent
+from ddz_env.support.processes import CLOSE_SECONDS, end_group, serve_parent
 from ddz_training.measure.errors import WorkerDiedError
 
 _Task = TypeVar("_Task")
@@ -141,10 +142,12 @@ def on_this_machine(start: Start, processes: int) -> Iterator[DoTasks[Any, Any]]
             for child in children:
                 end_group(child.pid)
                 child.terminate()
-        pool.shutdown(wait=False, cancel_futures=True)
+        ending = threading.Thread(target=pool.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+        ending.start()
         ours.close()  # from here on they end, whatever threads and children agents have left behind
         while any(child.is_alive() for child in children):
             time.sleep(0.01)
+        ending.join(CLOSE_SECONDS)  # the pool's thread holds semaphores, which Python would call leaked
         lifeline.close()
 
 

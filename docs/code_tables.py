@@ -15,7 +15,7 @@ from typing import Any
 from ddz_env.core.observation import OBSERVATION, STATE
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
-from ddz_env.playing.registry import GROUP, agent_names, agent_options
+from ddz_env.playing.registry import GROUP, agent_options
 from ddz_env.support.options import as_written, meanings
 from ddz_training.apps import tables
 from ddz_training.data.dataset import columns_table
@@ -71,15 +71,20 @@ def meaning_table(what: str, kind: type[Any]) -> str:
     return markdown_table((what, "meaning"), safe(lines))
 
 
+def _own_agents() -> metadata.EntryPoints:
+    """The agents of this distribution: others may be installed beside it."""
+    return metadata.distribution("ddz-env").entry_points.select(group=GROUP)
+
+
 def agent_options_tables() -> str:
     """The options of every agent that has some, each under a heading."""
-    every = {name: tables.options_table(name, agent_options(name)) for name in agent_names()}
+    every = {name: tables.options_table(name, agent_options(name)) for name in sorted(_own_agents().names)}
     return "\n\n".join(f"### `{name}`\n\n{page_table(table)}" for name, table in every.items() if table.lines)
 
 
 def agents_table() -> str:
     """What each named agent is, from the first paragraph of its docstring; nothing that it needs is imported."""
-    agents = sorted((entry.name, _summary(entry.module, entry.attr)) for entry in metadata.entry_points(group=GROUP))
+    agents = sorted((entry.name, _summary(entry.module, entry.attr)) for entry in _own_agents())
     return markdown_table(("agent", "what it is"), safe((f"`{name}`", about) for name, about in agents))
 
 

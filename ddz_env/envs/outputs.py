@@ -24,6 +24,8 @@ from ddz_env.support.errors import InvalidOptionError, shown
 
 DTYPES = ("int8", "float32")
 OBSERVATIONS = ("vector", "dict")
+DICT_KEYS = ("observation", "action_mask")
+"""The keys of a dict by default: of the observation and of the mask."""
 
 
 class ObservationForm:
@@ -42,7 +44,7 @@ class ObservationForm:
         mask_key: As above.
 
     Raises:
-        InvalidOptionError: If a choice is unknown, or the keys are not two different names.
+        InvalidOptionError: If a choice is unknown, the keys are not two different names, or a vector has any.
     """
 
     def __init__(self, observation: str, dtype: Any, observation_key: str, mask_key: str) -> None:
@@ -50,6 +52,10 @@ class ObservationForm:
             dtype = np.dtype(dtype).name
         self._beside = check_choice("observation", observation, OBSERVATIONS) == "dict"
         self.scaled = check_choice("dtype", dtype, DTYPES) == "float32"
+        if not self._beside and (observation_key, mask_key) != DICT_KEYS:
+            raise InvalidOptionError(
+                "a vector has no keys: leave out observation_key and mask_key, or add observation='dict'"
+            )
         for name, key in (("observation_key", observation_key), ("mask_key", mask_key)):
             if not isinstance(key, str) or not key:
                 raise InvalidOptionError(f"{name} must be a name, not {shown(key)}")

@@ -204,6 +204,13 @@ def test_a_peasants_partner_may_be_another_than_the_opponents() -> None:
             DouDizhuEnv(partner="rules", **wrong)
 
 
+def test_keys_are_for_a_dict_alone() -> None:
+    for key in ("observation_key", "mask_key"):
+        with pytest.raises(InvalidOptionError, match="a vector has no keys"):
+            gymnasium.make_vec(ID, 2, **{key: "obs"})
+        gymnasium.make(ID, observation="dict", **{key: "obs"})
+
+
 def test_opponents_are_whatever_an_agent_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     for opponents in (f"{__name__}:First", "isuct:iterations=20", {"landlord": "rules", "peasant_up": First()}):
         env: Any = gymnasium.make(ID, opponents=opponents, role="peasant_down")

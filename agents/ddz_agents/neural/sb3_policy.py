@@ -27,7 +27,7 @@ from ddz_agents.neural.network import masked_log_probabilities
 from ddz_agents.neural.tensor_file import check_archive, check_purpose, plain_values
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION
-from ddz_env.envs.outputs import DTYPES, ObservationForm
+from ddz_env.envs.outputs import DICT_KEYS, DTYPES, ObservationForm
 from ddz_env.support.errors import command_line, install_hint
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ def saved_form(space: Any, actions: Any) -> ObservationForm:
     if actions != spaces.Discrete(NUM_ACTIONS):
         raise TensorFileMismatchError(f"the policy was saved with the action space {actions}; {_RIGHT}")
     beside = isinstance(space, spaces.Dict) and len(space) == 2
-    keys = tuple(space) if beside else ("observation", "action_mask")
-    for dtype, (observation_key, mask_key) in itertools.product(DTYPES, itertools.permutations(keys)):
+    orders = itertools.permutations(space) if beside else [DICT_KEYS]
+    for dtype, (observation_key, mask_key) in itertools.product(DTYPES, orders):
         form = ObservationForm("dict" if beside else "vector", dtype, observation_key, mask_key)
         if form.space() == space:
             return form

@@ -25,6 +25,7 @@ from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.playing.provenance import agent_files
 from ddz_env.support.errors import command_line
+from ddz_training.apps.cli.options import WEIGHTS_OR_ID
 from ddz_training.apps.cli.train import train_under_bar
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
@@ -541,6 +542,9 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     assert (weights.architecture.width, weights.objective) == (8, "stake")
     assert "seed: the checkpoint has 3, this run 4" in refused(*train, 4, "--resume", "--seed", 4)
     assert "leave out --init" in refused(*train, 4, "--resume", "--init", policy)
+    new = ("train", "selfplay", "--out", tmp_path / "none", "--updates", 1)
+    assert WEIGHTS_OR_ID.convert("policy-v3", None, None).is_file()
+    assert "policy-v0: there is no such file" in refused(*new, "--init", "policy-v0")
 
 
 def test_no_bar_at_0_stays_above_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,8 +99,21 @@ class Output(click.Path):
         return path
 
 
+class Weights(click.ParamType[Path]):
+    """Weights by their file or, of a shipped policy, by their id."""
+
+    name = "file or id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The file."""
+        from ddz_agents.neural.shipped import policy_path
+
+        return policy_path(value)
+
+
 NEW, NEW_WEIGHTS, TABLE = Output(new=True), Output(WEIGHTS, new=True), Output()
 LEAGUE = Output(".sqlite", ".db", resumed=True)
+WEIGHTS_OR_ID = Weights()
 FOLDER = click.Path(file_okay=False, writable=True, path_type=Path)
 
 results_option = option(

@@ -16,7 +16,16 @@ from click import argument, option
 from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bars, follow, quoted, remark, rules_words, show, stopping
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import COUNT, FOLDER, NEW_WEIGHTS, RULES, packed, plot_option, together
+from ddz_training.apps.cli.options import (
+    COUNT,
+    FOLDER,
+    NEW_WEIGHTS,
+    RULES,
+    WEIGHTS_OR_ID,
+    packed,
+    plot_option,
+    together,
+)
 
 if TYPE_CHECKING:
     from ddz_training.learn.loop import Budget, Training
@@ -94,7 +103,7 @@ _own_games_options = packed(
     option("--minutes", type=float, help="Minutes of training in total, including those before --resume."),
     option("--updates", type=int, help="Updates in total, including those before --resume."),
     option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
-    option("--init", type=Path, help="Start from these weights: those of imitate, or of an earlier run."),
+    option("--init", type=WEIGHTS_OR_ID, help="Start from these weights: of imitate, of an earlier run, or policy-v3."),
     option("--objective", help="win (default) or stake."),
     option("--device", help="cpu (default), or cuda: the networks are on a GPU, with settings for one."),
     _run_options,
@@ -302,7 +311,7 @@ def sb3(timesteps: int, opponents: str | None, resume: bool, trust: bool, option
 @option("--out", type=NEW_WEIGHTS, required=True, help="New file for the weights (FILE.safetensors), for --init.")
 @option("--decisions", type=COUNT, help="Decisions to learn from; 2,000,000, with --data at most ten times the set's.")
 @option("--data", type=Path, help="Imitate a data set of ddz record, by its visits if it has them, instead of rules.")
-@option("--init", type=Path, help="With --data: start from these weights.")
+@option("--init", type=WEIGHTS_OR_ID, help="With --data: start from these weights, a file or an id (policy-v3).")
 @packed("options", LearningOptions, _learning_options)
 def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | None, options: LearningOptions) -> None:
     """Learn a warm start by imitating the rule agent, or the recorded games of another.

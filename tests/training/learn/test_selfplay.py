@@ -528,7 +528,7 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     train = ("train", "selfplay", "--out", out, "--updates")
     begun = done(*train, 2, "--threads", 1, "--seed", 3, *FEW)
     assert "after 2 updates" in begun.output
-    assert "\n50 % · update 1 · " in f"\n{begun.stderr}"  # in a log one line per update takes the bar's place
+    assert "\n50 % · update 1 · " in f"\n{begun.stderr}"  # in a log lines take the bar's place
     assert "\n100 % · update 2 · " in begun.stderr
     assert "━" not in begun.stderr
     assert command_line("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr

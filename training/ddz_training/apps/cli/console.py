@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import signal
 import textwrap
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from ddz_training.measure.store import OnProgress
 
 EXIT_INTERRUPTED = 130
-SOON = 30.0
-"""Seconds after which a command without a terminal says how long it will take."""
+SOON, OFTEN = 30.0, 600.0
+"""Seconds after which a command without a terminal first says how long it will take, and at least says it again."""
 STOPPING = "stopping after the update at hand; Ctrl-C once more ends at once"
 
 _MOST_SAID = 2_000
@@ -120,12 +121,27 @@ def bars() -> Progress:
     return progress.Progress(*columns, console=screen, disable=not screen.is_terminal)
 
 
+class Pace:
+    """When progress is said where there is no terminal: at every tenth, and at least every ten minutes."""
+
+    def __init__(self) -> None:
+        self._last, self._tenth = -math.inf, -1
+
+    def is_due(self, share: float) -> bool:
+        """Whether it is to be said now, with that share done, 0 to 1; it is then taken to be."""
+        now, tenth = time.monotonic(), int(10 * share)
+        if tenth == self._tenth and now < self._last + OFTEN:
+            return False
+        self._last, self._tenth = now, tenth
+        return True
+
+
 @contextmanager
 def bar(what: str) -> Iterator[OnProgress]:
     """A bar of how many are done of how many, which appears as soon as this is known.
 
-    Where there is no terminal, a line says after half a minute how long it will take.  Time counts from the first that
-    is done, for which a fresh machine may have compiled.
+    Where there is no terminal, a line says after half a minute how long it will take, and from then on at every tenth,
+    or after ten minutes.  Time counts from the first that is done, for which a fresh machine may have compiled.
 
     Yields:
         What is called with both numbers.
@@ -134,17 +150,16 @@ def bar(what: str) -> Iterator[OnProgress]:
         task = drawn.add_task(what, total=None, state="", visible=False)
         before: int | None = None
         began: tuple[float, int] | None = None
-        is_said = not drawn.disable
+        pace = Pace()
 
         def tell(done: int, total: int) -> None:
-            nonlocal before, began, is_said
+            nonlocal before, began
             drawn.update(task, completed=done, total=total, state=f"{done:,}/{total:,}", visible=True)
             before = done if before is None else before
             if began is None and done > before:
                 began = time.monotonic(), done
             passed, here = (0.0, 0) if began is None else (time.monotonic() - began[0], done - began[1])
-            if not is_said and here and passed > SOON:
-                is_said = True
+            if drawn.disable and here and passed > SOON and pace.is_due(done / total):
                 left = timedelta(seconds=round(passed / here * (total - done)))
                 click.echo(f"{what}: {done:,} of {total:,} done, about {left} to go", err=True)
 

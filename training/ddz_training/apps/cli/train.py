@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ import click
 from click import argument, option
 
 from ddz_env.support.errors import plural
-from ddz_training.apps.cli.console import bars, follow, quoted, remark, rules_words, show, stopping
+from ddz_training.apps.cli.console import Pace, bars, follow, quoted, remark, rules_words, show, stopping
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import (
     COUNT,
@@ -161,7 +160,7 @@ def train_under_bar(
     tensorboard: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Train under a bar of how much of the budget is spent, or with one line per update in a log, and close the run.
+    """Train under a bar of how much of the budget is spent, or with a line per tenth in a log, and close the run.
 
     The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
@@ -170,18 +169,16 @@ def train_under_bar(
 
     decisions, seconds = run.counters.decisions, run.counters.seconds
     with bars() as progress:
-        drawn, said = not progress.disable, -1.0
+        drawn, pace = not progress.disable, Pace()
         bar = progress.add_task("training", total=1.0, state="", visible=False)
 
         def on_update(line: Any) -> None:
-            nonlocal said
-            done, now = run.counters, time.monotonic()
+            done = run.counters
             speed = (done.decisions - decisions) / max(done.seconds - seconds, 1e-9)
             spent, state = budget.share(done), f"{line} · {speed:,.0f} decisions/s"
             progress.update(bar, completed=spent, state=state, visible=True)
-            if not drawn and (now >= said + 1.0 or spent == 1.0):  # some trainings have hundreds of updates a second
+            if not drawn and pace.is_due(spent):
                 click.echo(f"{100 * spent:.0f} % · {state}", err=True)
-                said = now
 
         def on_evaluation(results: Sequence[Evaluation]) -> None:
             if results:

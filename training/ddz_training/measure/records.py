@@ -98,6 +98,7 @@ class Positions(NamedTuple):
                     rings.append(state.ring.copy())
                     numbers.append(number)
                     mains.append(-1 if move is None else move.main)
+                    # Where one main group alone is legal, it is a last card or a pass: there are no kickers to choose.
                     choices.append(move is not None and len(state.legal_actions()) > 1)
                 if move is not None:
                     state.step(move)

@@ -22,6 +22,8 @@ _FEW = 3
 """Replies that are listed one by one."""
 _SHORT = 2
 """Cards of a hand that is about to go out."""
+_MANY = 3
+"""Cards more than those of the next best move that are worth a word."""
 _HIGH = NUM_RANKS - 3
 """The first rank that is worth keeping: a 2."""
 
@@ -35,7 +37,8 @@ def explain(advice: Advice, say: Texts, view: View) -> str:
         view: What the seat to act knows.
     """
     sentences = [_compared(advice, say, view)]
-    if view.stage == "play" and not view.rules.open_hands and len(advice.options) > 1:
+    decided = advice.options[0].certain or view.hand == advice.move.cards  # its win has been said
+    if view.stage == "play" and not view.rules.open_hands and len(advice.options) > 1 and not decided:
         sentences += _by_cards(advice, view, say)
     return say("between sentences").join(sentences)
 
@@ -93,26 +96,39 @@ def _move(option: RankedMove, advice: Advice, say: Texts) -> str:
 
 def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
     """What the move leaves and keeps, what beats it, and who is about to go out."""
-    move, left = advice.move, list[str]()
-    if move.is_pass:
-        partner = None if view.target is None else view.target[0]
-        if partner is not None and view.landlord not in (view.seat, partner):
-            yield say("why partner")
-    elif view.hand != move.cards and not advice.options[0].certain:
-        left = list(_left(view, move, say))
-        yield from left
-    kept = _kept(advice, view.hand)
-    if len(kept) and not left:  # what it leaves says what it keeps
-        yield say("why keeps", cards=_cards(kept, say))
+    move, said = advice.move, [*_of_own(advice, view, say)]
     opposed = [seat for seat, size in enumerate(view.hand_sizes) if _opposed(view, seat) and size]
-    if not move.is_pass and view.hand != move.cards:
-        yield from _said_of(replies(view, move, opposed), say)
+    if not move.is_pass:
+        beaters = replies(view, move, opposed)
+        said += [*_said_of(beaters, say)] or ([] if said else [_lowest(beaters, say)])
+    yield from said
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _SHORT:
             players = view.rules.players
-            role = say(role_text(role_of(view.row, seat, players) or "", players))
+            role = say("the " + role_text(role_of(view.row, seat, players) or "", players))
             stopped = seat in opposed and not move.is_pass and not replies(view, move, [seat])
             yield say(("why stopped" if stopped else "why last") + f" {size}", role=role)
+
+
+def _of_own(advice: Advice, view: View, say: Texts) -> Iterator[str]:
+    """What the move does for the seat's own hand, or for its partner."""
+    move, rival = advice.move, advice.options[1].move
+    partner = None if view.target is None else view.target[0]
+    left = [] if move.is_pass else [*_left(view, move, say)]
+    if move.is_pass and partner is not None and view.landlord not in (view.seat, partner):
+        left = [say("why partner")]
+    yield from left
+    if rival is None or (left and not move.is_pass):  # what it leaves says what it keeps
+        return
+    kept, whole = _kept(advice, view.hand), _unbroken(move, rival, view.hand)
+    if len(kept):
+        yield say("why keeps", cards=_cards(kept, say))
+    elif move.is_pass and not left:
+        yield say("why saves", cards=_named(rival, say))
+    elif len(whole) and not left:
+        yield say("why keeps together", cards=_cards(whole, say))
+    elif len(move.cards) >= len(rival.cards) + _MANY:
+        yield say("why many", number=len(move.cards))
 
 
 def _left(view: View, move: Move, say: Texts) -> Iterator[str]:
@@ -129,8 +145,7 @@ def _left(view: View, move: Move, say: Texts) -> Iterator[str]:
 
 def _kept(advice: Advice, hand: Hand) -> Hand:
     """The bombs, jokers and 2s that the next best move would spend and the advised one does not."""
-    rival = advice.options[1].move
-    spent = advice.move.cards.counts
+    rival, spent = advice.options[1].move, advice.move.cards.counts
     if rival is None:
         return Hand((0,) * NUM_RANKS)
     kept = [
@@ -138,6 +153,22 @@ def _kept(advice: Advice, hand: Hand) -> Hand:
         for rank, (held, less, more) in enumerate(zip(hand.counts, spent, rival.cards.counts, strict=True))
     ]
     return Hand(tuple(kept))
+
+
+def _unbroken(move: Move, rival: Move, hand: Hand) -> Hand:
+    """The pairs and trios that the next best move would break and the advised one does not touch."""
+    spent = zip(hand.counts, move.cards.counts, rival.cards.counts, strict=True)
+    return Hand(tuple(held if own == 0 < other < held else 0 for held, own, other in spent))
+
+
+def _lowest(beaters: list[MainGroup], say: Texts) -> str:
+    """What it takes to beat a move, where that is much."""
+    bombs = {group.category for group in beaters} & {BOMB_CATEGORY, ROCKET_CATEGORY}
+    lowest = min((group for group in beaters if group.category not in bombs), key=lambda group: group.rank)
+    or_more = say("or higher", cards=_cards(Hand(lowest.need), say))
+    names = [say(name) for name, kind in (("a bomb", BOMB_CATEGORY), ("the rocket", ROCKET_CATEGORY)) if kind in bombs]
+    *some, last = (or_more, *names)
+    return say("why rarely beaten", moves=say("or").join(filter(None, (say(",").join(some), last))))
 
 
 def _said_of(beaters: list[MainGroup], say: Texts) -> Iterator[str]:

@@ -12,6 +12,7 @@ import pytest
 
 from ddz_agents.worlds.determinize import determinize
 from ddz_env import Hand, Move, Rules, State, View
+from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.engine.layout import HIDDEN, ROW_WORDS
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
@@ -76,6 +77,15 @@ def beats(view: View, move: Move, seat: int, rng: np.random.Generator) -> bool:
     return False
 
 
+def beaten_by(view: View, move: Move, rng: np.random.Generator) -> Iterator[Move]:
+    """What the seats behind may beat a move with, in some worlds."""
+    for state in worlds(view, rng):
+        state.step(move)
+        while not state.is_over and state.seat != view.seat:
+            yield from (reply for reply in state.legal_moves() if not reply.is_pass)
+            state.step("pass")
+
+
 NAMES = {"10": "T", "the black joker": "B", "the red joker": "R", "the rocket": "BR", "+": ""}
 
 
@@ -89,7 +99,9 @@ def cards(text: str) -> Hand:
 def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> set[str]:
     """Check what an explanation says of cards, and say which kinds of sentences it had."""
     kinds, rest = set(), view.hand - move.cards
-    roles = {"landlord": view.landlord, "peasant down": (view.landlord + 1) % 3, "peasant up": (view.landlord + 2) % 3}  # type: ignore[operator]
+    assert view.landlord is not None
+    places = ("landlord", "peasant after the landlord", "peasant before the landlord")
+    roles = {place: (view.landlord + steps) % 3 for steps, place in enumerate(places)}
     opponents = [seat for seat in range(3) if seat != view.seat and view.landlord in (seat, view.seat)]
     for role, left, more in re.findall(r"The ([a-z ]+) (?:has|with) (1|2|one|two) cards?( left| cannot beat it)", said):
         assert view.hand_sizes[roles[role]] == {"1": 1, "one": 1}.get(left, 2)
@@ -109,7 +121,13 @@ def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> 
         assert view.target is not None
         assert view.target[0] not in (view.landlord, view.seat)
         kinds.add("partner")
-    for kept in re.findall(r"It keeps ([^.]+)\.", said):
+    for lowest in re.findall(r"Only ([^.,]+?) or higher", said):
+        needed = MAIN_GROUPS[Move.parse(str(cards(lowest))).main].rank
+        assert all(
+            reply.category in ("bomb", "rocket") or reply.group.rank >= needed for reply in beaten_by(view, move, rng)
+        )
+        kinds.add("lowest")
+    for kept in re.findall(r"It (?:keeps|saves) ([^.]+?)(?: together)?\.", said):
         assert all(spent <= left for spent, left in zip(cards(kept).counts, rest.counts, strict=True))
         kinds.add("keeps")
     return kinds
@@ -117,7 +135,7 @@ def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> 
 
 @pytest.mark.parametrize("count", [24, pytest.param(1000, marks=pytest.mark.long)])
 def test_hints_keep_the_advisers_order_and_say_what_is_true(count: int) -> None:
-    chances, rng, kinds = Chances(), RNG(5), set()
+    chances, rng, kinds, silent = Chances(), RNG(5), set[str](), 0
     for (state, session), adviser in zip(positions(count, Rules(), 60), itertools.cycle(ADVISERS)):
         view, asked = state.view(), session.hint(adviser)
         advice = chances.judged(view, asked)
@@ -135,6 +153,7 @@ def test_hints_keep_the_advisers_order_and_say_what_is_true(count: int) -> None:
         assert all(one.chance == 1 if one.certain else 0 < one.chance < 1 for one in advice.options)  # type: ignore[operator]
         said = explain(advice, Texts(), view)
         assert ("It wins whatever" in said or "goes out" in said) == own.certain
+        assert not own.certain or said.count(".") == 1  # and nothing besides
         best = max(one.chance for one in others)  # type: ignore[type-var]
         if verdict := re.search("Clearly|Slightly|About as good|close choice", said):
             lead = own.chance - best  # type: ignore[operator]
@@ -143,9 +162,12 @@ def test_hints_keep_the_advisers_order_and_say_what_is_true(count: int) -> None:
             )
         assert "earch" not in said
         assert "policy" not in said
-        kinds |= check_cards(said, view, advice.move, rng)
+        about = check_cards(said, view, advice.move, rng)
+        silent += not own.certain and not about and "at once" not in said and "Only" not in said
+        kinds |= about
         assert explain(advice, Texts("zh"), view)
-    assert {"leaves", "keeps", "unbeatable"} <= kinds or count < 100
+    assert {"leaves", "keeps", "unbeatable", "lowest"} <= kinds or count < 100
+    assert silent <= count / 10  # the others have a reason in cards
 
 
 @pytest.mark.parametrize(
@@ -208,7 +230,7 @@ def test_points_of_a_declined_bid_are_not_made_up() -> None:
             ["333355", "77778", "4"],
             "3333",
             "55",
-            "It leaves one move: 55. Only a bomb or the rocket can beat it. The peasant up with",
+            "It leaves one move: 55. Only a bomb or the rocket can beat it. The peasant before the",
         ),
         (["AAA5566", "KKK", "QQ8"], "AAA", "55", "It leaves two moves: 55 and 66. Only 222 or the rocket can beat it."),
         (["44BR2", "999", "KK"], "BR", "44", "No opponent can beat it."),
@@ -216,7 +238,8 @@ def test_points_of_a_declined_bid_are_not_made_up() -> None:
             ["TT55", "KK", "Q"],
             "TT",
             "55",
-            "The peasant down has 2 cards left. The peasant up with one card cannot beat it.",
+            "The peasant after the landlord has 2 cards left. "
+            "The peasant before the landlord with one card cannot beat it.",
         ),
     ],
 )

@@ -58,11 +58,18 @@ def test_a_review_knows_what_every_move_lost(page: Page) -> None:
     while not game["over"]:
         game = page.step(game)
     story, losses = page.get(f"games/{name}/moves/0")["story"], []
+    replay = Replay(Record.parse(page.get(f"games/{name}/record")["text"]))
     for number, made in enumerate(story):
+        replay.go(number)
         found = page.get(f"games/{name}/moves/{number}/chance")
+        view, losses = replay.view(made["seat"]), [*losses, found["loss"] or 0]
+        moves = {str(move): move for move in view.legal_moves()}
         assert found["seat"] == made["seat"]
-        assert 0 <= found["loss"] <= 1
-        losses.append(found["loss"])
+        assert (found["loss"] is None) == (len(moves) == 1)  # which is no decision
+        assert 0 <= losses[-1] <= 1
+        assert (found["better"] in {*moves} - {made["text"]}) == (losses[-1] > 0)
+        if found["outcome"]:
+            assert (found["outcome"] == "goes out") == (moves[found["better"]].cards == view.hand)
     worst = losses.index(max(losses))
     assert losses[worst] > 0.1  # they play by chance
     assert page.get(f"games/{name}/moves/{worst}")["story"] == story
@@ -269,6 +276,17 @@ def test_a_pass_that_is_forced_is_known_and_no_decision_to_take_back(page: Page)
     assert (again["number"], again["turn"], again["must_pass"]) == (decided[-1], 2, False)
 
 
+def test_an_auction_that_everybody_declined_is_not_taken_back(page: Page) -> None:
+    game = page.get(f"games/{page.begin(0, LOWEST, 'bidding')}")
+    path = f"games/{game['id']}"
+    while len(game["moves"]) == game["number"]:
+        asked = {"moves": game["number"]}
+        own = game["turn"] == game["seat"]
+        game = page.post(f"{path}/{'move' if own else 'advance'}", {**asked, "text": "no bid"} if own else asked)
+    assert (game["number"], game["moves"], game["may_undo"]) == (3, [], False)
+    assert "nothing to take back" in page.refused(f"{path}/undo", {"moves": 3})["error"]
+
+
 def test_a_question_about_a_table(page: Page) -> None:
     found = page.post("ask", QUESTION)
     assert found["moves"][0]["text"] == found["move"]
@@ -279,9 +297,9 @@ def test_a_question_about_a_table(page: Page) -> None:
     assert "第 1 行：0号位不能出 AAA" in error(chinese, 400)["error"]
     assert page.post("ask", {**QUESTION, "moves": ["34567", "89TJQ", "pass"]})["move"]
     out_of_turn = {**QUESTION, "moves": ["34567", "89TJQ"]}
-    assert "to move: peasant up" in page.refused("ask", out_of_turn)["error"]
+    assert "to move: peasant before landlord" in page.refused("ask", out_of_turn)["error"]
     chinese = page.run(page.ask("ask", out_of_turn, **{"accept-language": "zh-CN"}))
-    assert error(chinese, 400)["error"] == "出完这几手还没轮到您；轮到：农民（地主上家）"
+    assert error(chinese, 400)["error"] == "出完这几手还没轮到您；轮到：地主上家"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,9 @@ class MoveReview(NamedTuple):
         move: The move in the words of its rules; None at the end.
         landlord: The landlord's chance of winning before it, 0 to 1, by what the seat knew; None where it is unknown.
         loss: By how much the move was worse than the best one, in chances of its side; 0 where it was as good, None
-            where it is unknown.
+            where it is unknown, or where there was only one move.
+        better: The best move in the words of its rules, where the one that was made lost something; else None.
+        outcome: What the better move does for certain: ``goes out``, or ``wins`` whatever the others hold; else None.
     """
 
     number: int
@@ -45,6 +47,8 @@ class MoveReview(NamedTuple):
     move: str | None
     landlord: float | None
     loss: float | None
+    better: str | None = None
+    outcome: str | None = None
 
 
 class Chances:
@@ -99,13 +103,20 @@ class Chances:
             return undecided
         plans = certain_wins(view)
         moves = list(dict.fromkeys((*(move for _, move in played), *plans, *self._likely(view))))[:_SHOWN]
-        own, *others = self.of_moves(view, moves, plans)
-        best = max(others, key=lambda other: other.chance, default=own)
-        loss = best.chance - own.chance
-        if loss < max(AS_GOOD, own.noise):
-            best, loss = own, 0.0
-        landlord = best.chance if seat == view.landlord else 1 - best.chance
-        return undecided._replace(landlord=round(landlord, 4), loss=round(loss, 4) if played else None)
+        judgements = self.of_moves(view, moves, plans)
+        best = max(range(len(moves)), key=lambda place: judgements[place].chance)
+        loss = judgements[best].chance - judgements[0].chance
+        if loss < max(AS_GOOD, judgements[0].noise):
+            best, loss = 0, 0.0
+        chance = judgements[best].chance
+        landlord = chance if seat == view.landlord else 1 - chance
+        found = undecided._replace(landlord=round(landlord, 4))
+        if not played or len(view.legal_moves()) == 1:
+            return found
+        if not best:
+            return found._replace(loss=0.0)
+        outcome = None if moves[best] not in plans else "goes out" if moves[best].cards == view.hand else "wins"
+        return found._replace(loss=round(loss, 4), better=worded(moves[best], replay.question), outcome=outcome)
 
     def _in_points(self, view: View, advice: Advice) -> Advice:
         """Every answer with the points that it earns on average in deals that are played out, the best first.

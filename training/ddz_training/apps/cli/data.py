@@ -150,9 +150,10 @@ def _review(record: Record, as_json: bool) -> None:
         if as_json:
             click.echo(json.dumps(review._asdict(), ensure_ascii=False))
         shares = ("" if share is None else f"{100 * share:.0f}" for share in (review.landlord, review.loss))
-        lines.append([str(number + 1), str(review.seat), str(review.role), str(review.move), *shares])
+        made = [str(number + 1), str(review.seat), str(review.role), str(review.move)]
+        lines.append([*made, *shares, review.better or ""])
     if not as_json:
-        show(Table("", ("move", "seat", "role", "played", "landlord %", "lost %"), lines))
+        show(Table("", ("move", "seat", "role", "played", "landlord %", "lost %", "better"), lines))
 
 
 @click.command()

@@ -19,14 +19,23 @@ from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.registry import LEVELS, compile_seconds, make_agent, read_agent, split_bidder
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_env.table.render.table import role_text
-from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Replay, Session
+from ddz_env.table.session import (
+    PERSON,
+    Deal,
+    HiddenCardsError,
+    NotYourTurnError,
+    Record,
+    Replay,
+    Session,
+    SessionError,
+)
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances, counts_points
 from ddz_training.apps.seating import read_seed
 from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_training.apps.web.preparing import BIDDER, CHANCES, QUICKER, SOLVER, Preparation, steps
 from ddz_training.apps.web.puzzles import PuzzleBook
-from ddz_training.apps.web.shapes import API, Json, game_shape, may_only_pass, replay_shape, thoughts_shape
+from ddz_training.apps.web.shapes import API, Json, decisions, game_shape, may_only_pass, replay_shape, thoughts_shape
 
 RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
 """The rules that a form offers."""
@@ -126,11 +135,13 @@ class Server:
         return self.state(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))), body)
 
     def undo(self, game: StoredGame, body: Json) -> Json:
-        """Take the person's last decision back; a forced pass does not count as one."""
+        """Take the person's last decision about these cards back; a forced pass does not count as one."""
         _check_fresh(game, body)
+        if not decisions(game):
+            raise SessionError("there is nothing to take back")
         before = StoredGame(game.name, game.session.copy())
         before.session.undo(seat=game.viewer)
-        while may_only_pass(before) and before.session.sight(game.viewer, legal=False).decisions:
+        while may_only_pass(before) and decisions(before):
             before.session.undo(seat=game.viewer)
         return self.state(self.games.keep(game, before.session), body)
 
@@ -214,7 +225,7 @@ class Server:
             except DouDizhuError as error:
                 raise RefusedError(error, number) from error
         if not session.is_over and session.seat != seat:
-            place = Message(_places(deal.rules)[session.seat])
+            place = Message(_PLACES_IN_WORDS.get(_places(deal.rules)[session.seat], _places(deal.rules)[session.seat]))
             raise RequestError("after these moves it is not your turn; to move: {place}", place=place)
         if deal.rules.bidding != "fixed":
             _check_auction(session, body)
@@ -286,6 +297,8 @@ class Server:
         return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
 
 
+_PLACES_IN_WORDS = {"peasant down": "peasant after landlord", "peasant up": "peasant before landlord"}
+"""Of a place, what people read, where it is not its label."""
 _REASONS = {AmbiguousMoveError: None, InvalidMoveError: "no combination", IllegalMoveError: "impossible"}
 
 

@@ -10,7 +10,7 @@ from ddz_env.playing.thoughts import NOBODY, Belief
 from ddz_env.table.render.table import Card, LastMove, Seat
 from ddz_env.table.session import PERSON, Advice, RankedMove, Sight
 from ddz_env.table.session.reasons import explain
-from ddz_env.table.texts import Texts
+from ddz_env.table.texts import LANGUAGES, Texts
 from ddz_training.apps.web.games import StoredGame
 
 Json = dict[str, Any]
@@ -28,7 +28,8 @@ def _plain(part: Any) -> Any:
     return {name: _plain(value) for name, value in vars(part).items()} if isinstance(part, (LastMove, Seat)) else part
 
 
-_TABLE = ("seats", "landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "bombs", "spring")
+_OF_CARDS = ("seats", "landlord", "landlord_cards", "landlord_backs", "left_out")
+_TABLE = (*_OF_CARDS, "stake", "highest_bid", "bombs", "spring")
 
 
 def _moves(sight: Sight) -> list[Json]:
@@ -58,6 +59,13 @@ def _position(game: StoredGame, sight: Sight, viewer: int | None) -> Json:
     }
 
 
+def decisions(game: StoredGame) -> list[int]:
+    """Numbers of the moves that the person has decided with these cards: after a declined auction there are others."""
+    session = game.session
+    dealt = len(session.moves) - len(session.view(game.viewer or 0).history)
+    return [at for at, (seat, _) in enumerate(session.moves) if at >= dealt and seat == game.viewer]
+
+
 def may_only_pass(game: StoredGame) -> bool:
     """Whether the person to move has no card to play."""
     if game.session.stage != "play" or game.viewer is None:
@@ -83,7 +91,7 @@ def game_shape(game: StoredGame) -> Json:
         **position,
         "may_pass": plays and viewer == session.seat and position["to_beat"] is not None,
         "must_pass": may_only_pass(game),
-        "may_undo": bool(sight.decisions),
+        "may_undo": bool(decisions(game)),
         "unseen": session.view(viewer).unseen.counts if viewer is not None and shows_unseen else None,
         "words": list(sight.legal),
         **({"seed": str(session.deal.seed)} if game.is_open else {}),  # as text: JavaScript rounds such numbers
@@ -116,13 +124,15 @@ def _option_shape(advice: Advice, option: RankedMove) -> Json:
 
 def thoughts_shape(advice: Advice, belief: Belief | None, view: View, say: Texts) -> Json:
     """What an agent, under its name in the request, says of a position and of the hidden cards, and why."""
+    whys = {name: explain(advice, Texts(name), view) for name in LANGUAGES}
     shape: Json = {
         "agent": advice.agent,
         "seat": advice.seat,
         "move": advice.said(advice.options[0]),
         "moves": [_option_shape(advice, option) for option in advice.options],
         "source": advice.source,
-        "why": explain(advice, say, view),
+        "why": whys[say.language],
+        "whys": whys,
         "beliefs": None,
     }
     if belief is not None:

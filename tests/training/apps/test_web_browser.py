@@ -533,12 +533,102 @@ def test_my_game_has_my_mistakes_to_try_again(person: Person) -> None:
     person.wait(".worst .again")
     person.wait("#curve:text-is('My game')")
     assert person.text("#chance-now").startswith("you")
-    assert re.search(r"\d+ of your \d+ moves", person.text(".worst p"))
+    assert re.search(r"\d+ of your \d+ decisions", person.text(".worst p"))
     assert len(page.query_selector_all(".log .costly")) >= len(page.query_selector_all(".worst .again")) > 0
     assert "You" in person.text(".seat.own .plate")
     page.click(".worst .again >> nth=0")
     person.wait("#hint:not(:disabled)")
     assert "#/game/" in page.url
+
+
+SEATS = "seats: [0, 1, 2].map((number) => ({{ number, doubled: [{doubled}].includes(number) }}))"
+
+
+@pytest.mark.parametrize(
+    ("seat", "doubled", "said"),
+    [
+        (0, "", "Stake 12 = 3 (bid) × 2 (bomb) × 2 (spring) · the peasants pay 12 + 12"),
+        (0, "0, 2", "× 2 (spring) × 2 (you doubled) · the peasants pay 24 + 48 (doubled)"),
+        (1, "0", "Stake 24 = 3 (bid) × 2 (bomb) × 2 (spring) × 2 (the landlord doubled)"),
+        (1, "1", "Stake 24 = 3 (bid) × 2 (bomb) × 2 (spring) × 2 (you doubled)"),
+        (1, "2", "Stake 12 = 3 (bid) × 2 (bomb) × 2 (spring)"),
+    ],
+)
+def test_a_result_says_what_made_it(person: Person, seat: int, doubled: str, said: str) -> None:
+    person.visit()
+    table = f"{{ stake: 6, highest_bid: 3, bombs: 1, spring: true, landlord: 0, {SEATS.format(doubled=doubled)} }}"
+    game = f"{{ seat: {seat}, result: 12, table: {table} }}"
+    text = str(person.page.evaluate(f"import('./js/table.js').then(({{ payText }}) => payText({game}))"))
+    assert text.endswith(said)
+
+
+def _play_badly(person: Person, declines: int = 0) -> None:
+    """Decline some auctions, then bid what there is, pass where that is possible, and else lead the lowest card."""
+    page = person.page
+    for _ in range(400):
+        person.settle()
+        page.mouse.click(30, 400)  # which skips a pause
+        if person.has("#review"):
+            return
+        if person.has("#no-bid:not(:disabled)"):
+            page.click("#bid-3" if not declines else "#no-bid")
+            declines -= 1
+        elif person.has("#pass:not(:disabled)"):
+            page.click("#pass")
+        elif person.has("#hint:not(:disabled)"):
+            page.click(".hand button >> nth=-1", position={"x": 6, "y": 12})
+            person.press("Enter")
+    pytest.fail("the game has no end")
+
+
+@pytest.mark.parametrize(
+    ("seed", "declines", "redeals", "role"),
+    [(3, 0, 0, "landlord"), (6, 1, 0, "peasant before landlord"), (1, 2, 2, "landlord")],
+)
+def test_my_game_is_mine_after_an_auction(person: Person, seed: int, declines: int, redeals: int, role: str) -> None:
+    page, status = person.page, list[str]()
+    person.deal("0", "bidding", seed=seed)
+    page.expose_function("noted", lambda text: status.append(text))
+    page.evaluate("new MutationObserver(() => noted(announced.textContent)).observe(announced, { childList: true })")
+    _play_badly(person, declines)
+    assert status.count("Nobody bid: new cards.") == redeals  # told to a screen reader, before the new cards
+    assert person.has(".story .source:has-text('Nobody bid, 2 times: new cards.')") == (redeals == 2)
+    won = "won" in str(page.get_attribute(".result", "class"))
+    assert f"{role} · Stake" in person.text(".result")
+    pays = "the peasants pay" if won else "you pay both"
+    assert (pays in person.text(".result")) == (role == "landlord")
+    page.click("#review")
+    person.wait("#curve:text-is('My game')")  # all is known
+    curve = str(page.get_attribute(".curve polyline", "points"))
+    assert curve.endswith(",0" if won else ",100")  # the end is certain
+    page.click("#last")
+    person.wait("#step:disabled")
+    assert page.get_attribute(".curve polyline", "points") == curve
+    assert person.text("#chance-now") == f"you {100 if won else 0} %"
+    assert page.inner_text("h1") == "My game"
+    decisions = re.search(r"All (\d+) decisions|\d+ of your (\d+) decisions", person.text(".worst p"))
+    assert decisions
+    own = page.eval_on_selector_all(".log li", "all => all.filter((one) => /^You/.test(one.innerText)).length")
+    assert int(decisions[1] or decisions[2]) < own  # bids and passes without a choice are none
+    for line in page.query_selector_all(".worst li"):
+        assert re.search(r"−\d+ %\n*(Better: |.*(goes out|wins whatever))", line.inner_text())
+
+
+def test_what_a_hint_says_follows_the_language(person: Person) -> None:
+    person.deal("0")
+    move = person.asked()
+    assert re.search(r"[a-z]{3}", person.text(".advice"))
+    person.page.click("#language")
+    person.wait(".toggles:has-text('记牌器')")
+    assert person.hinted() == move
+    assert not re.search(r"[a-z]{3}", person.text(".advice") + person.text(".thoughts"))
+
+
+def test_who_played_is_said_of_cards(person: Person) -> None:
+    person.deal("1")
+    person.wait("#hint:not(:disabled)")
+    assert person.page.get_by_role("group", name=re.compile(r"rules \(landlord\): ")).get_by_role("img").count() > 0
+    assert person.page.get_by_role("heading", level=1).count() == 1
 
 
 def test_a_saved_game_is_opened(person: Person, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ export class Controls {
     }
     if (!play.yours) return [undo()];
     const pass = () => [this.button("play", () => view.playChosen(), "first"), this.button("pass", () => view.move("pass"))];
-    const words = () => game.words.map((text) => this.button(text, () => view.move(text), "first", said(text)));
+    const words = () => game.words.map((text) => this.button(text, () => view.move(text), text.startsWith("no ") ? "" : "first", said(text)));
     const own = game.stage === "play" ? pass() : words();
     return [...own, game.puzzle ? solution() : this.button("hint", () => view.hint()), undo()];
   }

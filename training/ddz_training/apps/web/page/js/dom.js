@@ -50,6 +50,9 @@ export function focusAgain(root, was) {
   (found ?? root.closest("main"))?.focus({ preventScroll: true });
 }
 
+/** What a page without a visible title is called, for who cannot see it. */
+export const heading = (text) => make("h1", { class: "unseen" }, text);
+
 /** Redraw a page, and keep the focus. */
 export function redraw(root, ...children) {
   const was = focused(root);

@@ -4,7 +4,7 @@ import { offers } from "./agents.js";
 import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
 import { Controls, keysElement } from "./controls.js";
-import { announce, focusAgain, focused, hush, inform, make, messages, notify, redraw } from "./dom.js";
+import { announce, focusAgain, focused, heading, hush, inform, make, messages, notify, redraw } from "./dom.js";
 import { Hand } from "./hand.js";
 import { Play, skip } from "./play.js";
 import { nextPuzzle } from "./puzzle.js";
@@ -13,7 +13,7 @@ import { ending, resultElement } from "./result.js";
 import { set, setting } from "./settings.js";
 import { soundOf } from "./sounds.js";
 import { countElement, logElement, tableElement, who, whoAs } from "./table.js";
-import { numbersElement, thoughtsElement } from "./thoughts.js";
+import { numbersElement, reason, thoughtsElement } from "./thoughts.js";
 import { entitle, word } from "./words.js";
 
 /** The page of a game, with its number if it is a puzzle; it returns what ends it when the person goes elsewhere. */
@@ -198,6 +198,7 @@ class GameView {
 
   status() {
     const { game, failed, yours, lost } = this.play;
+    if (this.play.redealt) return word("redealt");
     if (lost && !game.over) return word("lost move");
     if (this.play.ended) return game.puzzle ? `${this.puzzleEnd().title} ${this.puzzleEnd().text}` : ending(game);
     if (failed) return failed.text;
@@ -237,7 +238,7 @@ class GameView {
   advice() {
     const { thoughts } = this.play;
     if (!this.suggested) return null;
-    const why = this.suggestion === 0 ? thoughts.why : thoughts.moves[this.suggestion].compared && word(thoughts.moves[this.suggestion].compared);
+    const why = this.suggestion === 0 ? reason(thoughts) : thoughts.moves[this.suggestion].compared && word(thoughts.moves[this.suggestion].compared);
     return make("p", { class: "advice", role: "status" }, make("b", {}, said(this.suggested)), why ? ` · ${why}` : "");
   }
 
@@ -265,7 +266,8 @@ class GameView {
     announce([...heard.map(({ seat, text }) => `${who(game, seat)}: ${said(text)}.`), this.status()].join(" "));
     entitle(this.status());
     this.chosen();
-    redraw(this.root, make("div", { class: "desk" }, tableElement(game, below, this.toggles(), news), this.side()));
+    const title = puzzle ? word("puzzle number", { n: puzzle }) : word(`rules ${game.rules}`);
+    redraw(this.root, heading(title), make("div", { class: "desk" }, tableElement(game, below, this.toggles(), news), this.side()));
     if (end) this.root.querySelector(".result")?.focus({ preventScroll: true }); // where Enter does nothing
   }
 }

@@ -4,12 +4,16 @@ import { get, post } from "./api.js";
 
 const PAUSE = 500; // ms before each move of an agent, so that it can be followed
 const PASSED = 700; // ms that a pass is seen before the next move
+const DECLINED = 1200; // ms that it is said that nobody has bid, before new cards
 const FORCED = 1400; // ms after which a pass that is forced is played
 
 let hurry = () => {}; // ends the pause that is under way
 
 /** Wait, unless a click skips it. */
 const pause = (time) => new Promise((done) => { hurry = done; setTimeout(done, time); });
+
+/** How many moves came before these cards: auctions in which everybody declined. */
+const declined = ({ number, moves }) => number - moves.length;
 
 export const skip = () => hurry();
 
@@ -20,6 +24,7 @@ export class Play {
     this.alive = true;
     this.thoughts = null; // what an adviser thinks
     this.failed = null; // why the others do not go on
+    this.redealt = false; // everybody has declined, and new cards come
     this.followed = false; // the solution of a puzzle, which was shown
   }
 
@@ -50,8 +55,18 @@ export class Play {
 
   async send(path, body) {
     const own = path !== "advance";
-    this.game = await post(`games/${this.id}/${path}`, { ...body, moves: this.game.number }, own ? "moment" : null);
+    const game = await post(`games/${this.id}/${path}`, { ...body, moves: this.game.number }, own ? "moment" : null);
+    if (declined(game) > declined(this.game)) await this.tellDeclined();
+    this.game = game;
     this.forget(own);
+  }
+
+  /** Say that everybody has declined, before the new cards are seen. */
+  async tellDeclined() {
+    this.redealt = true;
+    this.forget();
+    await pause(DECLINED);
+    this.redealt = false;
   }
 
   /** What was thought of another position is of no use; draw this one. */

@@ -4,7 +4,7 @@ import { adviserChoice, offers, short } from "./agents.js";
 import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
 import { keysElement } from "./controls.js";
-import { announce, hush, make, messages, notify, redraw } from "./dom.js";
+import { announce, heading, hush, make, messages, notify, redraw } from "./dom.js";
 import { ending } from "./result.js";
 import { logElement, tableElement, who, whoAs } from "./table.js";
 import { curveElement, mineElement, numbersElement, thoughtsElement } from "./thoughts.js";
@@ -17,7 +17,8 @@ const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last"
 function landlordChance({ table }, { seat, moves, played }) {
   const chance = table.landlord === null ? null : moves[0]?.chance ?? null;
   const other = moves.find(({ text }) => text === played)?.chance;
-  return { seat, landlord: chance === null || seat === table.landlord ? chance : 1 - chance, loss: chance === null || other == null ? null : Math.max(0, chance - other) };
+  const loss = chance === null || other == null || moves.length === 1 ? null : Math.max(0, chance - other);
+  return { seat, landlord: chance === null || seat === table.landlord ? chance : 1 - chance, loss, better: loss > 0 ? moves[0].text : null };
 }
 
 export async function replayPage(root, id, at) {
@@ -132,10 +133,10 @@ export async function replayPage(root, id, at) {
     const known = (chances ?? []).some((found) => found?.landlord != null);
     const bar = asking && make("progress", { value: done, max: 1, "aria-label": word("curve") });
     const losses = Object.fromEntries((chances ?? []).flatMap((found, place) => (found?.loss > 0 ? [[place, found.loss]] : [])));
-    const side = [bar, known && curveElement(chances, game, own, go), known && mineElement(chances, game, own, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses, button("save", save)), keysElement("keys replay")];
+    const side = [bar, known && curveElement(chances, game, own, go), known && mineElement(chances, game, own, asking, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses, button("save", save)), keysElement("keys replay")];
     announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${said(game.moves.at(-1).text)}. ${turn}` : turn);
     entitle(turn);
-    redraw(root, make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
+    redraw(root, heading(word(own == null ? "step through" : "review")), make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
   }
 
   function press(event) {

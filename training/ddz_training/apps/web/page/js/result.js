@@ -2,7 +2,7 @@
 
 import { make } from "./dom.js";
 import { results } from "./recent.js";
-import { stakeText } from "./table.js";
+import { payText } from "./table.js";
 import { word } from "./words.js";
 
 export const signed = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}${Math.abs(result)}`;
@@ -33,7 +33,7 @@ export function scoreElement({ scoring }) {
 export function resultElement(game, title = null, text = null) {
   const won = game.verdict ? game.verdict === "won" : game.result > 0;
   if (!title && game.winner == null) return make("div", { class: "result", tabindex: -1 }, make("strong", {}, word("no bids")));
-  const stake = game.scoring !== "win" && stakeText(game); // what a win counts does not depend on it
+  const stake = game.scoring === "stake" && payText(game); // elsewhere the result does not depend on it
   const facts = title ? [] : [word(game.table.seats[game.seat].role), stake, points(game)].filter(Boolean);
   return make("div", { tabindex: -1, class: `result ${won ? "won" : "lost"}` },
     make("strong", {}, title ?? word(won ? "won" : "lost")), make("span", {}, text ?? how(game)), text ? null : make("span", { class: "facts" }, facts.join(" · ")));

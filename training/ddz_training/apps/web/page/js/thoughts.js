@@ -11,6 +11,9 @@ const WORST = 3; // moves that are listed
 const ERROR = 8; // of a chance, in 100, against played-out worlds: 7.5 (6.8 to 8.2) on 600 positions of benchmarks/chance_errors.py
 const percent = (share) => (100 * share).toFixed(0);
 
+/** Why a move is advised, in the language of the page; null where nothing is said. */
+export const reason = ({ why, whys }) => whys?.[document.documentElement.lang.slice(0, 2)] ?? why;
+
 /** A bar of a share of the whole. */
 function bar(kind, share) {
   const filled = make("span", { class: kind });
@@ -38,7 +41,7 @@ export function thoughtsElement(thoughts, choose = null, title = word("thoughts"
     const more = rest.length > 0 && make("details", { open: rest.some(({ text }) => text === thoughts.played) }, make("summary", {}, word("kickers", { n: rest.length })), rest.map((move) => entry(move, choose, thoughts.played)));
     return make("li", {}, entry(best, choose, thoughts.played), more || null);
   });
-  return make("section", { class: "panel thoughts", "aria-label": title }, make("h2", {}, title), thoughts.why && make("p", {}, thoughts.why),
+  return make("section", { class: "panel thoughts", "aria-label": title }, make("h2", {}, title), reason(thoughts) && make("p", {}, reason(thoughts)),
     make("ul", { class: "moves", "data-focus": "moves" }, items), thoughts.source && make("p", { class: "source" }, word(`source ${thoughts.source}`, { error: ERROR })),
     thoughts.better_in && make("p", { class: "source" }, word("better in", { seconds: thoughts.better_in })));
 }
@@ -67,16 +70,27 @@ function beliefsTable(thoughts, names) {
   return make("table", { class: "beliefs" }, head, lines.filter(Boolean).reverse());
 }
 
-/** The moves of a seat (of all, for who only watches) that lost most, each to be tried again; and how many were as good as any. */
-export function mineElement(chances, game, own, choose, again) {
-  const first = game.total - game.story.length;
-  const mine = chances.flatMap((found, place) => (found?.loss != null && (own ?? found.seat) === found.seat ? [{ loss: found.loss, place }] : []));
-  const worst = mine.filter(({ loss }) => loss > 0).sort((a, b) => b.loss - a.loss).slice(0, WORST);
-  const lines = worst.map(({ loss, place }) => make("li", {},
-    make("button", { type: "button", id: `worst-${place}`, click: () => choose(place) }, `${place + 1}. ${own == null ? `${whoAs(game, game.story[place - first].seat)} ` : ""}`, make("b", {}, said(game.story[place - first].text)), make("span", { class: "number" }, word("loss", { n: percent(loss) }))),
-    make("button", { type: "button", id: `again-${place}`, class: "again", click: () => again(place) }, word("try again"))));
+/** What would have been better than a move. */
+const better = ({ better, outcome }) => better && make("small", {}, word(outcome ? `better ${outcome}` : "better", { move: said(better) }));
+
+/** How many decisions were as good as any; until all are known nothing is said of those to come. */
+function countText(mine, own, asking) {
   const best = mine.filter(({ loss }) => loss === 0).length;
-  return mine.length > 0 && make("section", { class: "panel thoughts worst" }, make("h2", {}, word(own == null ? "worst of all" : "worst")), own != null && make("p", {}, word("best of", { n: best, all: mine.length })), make("ol", { class: "moves" }, lines), make("p", { class: "source" }, word("source critic", { error: ERROR })));
+  if (best < mine.length || asking) return own == null || !mine.length ? null : word("best of", { n: best, all: mine.length });
+  return word(mine.length ? "all best" : "no decision", { all: mine.length });
+}
+
+/** The decisions of a seat (of all, for who only watches) that lost most, each to be tried again; and how many were as good as any. */
+export function mineElement(chances, game, own, asking, choose, again) {
+  const first = game.total - game.story.length;
+  const mine = chances.flatMap((found, place) => (found?.loss != null && (own ?? found.seat) === found.seat ? [{ ...found, place }] : []));
+  const worst = mine.filter(({ loss }) => loss > 0).sort((a, b) => b.loss - a.loss).slice(0, WORST);
+  const lines = worst.map(({ place, ...found }) => make("li", {},
+    make("button", { type: "button", id: `worst-${place}`, click: () => choose(place) }, `${place + 1}. ${own == null ? `${whoAs(game, game.story[place - first].seat)} ` : ""}`, make("b", {}, said(game.story[place - first].text)), make("span", { class: "number" }, word("loss", { n: percent(found.loss) })), better(found) || null),
+    make("button", { type: "button", id: `again-${place}`, class: "again", click: () => again(place) }, word("try again"))));
+  const title = worst.length ? (own == null ? "worst of all" : "worst") : "decisions";
+  const text = countText(mine, own, asking);
+  return make("section", { class: "panel thoughts worst" }, make("h2", {}, word(title)), text && make("p", {}, text), worst.length > 0 && make("ol", { class: "moves" }, lines), make("p", { class: "source" }, word("source critic", { error: ERROR })));
 }
 
 /**
@@ -84,9 +98,10 @@ export function mineElement(chances, game, own, choose, again) {
  * of moves.
  */
 export function curveElement(chances, game, own, choose) {
-  const { total, number, table } = game;
+  const { total, number } = game;
+  const landlord = game.roles.indexOf("landlord"); // at the end: an auction may still be to come
   const most = Math.max(total, 1);
-  const share = ({ landlord }) => (own == null || own === table.landlord ? landlord : 1 - landlord);
+  const share = ({ landlord: chance }) => (own == null || own === landlord ? chance : 1 - chance);
   const points = chances.flatMap((found, place) => (found?.landlord == null ? [] : [`${(100 * place) / most},${100 - 100 * share(found)}`]));
   const picture = draw("svg", { class: "curve", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": word("curve") });
   const here = (100 * number) / most;

@@ -23,7 +23,8 @@ from numba.core.runtime import rtsys
 from ddz_env.support.compile_cache import KernelLock, announce, kernel_folder, kernel_sources, warn
 from ddz_env.support.source_stamps import KernelSources
 
-_FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
+_FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True}
+"""No kernel is handed on as a function pointer: without the wrapper for that its code is compiled once less."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -93,13 +93,13 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
     return kept, state
 
 
-@inline_kernel
+@part_kernel
 def stage_with_landlord(rules: np.ndarray) -> int:
     """The stage in which a landlord begins."""
     return at.STAGE_SHOW if rules[variant.R_DOUBLING] & _SHOWING != U0 else stage_after_showing(rules)
 
 
-@inline_kernel
+@part_kernel
 def stage_after_showing(rules: np.ndarray) -> int:
     """The stage after the landlord has shown its hand, or has not."""
     return at.STAGE_DOUBLE if rules[variant.R_DOUBLING] & _DOUBLING != U0 else at.STAGE_PLAY
@@ -200,7 +200,7 @@ def deal_rest(row: np.ndarray, index: np.uint64, rules: np.ndarray) -> None:
     row[at.BOTTOM] = row[_DEALT + 3]
 
 
-@pure_kernel
+@part_kernel
 def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
     """Deal and begin: from the row's own generator, or under unshuffled rules the cards in the row."""
     if rules[variant.R_DEAL] == variant.DEAL_UNSHUFFLED:

@@ -95,7 +95,7 @@ def body_of(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray
     return body_at(hand, segment, main - tables.SEGMENT_BASE[segment], row[TARGET] == U0, row[KEY], rules)
 
 
-@inline_kernel
+@part_kernel
 def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.uint64:
     """The number of different ranks in a hand that may be kickers, the ranks of the body included."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
@@ -163,7 +163,7 @@ def kicker_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uin
     return _repeated_options(body, left, chosen, floor, rules)
 
 
-@pure_kernel
+@part_kernel
 def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bool:
     """Whether a rank in ``limit + 1 .. below - 1`` has been chosen exactly three times."""
     rank = limit + U1
@@ -174,7 +174,7 @@ def _has_trio_above(chosen: np.uint64, limit: np.uint64, below: np.uint64) -> bo
     return False
 
 
-@inline_kernel
+@part_kernel
 def _can_complete(
     allowed: np.uint64, already: np.uint64, left: np.uint64, plain: np.uint64, wanted: np.uint64, trio_counts: bool
 ) -> bool:
@@ -198,7 +198,7 @@ def _can_complete(
     return False
 
 
-@inline_kernel
+@part_kernel
 def _sums_with(
     allowed: np.uint64, plain: np.uint64, with_trio: np.uint64, trio_counts: bool
 ) -> tuple[np.uint64, np.uint64]:
@@ -212,7 +212,7 @@ def _sums_with(
     return sums & _SUMS, sums_with_trio & _SUMS
 
 
-@pure_kernel
+@part_kernel
 def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
     """Mask of the next kicker's ranks where ranks may repeat, by the sums that the ranks above each can give."""
     first, one_joker = left == body.kickers, rules[variant.R_TWO_JOKERS] == U0

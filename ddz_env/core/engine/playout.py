@@ -12,13 +12,13 @@ from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal, pendin
 from ddz_env.core.engine.random import advance, below, key, mix
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.words import U0, U1, U16, U32, add, popcount, select
-from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
 
 _BEHIND = np.uint64(33)
 """Where replies with greater ids than the bombs and the rocket begin in the word of replies."""
 
 
-@inline_kernel
+@part_kernel
 def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
     """The reply to the target (or pass) that 64 random bits choose; all are in one word, in the order of their ids."""
     hand = row[at.HANDS + np.int64(row[at.SEAT])]
@@ -84,7 +84,7 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
     return decisions, wins
 
 
-@pure_kernel
+@part_kernel
 def _play_game(row: np.ndarray, state: np.uint64, rules: np.ndarray, mask: np.ndarray) -> int:
     """Deal a game into a row and play it; returns the number of decisions."""
     decisions = 0

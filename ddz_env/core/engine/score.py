@@ -7,7 +7,7 @@ import numpy as np
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16
 from ddz_env.core.rules import R_PLAYERS, R_SPRING
-from ddz_env.support.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 SCORE_WIN, SCORE_STAKE, SCORE_BOTZONE = 0, 1, 2
 _WORD = np.uint64(65535)
@@ -19,7 +19,7 @@ def landlord_won(row: np.ndarray) -> bool:
     return row[at.WINNER] == row[at.LANDLORD] + U1
 
 
-@pure_kernel
+@part_kernel
 def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
     """Whether the losers never played (spring), or the landlord played only the first move (anti-spring).
 
@@ -62,7 +62,7 @@ def stake(row: np.ndarray) -> np.uint64:
     return base << (row[at.BOMBS] + bid_of(row, at.ROBS) + bid_of(row, at.SHOWN))
 
 
-@pure_kernel
+@part_kernel
 def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_reward: float, returns: np.ndarray) -> None:
     """Write each seat's return of a finished game; all zero if everybody declined.
 

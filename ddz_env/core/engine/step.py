@@ -166,7 +166,7 @@ def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
         row[at.SEAT] = next_seat(row[at.SEAT], rules)
 
 
-@pure_kernel
+@part_kernel
 def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: np.uint64, kickers: np.uint64) -> None:
     """Set the target to DouZero's reading of a plane with solos.
 
@@ -194,7 +194,7 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
                 rank += U1
 
 
-@pure_kernel
+@part_kernel
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
     """One bid: 0 declines, 1..3 bids; with robbing, 1 calls and 2 robs."""
     row[at.MOVES] += U1
@@ -277,7 +277,7 @@ def make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
     row[at.STAGE] = stage_with_landlord(rules)
 
 
-@pure_kernel
+@part_kernel
 def _answer_showing(row: np.ndarray, shows: np.uint64, rules: np.ndarray) -> None:
     row[at.MOVES] += U1
     if shows != U0:
@@ -286,7 +286,7 @@ def _answer_showing(row: np.ndarray, shows: np.uint64, rules: np.ndarray) -> Non
     row[at.STAGE] = stage_after_showing(rules)
 
 
-@pure_kernel
+@part_kernel
 def _answer_doubling(row: np.ndarray, doubled: np.uint64, rules: np.ndarray) -> None:
     seat = row[at.SEAT]
     row[at.MOVES] += U1

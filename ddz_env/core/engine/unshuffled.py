@@ -10,7 +10,7 @@ from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.step import main_cards, pass_turn, play_lightly
 from ddz_env.core.engine.words import U0, add_hand
-from ddz_env.support.compiling import pure_kernel
+from ddz_env.support.compiling import part_kernel, pure_kernel
 
 
 @pure_kernel
@@ -44,7 +44,7 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
     start_game(row, rules)
 
 
-@pure_kernel
+@part_kernel
 def _begin_play(row: np.ndarray) -> None:
     """Let seat 0 lead as landlord with the landlord cards; an auction that would come first is left out."""
     if row[at.LANDLORD] == at.NO_SEAT:

@@ -64,13 +64,13 @@ def _lane(value: np.uint64, lane: np.uint64) -> np.uint64:
     return value << (U8 * lane) if lane < U8 else U0
 
 
-@inline_kernel
+@part_kernel
 def _relative(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.uint64:
     """The number of turns after the observer at which a seat acts."""
     return seat - observer if seat >= observer else seat + players - observer
 
 
-@inline_kernel
+@part_kernel
 def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
     """Place in the one-hot stage; the half-built move of another seat is not on the table yet."""
     stage = row[at.STAGE]
@@ -85,13 +85,13 @@ def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
     return _AT_LEAD if row[at.TARGET] == U0 else _AT_FOLLOW
 
 
-@inline_kernel
+@part_kernel
 def _highest_bid(row: np.ndarray) -> np.uint64:
     """The highest bid; with robbing, 1 after a call, 2 after one rob, 3 after more."""
     return min(bid_of(row, at.HIGHEST_BID) + bid_of(row, at.ROBS), U3)
 
 
-@inline_kernel
+@part_kernel
 def _slot_back(row: np.ndarray, back: np.uint64) -> np.int64:
     """Slot of the ring that holds the completed move ``back`` before the last one."""
     return np.int64((row[at.MOVES] - U1 - back) & U15)
@@ -176,7 +176,7 @@ def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarr
         _put_cards(out, _O.kickers, U0, U0)
 
 
-@inline_kernel
+@part_kernel
 def _put_target_body(row: np.ndarray, word: int, out: np.ndarray) -> None:
     target = row[at.TARGET]
     if target == U0:
@@ -185,7 +185,7 @@ def _put_target_body(row: np.ndarray, word: int, out: np.ndarray) -> None:
         _put_cards(out, word, main_cards(target) if target != at.BOMBS_ONLY else U0, row[at.KEY] + U1)
 
 
-@inline_kernel
+@part_kernel
 def _put_half_built(row: np.ndarray, body_word: int, kicker_word: int, out: np.ndarray) -> None:
     pending = row[at.PENDING]
     _put_cards(out, body_word, main_cards(pending), row[at.LEFT])

@@ -49,7 +49,7 @@ from ddz_env.envs.stepping import (
     write_outputs,
 )
 from ddz_env.support.checks import check_choice, check_seed
-from ddz_env.support.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import part_kernel, pure_kernel
 from ddz_env.support.errors import GameOverError, InvalidRulesError
 from ddz_env.support.threads import run_chunks
 
@@ -64,7 +64,7 @@ _STAGE_OVER = np.uint64(STAGE_OVER)
 # --- Kernels ----------------------------------------------------------------------------------------------------------
 
 
-@pure_kernel
+@part_kernel
 def _seat_learner(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> None:
     """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
     game["decided"] = False
@@ -76,7 +76,7 @@ def _seat_learner(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> N
         game["learner"] = np.int64(below(mix(game["stream"]), rules[R_PLAYERS]))
 
 
-@inline_kernel
+@part_kernel
 def _carry_out(index: int, slots: Slots) -> bool:
     """Carry out the order of a game; returns whether the game goes on from there."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
@@ -102,7 +102,7 @@ def _carry_out(index: int, slots: Slots) -> bool:
     return True
 
 
-@inline_kernel
+@part_kernel
 def _play_opponents(index: int, slots: Slots) -> None:
     """Play for compiled opponents until the learner or an agent must decide, or the game is over."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]

@@ -22,7 +22,7 @@ from ddz_agents.rules import scratch as at
 from ddz_agents.rules.scratch import RuleWorkspace, Scratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
-from ddz_env.support.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 MAX_DEPTH = 4
 BUDGET = 2000
@@ -75,7 +75,7 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, c
     return count
 
 
-@inline_kernel
+@part_kernel
 def _list_chains(hand: np.uint64, scratch: Scratch) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
     singles, pairs, trios = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
@@ -104,7 +104,7 @@ def _lowest_bits(mask: np.uint64, count: np.uint64) -> np.uint64:
     return taken
 
 
-@pure_kernel
+@part_kernel
 def _load_body(
     segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, scratch: Scratch
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
@@ -128,7 +128,7 @@ def _load_body(
     return riders | split, (solos & ~riders) | split, pairs & ~split  # the other halves of split pairs become solos
 
 
-@pure_kernel
+@part_kernel
 def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scratch) -> tuple[int, np.uint64, np.uint64]:
     """List the planes and quads of a reading at ``BODY``, each in its mode.
 
@@ -162,7 +162,7 @@ def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scrat
     return bodies, as_trio, as_pairs
 
 
-@pure_kernel
+@part_kernel
 def _load_bodies(
     bodies: int, solos: np.uint64, pairs: np.uint64, scratch: Scratch
 ) -> tuple[bool, int, np.uint64, np.uint64]:
@@ -302,7 +302,7 @@ def _carried(pieces: Pieces, sure: bool, scratch: Scratch) -> int:
     return price
 
 
-@inline_kernel
+@part_kernel
 def _price_of_trios(trios: np.uint64, scratch: Scratch) -> int:
     """What trios cost; those that carry nothing cost the same."""
     price = _ZERO
@@ -312,7 +312,7 @@ def _price_of_trios(trios: np.uint64, scratch: Scratch) -> int:
     return price
 
 
-@inline_kernel
+@part_kernel
 def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocket: bool) -> tuple[int, np.uint64]:
     """How many readings of the rest of a hand are tried, and the trios that are tried broken up as well as whole."""
     number = 2 if rocket else 1
@@ -328,7 +328,7 @@ def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocke
     return min(number, MAX_READINGS), breakable
 
 
-@inline_kernel
+@part_kernel
 def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uint64:
     """The modes to try next, the first plane's changing fastest; all 0 again after the last."""
     mode = U0  # where the mode's bits begin
@@ -340,7 +340,7 @@ def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uin
     return U0
 
 
-@inline_kernel
+@part_kernel
 def _next_reading(
     reading: Reading, planes: np.uint64, quads: np.uint64, has_rocket: bool, breakable: np.uint64
 ) -> Reading:
@@ -362,7 +362,7 @@ def _keep(best: int, hand: np.uint64, chains: int, reading: Reading, memory: np.
         memory[best + 5 + index] = memory[at.TAKEN + index]
 
 
-@inline_kernel
+@part_kernel
 def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: Scratch) -> tuple[int, int, int]:
     """Try all readings of what some chains leave.
 
@@ -436,7 +436,7 @@ def split_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     return price, sure
 
 
-@inline_kernel
+@part_kernel
 def _next_chain(depth: int, count: int, memory: np.ndarray) -> tuple[int, int]:
     """The deepest depth at which a chain is left to be taken, -1 if there is none, and the chain's index."""
     while depth >= 0:
@@ -449,7 +449,7 @@ def _next_chain(depth: int, count: int, memory: np.ndarray) -> tuple[int, int]:
     return depth, _ZERO
 
 
-@inline_kernel
+@part_kernel
 def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
     """Take a chain at a depth of the search; returns the hand that it leaves."""
     chain, left = memory[at.CHAIN + index], memory[at.HANDS_LEFT + depth]
@@ -482,7 +482,7 @@ def _write_each(memory: np.ndarray, count: int, segment: int, ranks: np.uint64) 
     return count
 
 
-@inline_kernel
+@part_kernel
 def _write_pieces(pieces: Pieces, sure: bool, scratch: Scratch, count: int) -> int:
     """Write the moves of a reading, except chains and the rocket; returns the new number of moves."""
     memory, trios, solos, pairs = scratch.memory, pieces.trios, pieces.solos, pieces.pairs
@@ -541,7 +541,7 @@ def values_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]
     return prices.price_part(both), prices.sure_part(both)
 
 
-@inline_kernel
+@part_kernel
 def price_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> int:
     """What a hand costs to play out, in hundredths of a trick; the prices must be set.
 
@@ -551,7 +551,7 @@ def price_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> int:
     return values_of_hand(hand, workspace)[0]
 
 
-@inline_kernel
+@part_kernel
 def losers_and_controls(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     """The fewest moves that can be beaten into which a hand splits, and the moves of that split that cannot."""
     sure = values_of_hand(hand, workspace)[1]

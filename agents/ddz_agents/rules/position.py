@@ -71,7 +71,7 @@ def new_appraiser() -> Appraiser:
     )
 
 
-@pure_kernel
+@part_kernel
 def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np.ndarray) -> None:
     """Price the moves of both sides by the hands of a game, all open.
 

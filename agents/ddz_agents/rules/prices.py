@@ -23,7 +23,7 @@ from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.words import U0, U1, U2, U3, U4, U8, U12, U15, U16
 from ddz_env.core.rules import R_BOMBS, R_SEGMENTS, R_TWO_JOKERS
-from ddz_env.support.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 LOSER, WINNER = 100, 1
 """Prices of moves that can be beaten and of others, where these are counted."""
@@ -86,7 +86,7 @@ def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, con
         prices[at.BY_HIGHER + row + higher] = _both(base, slope, beaten, control)
 
 
-@pure_kernel
+@part_kernel
 def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
     """Write the prices that follow from the weights alone; returns whether the weights have changed."""
     changed = False
@@ -134,7 +134,7 @@ def price_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: Scrat
     return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(words.popcount(groups >> (rank + U1)))]
 
 
-@inline_kernel
+@part_kernel
 def price_of_quad(segment: int, rank: np.uint64, scratch: Scratch) -> int:
     """Both prices of a bomb, or of a quad with kickers."""
     bare = at.PRICED_AS[segment]

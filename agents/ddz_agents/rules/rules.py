@@ -26,7 +26,7 @@ from ddz_env.core.engine.score import bid_of
 from ddz_env.core.engine.step import hand_size, main_cards, next_seat
 from ddz_env.core.engine.words import PLANE, U0, U1, U2, U3, U16
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
-from ddz_env.support.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import part_kernel, pure_kernel
 
 # The price of a hand up to which it bids or doubles.  In 40,000 deals between rule agents the landlord won half, 60 %
 # and 70 % from 17 cards of the first three prices, 60 % from 20 cards of the fourth, and 30 % against the fifth.
@@ -94,7 +94,7 @@ def choose_kickers(
     return lowest_kickers(row, hand, main, rules)
 
 
-@pure_kernel
+@part_kernel
 def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[np.uint64, np.uint64]:
     """The move to lead from a split with at most one move that can be beaten: that one last, bombs before it.
 
@@ -116,7 +116,7 @@ def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[
     return workspace.scratch.memory[scratch.MAINS + best_index], workspace.scratch.memory[scratch.KICKERS + best_index]
 
 
-@pure_kernel
+@part_kernel
 def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
     """The score of leading a move of the hand's split."""
     about, segment, beaten = workspace.about, tables.MAIN_SEGMENT[main], beatable(workspace, main)
@@ -138,7 +138,7 @@ def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w:
     return score
 
 
-@inline_kernel
+@part_kernel
 def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
     """The lowest solo if the partner acts next with one card that is likely to beat it, else 0."""
     about = workspace.about
@@ -148,7 +148,7 @@ def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
     return main if beatable(workspace, main) >= _LIKELY else U0
 
 
-@pure_kernel
+@part_kernel
 def _lead(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The move to lead: main group and kickers."""
     hand = workspace.about[scratch.A_HAND]
@@ -177,7 +177,7 @@ def _lead(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.nd
     return main, kickers
 
 
-@inline_kernel
+@part_kernel
 def _highest_rank(hand: np.uint64) -> np.uint64:
     rank = np.uint64(14)
     while (hand >> rank) & U1 == U0:
@@ -185,7 +185,7 @@ def _highest_rank(hand: np.uint64) -> np.uint64:
     return rank
 
 
-@pure_kernel
+@part_kernel
 def _follow_need(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, bomb: bool) -> int:
     """By how much a reply must improve the hand, in hundredths of a trick."""
     about = workspace.about
@@ -210,7 +210,7 @@ def _follow_need(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w
     return need
 
 
-@inline_kernel
+@part_kernel
 def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> bool:
     """Whether an enemy could go out over the target, and the reply (a solo or a pair) makes that harder."""
     target, about = row[at.TARGET], workspace.about
@@ -226,7 +226,7 @@ def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> b
     return about[scratch.A_NEXT_ENEMY] == cards and threat - beatable(workspace, main) >= _SAFER
 
 
-@pure_kernel
+@part_kernel
 def _reply_score(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, main: np.uint64, gain: int
 ) -> int:
@@ -239,7 +239,7 @@ def _reply_score(
     return score
 
 
-@pure_kernel
+@part_kernel
 def _follow(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The reply that makes the hand cheaper by most over what is needed, or pass: main group and kickers."""
     hand = workspace.about[scratch.A_HAND]
@@ -262,7 +262,7 @@ def _follow(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.
     return main, kickers
 
 
-@inline_kernel
+@part_kernel
 def _speak(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, value: int) -> np.uint64:
     """The bid or the answer to showing or doubling of a hand that costs ``value`` to play out.
 

@@ -110,7 +110,7 @@ def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> 
     for names in re.findall(r"It leaves (?:one move|two moves): ([^.]+)\.", said):
         parts = [cards(part) for part in names.split(" and ")]
         assert sum(parts[1:], parts[0]) == rest
-        others = [rank for rank in "3456789TJQKA2" if rank not in str(rest)]
+        others = [rank for rank in "3456789TJQKA2BR" if rank not in str(rest)]
         leading = State.from_hands([str(rest), *others[:2]], check_sizes=False)
         assert set(parts) <= {lead.cards for lead in leading.legal_moves()}
         kinds.add("leaves")

@@ -50,7 +50,7 @@ export function thoughtsElement(thoughts, choose = null, title = word("thoughts"
 export function numbersElement(thoughts, names, open = false) {
   const cell = (text) => make("td", {}, text ?? "");
   const known = thoughts.moves.filter(({ visits, prior }) => visits || prior != null);
-  const head = make("tr", {}, ["moves", "visits", "prior"].map((name) => make("th", { scope: "col" }, word(name))));
+  const head = make("tr", {}, ["move", "visits", "prior"].map((name) => make("th", { scope: "col" }, word(name))));
   const rows = known.map(({ text, visits, prior }) => make("tr", {}, make("th", { scope: "row" }, said(text)), cell(visits), cell(prior == null ? "" : `${(100 * prior).toFixed(1)} %`)));
   const beliefs = beliefsTable(thoughts, names);
   if (!rows.length && !beliefs) return null;

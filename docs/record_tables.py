@@ -55,12 +55,12 @@ def records_controls() -> str:
         (
             f"`{each.players}`",
             f"{each.estimate.games:,}",
-            *(each.estimate.wins.both(to="–"), each.played.both(to="–")),
+            *(each.estimate.wins.both(to="–"), f"{each.deals:,}", each.played.both(to="–")),
             f"{100 * (each.estimate.wins.mean - each.played.mean):+.1f}",
         )
         for each in controls()
     ]
-    header = ("players", "games", "by records, %", "played, %", "difference")
+    header = ("players", "games", "by records, %", "deals", "played, %", "difference")
     return markdown_table(header, lines)
 
 

@@ -80,7 +80,7 @@ def test_a_stale_page_is_refused_and_mended(tmp_path: Path, monkeypatch: pytest.
 def test_records_say_of_players_who_were_met_what_matches_say() -> None:
     """Within 1.5 points, or within the interval."""
     found = list(record_tables.controls())
-    assert [control.players for control in found] == ["rules", "policy-v1", "policy-v2"]
+    assert [control.players for control in found] == ["rules", "policy-v1", "policy-v2", "neural-ismcts"]
     for control in found:
         by_records, played = control.estimate.wins, control.played.mean
         assert abs(by_records.mean - played) <= 0.015 or by_records.low <= played <= by_records.high

@@ -21,7 +21,7 @@ from ddz_env.core.engine.score import stake
 from ddz_env.core.engine.tables import BID_ID
 from ddz_env.core.engine.words import U0, U1, U4, U12, U15, popcount, select
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 PEASANT_RATE = 0.56
 """A peasant's win rate before anything is known of the hands: the landlord wins the other games."""
@@ -97,7 +97,7 @@ def staked(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
     return max(np.int64(bid) - np.int64(1), np.int64(0))
 
 
-@part_kernel
+@inline_kernel
 def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool) -> int:
     """The bid of the expected-payoff policy, without a loss rate: the highest if it is worth more than declining."""
     seat, owner = np.int64(row[SEAT]), np.int64(row[OWNER])
@@ -119,7 +119,7 @@ def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray,
     return highest if (2.0 * rate - 1.0) * 2.0 * raised > declined else 0
 
 
-@part_kernel
+@inline_kernel
 def write_worth(
     auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool, worth: np.ndarray
 ) -> None:
@@ -146,7 +146,7 @@ def write_worth(
             worth[seat] = -2.0 * payoff if seat == landlord else payoff
 
 
-@part_kernel
+@inline_kernel
 def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
     """Bid; returns whether the auction goes on.  If all decline and would be dealt new cards, there is no landlord."""
     answer(row, BID_ID + np.uint64(bid), rules)
@@ -156,7 +156,7 @@ def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
     return row[STAGE] == STAGE_BID and row[LANDLORD] == _NO_SEAT
 
 
-@part_kernel
+@inline_kernel
 def _choose(
     tree: StakeTree, node: int, options: np.uint64, scale: float, exploration: float, state: np.uint64
 ) -> tuple[int, np.uint64]:

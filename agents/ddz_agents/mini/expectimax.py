@@ -41,7 +41,7 @@ from ddz_env.core.engine.step import main_cards, play_move
 from ddz_env.core.engine.words import PLANE, U0, U1, U4, U8, add_hand, count_of, lowest, popcount, remove_hand
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
+from ddz_env.support.compiling import inline_kernel, kernel
 
 EPSILON = 1e-6
 """The constant ε of equation (1), small enough to decide between equals only."""
@@ -70,7 +70,7 @@ class Sets(NamedTuple):
     moves: Reals
 
 
-@part_kernel
+@inline_kernel
 def _key(row: np.ndarray, seat: np.uint64, root: np.uint64) -> Key:
     """The 128 bits of an information set: without inference (root 0) who played the cards does not matter."""
     key = fold((U1, root), row[HANDS + np.int64(seat)])
@@ -83,7 +83,7 @@ def _key(row: np.ndarray, seat: np.uint64, root: np.uint64) -> Key:
     return fold(key, ((trick_word(row) << U4) | row[LANDLORD]) << U4 | seat)
 
 
-@part_kernel
+@inline_kernel
 def _ways(hand: np.uint64, cards: np.uint64) -> float:
     """How many sets of cards of the hand have the ranks of ``cards``."""
     ways = 1.0
@@ -158,7 +158,7 @@ def _collect(stack: SearchStack, sets: Sets, ply: int) -> int:
     return stop
 
 
-@part_kernel
+@inline_kernel
 def _improve(stack: SearchStack, sets: Sets, ply: int, value: float, ours: bool) -> None:
     """Credit every state in which the last move was legal with the value of that move."""
     frame = stack.frames[ply]
@@ -171,7 +171,7 @@ def _improve(stack: SearchStack, sets: Sets, ply: int, value: float, ours: bool)
                 sets.best[state] = value
 
 
-@part_kernel
+@inline_kernel
 def _expectation(sets: Sets, first: int, size: int) -> float:
     total, mass = 0.0, 0.0
     for state in range(first, first + size):

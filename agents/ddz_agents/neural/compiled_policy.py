@@ -129,7 +129,7 @@ def _critic_of_parts(parts: _Parts) -> CriticNet:
     return CriticNet(_trunk_of_parts(parts), Dense(*parts[6:8]), Fields(*parts[8:12]))
 
 
-@part_kernel
+@pure_kernel
 def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
     """Normalize the logits of legal actions in place."""
     most = -np.float32(np.inf)
@@ -189,7 +189,7 @@ def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffer
     return dot(state, policy.value.weights[0]) + policy.value.bias[0]
 
 
-@part_kernel
+@pure_kernel
 def _evaluate_row(
     values: np.ndarray, mask: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
@@ -265,7 +265,7 @@ def _build_move(
     return True
 
 
-@part_kernel
+@pure_kernel
 def _value_game(
     observation: np.ndarray, concealed: np.ndarray, critic: CriticNet, buffers: ForwardBuffers
 ) -> np.float32:

@@ -42,7 +42,7 @@ from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest, popcount
 from ddz_env.core.observation import HISTORY, OBSERVATION
 from ddz_env.envs.stepping import Slots
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _CONCEALED, _LEFT, _SIGNS, _AGAINST_RULES = (
     DECISION_BYTES[name] for name in ("concealed", "left", "signs", "against_rules")
@@ -220,7 +220,7 @@ def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 # --- Many -------------------------------------------------------------------------------------------------------------
 
 
-@part_kernel
+@inline_kernel
 def _describe_actions(bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, pairs: Pairs, pair: int) -> None:
     """Write the legal actions of a decision from index ``pair`` on.  Moves must be priced by the unseen cards."""
     left = left_hand(seen)
@@ -235,7 +235,7 @@ def _describe_actions(bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspa
             pair += 1
 
 
-@part_kernel
+@pure_kernel
 def _describe_decision(
     game: int, slots: Slots, memory: HandMemory, workspace: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
 ) -> None:

@@ -51,7 +51,7 @@ from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _PRIOR_STEPS = np.float32(4096.0)
 """Priors are rounded to such a fraction, so that equal ones tie."""
@@ -139,7 +139,7 @@ def new_descents(count: int) -> Descents:
 # --- Down the tree ---------------------------------------------------------------------------------------------------
 
 
-@part_kernel
+@inline_kernel
 def _next_child(
     tree: Tree,
     priors: Priors,

@@ -32,7 +32,7 @@ from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.words import U1
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
+from ddz_env.support.compiling import inline_kernel, kernel
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.owned import OwnsArrays
 
@@ -100,7 +100,7 @@ def _sign(stack: SearchStack, ply: int) -> float:
     return 1.0 if (row[SEAT] == row[LANDLORD]) == (after[SEAT] == after[LANDLORD]) else -1.0
 
 
-@part_kernel
+@inline_kernel
 def _next_child(stack: SearchStack, ply: int, epsilon: float) -> bool:
     """Play the next move that does not end the game (those that do are credited); returns false if none is left."""
     frame = stack.frames[ply]

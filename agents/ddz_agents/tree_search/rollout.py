@@ -34,7 +34,7 @@ from ddz_env.core.engine.step import play_move
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
 from ddz_env.support.clocks import Clock
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 from ddz_env.support.options import Options, Range, takes
 
 
@@ -72,7 +72,7 @@ def _score(arms: Arms, arm: int) -> float:
     return float(arms.wins[arm]) + bonus
 
 
-@part_kernel
+@inline_kernel
 def _sort(arms: Arms, alive: int) -> None:
     """Order the candidates still alive by score (they have equally many rollouts); ties keep their order."""
     for index in range(1, alive):
@@ -84,7 +84,7 @@ def _sort(arms: Arms, alive: int) -> None:
         arms.order[back] = arm
 
 
-@part_kernel
+@pure_kernel
 def play_out(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
     """Play to the end by the rule agent, which looks at no hand but its own.
 

@@ -40,7 +40,7 @@ from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.core.engine.tables import BOMB_ID, MAIN_SEGMENT, MASK_WORDS, ROCKET_ID, SEGMENT_CARDS, SEGMENT_KICKER_COUNT
 from ddz_env.core.engine.words import U0, U1, U2, U4, lowest, popcount, select
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 
@@ -120,7 +120,7 @@ def search(
     return iterations, state
 
 
-@part_kernel
+@inline_kernel
 def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, row: np.ndarray) -> np.uint64:
     """Write the game of one iteration; the generator's new state."""
     if worlds is None:
@@ -130,7 +130,7 @@ def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, r
     return draw_world(position.row, np.uint64(position.seat), position.rules, worlds, state, row)
 
 
-@part_kernel
+@inline_kernel
 def _select_and_expand(
     tree: Tree, trace: Trace, position: Position, exploration: float, one_game: bool, state: np.uint64
 ) -> tuple[int, np.uint64]:
@@ -180,7 +180,7 @@ def _select_and_expand(
     return depth, state
 
 
-@part_kernel
+@inline_kernel
 def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uint64) -> tuple[int, np.uint64]:
     """Add one of the untried actions in the mask, drawn uniformly; its record (``FULL``) and the generator's state."""
     state = advance(state)
@@ -194,7 +194,7 @@ def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float
     return tree.reward[record] * inverse + np.float32(exploration) * math.sqrt(np.float32(log_parent) * inverse)
 
 
-@part_kernel
+@inline_kernel
 def ucb_among_legal(tree: Tree, usable: np.ndarray, count: int, log_parent: float, exploration: float) -> int:
     """The child that figure 2 selects among the first ``count`` of ``usable``."""
     best, best_value = np.int64(usable[0]), np.float32(-1.0)
@@ -205,7 +205,7 @@ def ucb_among_legal(tree: Tree, usable: np.ndarray, count: int, log_parent: floa
     return best
 
 
-@part_kernel
+@inline_kernel
 def ucb_among_all(tree: Tree, node: int, log_parent: float, exploration: float, values: np.ndarray) -> int:
     """The child that figure 2 selects among all; ``values`` is scratch, as long as there are children, float32.
 
@@ -221,7 +221,7 @@ def ucb_among_all(tree: Tree, node: int, log_parent: float, exploration: float, 
     return first + best
 
 
-@part_kernel
+@inline_kernel
 def _random_lead(
     hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
@@ -236,7 +236,7 @@ def _random_lead(
     return action, state
 
 
-@part_kernel
+@inline_kernel
 def _random_reply(
     row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
@@ -307,7 +307,7 @@ def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
     return np.float32(1.0) if (seat == row[at.LANDLORD]) == landlord_won(row) else np.float32(0.0)
 
 
-@part_kernel
+@inline_kernel
 def backpropagate(tree: Tree, trace: Trace, depth: int) -> None:
     """Count the finished game on its path, each node for the side that chose it."""
     tree.visits[ROOT] += 1

@@ -18,7 +18,7 @@ from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
 from ddz_env.core.rules import R_BOTTOM_SIZE, R_OPEN_HANDS
 from ddz_env.playing.thoughts import Belief
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
+from ddz_env.support.compiling import inline_kernel, kernel
 from ddz_env.support.errors import DouDizhuError
 
 Words = npt.NDArray[np.uint64]
@@ -106,7 +106,7 @@ def uniform() -> WorldPool:
     return WorldPool(np.empty((0, 4), np.uint64), np.empty(0, np.float64))
 
 
-@part_kernel
+@inline_kernel
 def _pick(cumulative: np.ndarray, point: float) -> int:
     """The first entry above a point of the unit interval."""
     low, high = 0, cumulative.size - 1

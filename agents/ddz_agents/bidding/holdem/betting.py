@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
 from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
-from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 STACK, SMALL_BLIND, BIG_BLIND, STEP = 20_000, 50, 100, 500
 FOLD, CALL = 0, 1
@@ -123,7 +123,7 @@ def _theirs(bets: np.ndarray, win_rate: float, how: int) -> float:
     return _opponent(win_rate, bets[1] / float(STACK) if how == STAKE else 0.0)
 
 
-@part_kernel
+@pure_kernel
 def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: bool) -> float:
     """Bet to the end, both sides by the policy; returns the searcher's payoff by equation 4, or what a fold loses."""
     while bets[OVER] == 0:

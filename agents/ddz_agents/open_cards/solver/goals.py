@@ -15,7 +15,7 @@ import numpy as np
 from ddz_env.core.engine.legal import bombs_in, holds_rocket
 from ddz_env.core.engine.words import U0, U1, popcount
 from ddz_env.core.rules import R_SPRING
-from ddz_env.support.compiling import inline_kernel, part_kernel
+from ddz_env.support.compiling import inline_kernel
 
 WIN = 1
 MOST_DOUBLINGS = 15
@@ -64,7 +64,7 @@ def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
     return 2 + (plays & 3) if (plays & 3) < 2 else 0
 
 
-@part_kernel
+@inline_kernel
 def bombs_held(hands: np.ndarray, rules: np.ndarray) -> int:
     """Bombs and rockets in all hands."""
     count = np.int64(0)

@@ -18,7 +18,7 @@ from ddz_agents.open_cards.solver.goals import HIGHEST, LOWEST, spring_left
 from ddz_agents.open_cards.solver.moves import BOMBS, LEAD, NOTHING, Moves, new_moves, new_turns
 from ddz_env.core.engine.words import FOUR_PLANES, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32
 from ddz_env.core.engine.words import run as in_a_row
-from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 MAX_PLIES = 192
 """Nodes on one line of play: at most 54 plays, each with at most two passes, forced ones not counted."""
@@ -107,7 +107,7 @@ def _stir(word: np.uint64) -> np.uint64:
     return word ^ (word >> U32)
 
 
-@part_kernel
+@inline_kernel
 def _hashes(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """A position's two hashes: the one that chooses the bucket, and the one that names it there."""
     mixed = _stir((a * _A) ^ _stir((b * _B) ^ _stir((c * _C) ^ state)))
@@ -121,7 +121,7 @@ def _bounds(entry: np.uint64) -> tuple[int, int]:
     return low, np.int64(entry & _GOAL) + LOWEST
 
 
-@part_kernel
+@inline_kernel
 def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) -> int:
     """1 if the landlord reaches a goal from the position, 0 if not, ``ABSENT`` if the table does not say.
 
@@ -142,7 +142,7 @@ def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) ->
     return ABSENT
 
 
-@part_kernel
+@inline_kernel
 def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, value: int, nodes: int) -> None:
     """Store a result in the position's entry, or in place of the entry with the smallest tree in its bucket.
 
@@ -214,7 +214,7 @@ def _close_up(
     return a, b, c, start
 
 
-@part_kernel
+@inline_kernel
 def place(search: Search, ply: int) -> None:
     """Write a node's two hashes, which are equal for positions that differ only in equivalent ranks.
 

@@ -19,7 +19,7 @@ from ddz_env.core.engine.legal import allowed, bombs_in, follow_starts, holds_ro
 from ddz_env.core.engine.step import play_lightly
 from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, JOKERS, PLANE, U0, U1, U3, U4, U15, U16
 from ddz_env.core.rules import KICKER_TRIOS_MERGE, R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS, R_TRIO_KICKERS
-from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 LEAD = np.uint64(0)
 BOMBS = np.uint64(0x3F0)
@@ -144,7 +144,7 @@ def put_group(
     return stop
 
 
-@part_kernel
+@pure_kernel
 def _put_category(moves: Moves, stop: int, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray) -> int:
     """Append what a hand can lead of a category, all chain lengths."""
     segment = tables.CATEGORY_FIRST[category]
@@ -212,7 +212,7 @@ def can_beat(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
     return can_trump(hand, code, rules) or reply_starts(hand, code, rules) != U0
 
 
-@part_kernel
+@pure_kernel
 def follow_moves(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rules: np.ndarray) -> int:
     """Append pass and every reply of a hand to a target."""
     stop = _put(moves, stop, U0, U0, hand)
@@ -248,7 +248,7 @@ def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.u
     return ((segment + U1) << U4) | key
 
 
-@part_kernel
+@pure_kernel
 def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
     """The target code of a move of cards that have two readings: the engine says which one DouZero takes."""
     row[at.SEAT] = U0
@@ -272,7 +272,7 @@ def code_after(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndar
     return code_of_target(main, main - tables.SEGMENT_BASE[segment], rules)
 
 
-@part_kernel
+@inline_kernel
 def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint64:
     """The highest target that allows the same replies, so that positions that differ in nothing else are one.
 
@@ -354,7 +354,7 @@ def turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.
     return stored if stored > 0 else _work_out(table, moves, top, hand, rules)
 
 
-@part_kernel
+@pure_kernel
 def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
     """Compute :func:`turns` by trying every move with the lowest card, a walk with its own stack (``moves.work``)."""
     if hand == U0:

@@ -14,13 +14,13 @@ from ddz_env.core.engine.legal import bombs_in, holds_rocket
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEGMENT_BASE
 from ddz_env.core.engine.words import JOKERS, U0, U1, U4, U15, lowest, popcount, remove
 from ddz_env.core.rules import R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS
-from ddz_env.support.compiling import part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 RUN_LIMIT = 200
 """Hands that one check for a quick win may look at."""
 
 
-@part_kernel
+@inline_kernel
 def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> int:
     """1 for a move that an opponent can beat, 0 for one that none can, -1 for one that beats all that they have."""
     if not game.unbeaten(hands, owner, code, landlord, rules):
@@ -30,7 +30,7 @@ def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules
     return np.int64(-1) if game.unbeaten(hands, owner, code - U1, landlord, rules) else np.int64(0)
 
 
-@part_kernel
+@inline_kernel
 def _fewest_turns(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> int:
     """How many moves an opponent of a leader still needs at least to go out, once it has made ``spent`` moves."""
     fewest = np.int64(99)

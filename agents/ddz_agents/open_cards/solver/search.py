@@ -18,7 +18,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEGMENT_BASE
 from ddz_env.core.engine.words import BYTE, U0, popcount
 from ddz_env.core.rules import R_PLAYERS
-from ddz_env.support.compiling import part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 # The score by which the first move to try is chosen: points for each move fewer to play, card, rank lower and pass.
 MOVE_POINTS, CARD_POINTS, RANK_POINTS, PASS_POINTS = np.int64(80), np.int64(25), np.int64(4), np.int64(-200)
@@ -70,7 +70,7 @@ def _sort_in(moves: game.Moves, index: int, end: int) -> None:
         moves.mains[index], moves.kickers[index], moves.rests[index], moves.scores[index] = main, kickers, rest, score
 
 
-@part_kernel
+@inline_kernel
 def child_of(search: Search, ply: int, index: int) -> int:
     """Make a move; returns its value if that is known at once, else -1 with the child on the stack."""
     rules = search.rules

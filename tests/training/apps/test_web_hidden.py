@@ -76,7 +76,17 @@ def _probed(page: Page, name: str, number: int, lacking: str) -> Json:
 
 
 _SEAT = {"number", "role", "hand", "size", "play", "acting", "doubled", "result"}
-_TABLE = {"seats", "landlord", "landlord_cards", "landlord_backs", "left_out", "stake", "bombs", "spring"}
+_TABLE = {
+    "seats",
+    "landlord",
+    "landlord_cards",
+    "landlord_backs",
+    "left_out",
+    "stake",
+    "bombs",
+    "spring",
+    "highest_bid",
+}
 _GAME = {"id", "rules", "puzzle", "number", "open", "seat", "names", "table", "stage", "turn", "moves", "to_beat"}
 _GAME |= {"cheaters", "bombs", "scoring", "winner", "result", "may_pass", "must_pass", "may_undo", "words", "question"}
 _GAME |= {"over", "unseen"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import signal
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -230,7 +231,8 @@ def _hint(session: Session, say: Texts, agent: str) -> None:
     advice = Chances().judged(view, asked)
     click.echo(say("would play", agent=advice.agent.partition(":")[0], move=say.move(advice.said(advice.options[0]))))
     chance = advice.options[0].chance
-    click.echo(explain(advice, say, view) + ("" if chance is None else say("wins", number=round(100 * chance))))
+    reason = explain(advice, say, view) + ("" if chance is None else say("wins", number=round(100 * chance)))
+    click.echo(textwrap.fill(reason, _WIDTH))
 
 
 def _agent_moves(session: Session, say: Texts) -> None:

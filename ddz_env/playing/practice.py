@@ -24,12 +24,12 @@ ENGINE_SECONDS = 12
 """About how many processor seconds a fresh machine compiles to play games at all."""
 COMPILE_SECONDS = {
     **dict.fromkeys(("random", "random-staged"), 0),
-    **dict.fromkeys(("rules", "rules-without", "rules-tuned"), 17),
+    **dict.fromkeys(("rules", "rules-without", "rules-tuned"), 12),
     **dict.fromkeys(("isuct", "duct", "cheating-uct"), 13),
     "rollout": 30,
     **dict.fromkeys(("payoff", "payoff-search"), 13),
-    **dict.fromkeys(("policy", "policy-v1", "policy-v2", "policy-v3", "policy-raw", "policy-without"), 26),
-    "neural-ismcts": 75,
+    **dict.fromkeys(("policy", "policy-v1", "policy-v2", "policy-v3", "policy-raw", "policy-without"), 28),
+    "neural-ismcts": 66,
     **dict.fromkeys(("solver", "determinized-solver"), 20),
     **dict.fromkeys(("cheating-minimax", "determinized-minimax", "expectimax"), 20),
     **dict.fromkeys(("expectiminimax", "cheating-alpha-beta"), 20),

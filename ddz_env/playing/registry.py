@@ -143,7 +143,7 @@ def compile_seconds(agent: str) -> int | None:
 
     Example:
         >>> compile_seconds("rules"), compile_seconds("ddz_agents.random:RandomAgent")
-        (17, None)
+        (12, None)
     """
     player, bidder = split_bidder(agent)
     name = _read_name(player)[0]

@@ -25,7 +25,7 @@ ENGINE_SECONDS = 12
 COMPILE_SECONDS = {
     **dict.fromkeys(("random", "random-staged"), 0),
     **dict.fromkeys(("rules", "rules-without", "rules-tuned"), 12),
-    **dict.fromkeys(("isuct", "duct", "cheating-uct"), 13),
+    **dict.fromkeys(("isuct", "duct", "cheating-uct"), 12),
     "rollout": 30,
     **dict.fromkeys(("payoff", "payoff-search"), 13),
     **dict.fromkeys(("policy", "policy-v1", "policy-v2", "policy-v3", "policy-raw", "policy-without"), 28),

@@ -56,7 +56,7 @@ from ddz_env.core.observation import (
 from ddz_env.core.rules import DEAL_UNSHUFFLED, R_DEAL, Rules
 from ddz_env.core.state import SCORINGS
 from ddz_env.core.view import seat_role
-from ddz_env.support.compiling import part_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
 
@@ -340,7 +340,7 @@ def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.ui
         out[5] = np.int64(cards)
 
 
-@part_kernel
+@inline_kernel
 def write_outputs(
     index: int, slots: Slots, seat: np.uint64, over: bool, observations: np.ndarray, masks: np.ndarray
 ) -> None:
@@ -385,7 +385,7 @@ def play(first: int, stop: int, slots: Slots) -> None:
         write_outputs(index, slots, slots.rows[index, SEAT], False, slots.observations, slots.masks)
 
 
-@part_kernel
+@inline_kernel
 def _carry_out(index: int, slots: Slots) -> bool:
     """Carry out the order of a game except dealing; returns whether a game is to be dealt."""
     row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]

@@ -63,6 +63,8 @@ from ddz_env.support.owned import OwnsArrays
 from ddz_env.support.threads import run_chunks
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)
+_NONE, _FIRST, _SINGLE, _ROWS = np.int64(0), np.int64(0), np.int64(1), np.int64(ROWS)
+"""Sizes and places as typed numbers: a kernel that is called with a literal is compiled for this literal alone."""
 
 MOST_STAGES = 1 + MAX_KICKERS
 LIKELIEST, DRAWN = -2, -1
@@ -194,9 +196,9 @@ def _evaluate_row(
     values: np.ndarray, mask: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
     """Write an observation's log-probabilities, shape ``[400]``; returns the policy's own value."""
-    _enter_seat(values, policy, buffers, 0)
-    run_blocks(policy.trunk, buffers, 1)
-    return _judge(mask, 0, policy, buffers, logs)
+    _enter_seat(values, policy, buffers, _FIRST)
+    run_blocks(policy.trunk, buffers, _SINGLE)
+    return _judge(mask, _FIRST, policy, buffers, logs)
 
 
 @kernel
@@ -205,7 +207,7 @@ def _run_policy(
 ) -> None:
     """Evaluate a batch of observations with a policy."""
     policy = _policy_of_parts(parts)
-    buffers = _buffers_of(policy, ROWS)
+    buffers = _buffers_of(policy, _ROWS)
     for first in range(0, values.size, ROWS):
         rows = min(ROWS, values.size - first)
         for row in range(rows):
@@ -243,7 +245,7 @@ def _build_move(
     """
     policy = _policy_of_parts(parts)
     bits, legal = np.empty(MASK_WORDS, np.uint64), np.empty(MASK_BYTE_WORDS, np.uint64)
-    seen, seat, buffers = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT], _buffers_of(policy, 1)
+    seen, seat, buffers = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT], _buffers_of(policy, _SINGLE)
     while stages[0] == 0 or row[STAGE] == STAGE_KICKER:
         action = chosen
         if chosen < 0:
@@ -273,9 +275,9 @@ def _value_game(
     seen, hand_values = buffers.decisions.seen[0], buffers.decisions.hand_values[0]
     see(observation, seen)
     see_concealed(concealed, seen)
-    value_hands_in_sight(seen, 0, 0, buffers.hands, scratch_of(buffers.scratches, 0), hand_values)
+    value_hands_in_sight(seen, _FIRST, _FIRST, buffers.hands, scratch_of(buffers.scratches, _FIRST), hand_values)
     affine_of_entries(seen, hand_values, critic.inputs, critic.trunk.first, buffers, buffers.states[0])
-    run_blocks(critic.trunk, buffers, 1)
+    run_blocks(critic.trunk, buffers, _SINGLE)
     return dot(buffers.states[0], critic.value.weights[0]) + critic.value.bias[0]
 
 
@@ -283,7 +285,7 @@ def _value_game(
 def _run_critic(observations: np.ndarray, concealed: np.ndarray, parts: _Parts, values: np.ndarray) -> None:
     """Evaluate a batch of games, all hands seen, with a critic."""
     critic = _critic_of_parts(parts)
-    buffers = new_buffers(1, critic.inputs.most, critic.value.weights.shape[1], 0, 0)
+    buffers = new_buffers(_SINGLE, critic.inputs.most, critic.value.weights.shape[1], _NONE, _NONE)
     for index in range(values.size):
         values[index] = _value_game(observations[index], concealed[index], critic, buffers)
 

@@ -124,7 +124,7 @@ def enter(seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.n
     Returns:
         How many there are.
     """
-    count = 0
+    count = np.int64(0)  # no literal: what is called with it would be compiled for 0, too
     for index in range(table.fields.shape[0]):
         kind, source, column, size = table.fields[index]
         if kind <= _FALLING:

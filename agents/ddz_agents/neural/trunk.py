@@ -329,4 +329,4 @@ def run_trunk(trunk: Trunk, buffers: ForwardBuffers) -> None:
     """Make the state of the columns in the buffers."""
     affine(buffers.columns, trunk.first, buffers.places, buffers.states[0])
     rectify(buffers.states[0])
-    run_blocks(trunk, buffers, 1)
+    run_blocks(trunk, buffers, np.int64(1))  # no literal: it would be compiled for 1 alone

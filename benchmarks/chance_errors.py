@@ -17,6 +17,8 @@ from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural_search.judge import Judge
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN
+from ddz_env.envs.side_by_side import play_side_by_side
+from ddz_env.playing.many import ask
 from ddz_training.measure.statistics import normal_interval
 
 PARTICLES = 1500
@@ -39,11 +41,11 @@ def decisions(agent: ModelAgent, deals: range) -> Iterator[tuple[State, Move, bo
 def played_out(agent: ModelAgent, games: list[State], seat: int) -> np.ndarray:
     """Whether a seat's side wins each game when the policy plays it to the end."""
     rng = np.random.default_rng(0)  # it draws nothing: the likeliest move is played
-    while running := [game for game in games if not game.is_over]:
-        moves = agent.act_batch([game.view() for game in running], [rng] * len(running))
-        for game, move in zip(running, moves, strict=True):
-            game.step(move)
-    return np.array([game.returns()[seat] > 0 for game in games])
+    rows, rings = np.stack([game.row for game in games]), np.stack([game.view().ring for game in games])
+    rules, seats = games[0].rules, np.zeros((len(games), 3), np.int64)
+    play_side_by_side(rows, rules, seats, lambda _, waiting: ask(agent, waiting), lambda game, of: rng, rings=rings)
+    ended = [State(row, rules) for row in rows]
+    return np.array([game.returns()[seat] > 0 for game in ended])
 
 
 def reference(agent: ModelAgent, judge: Judge, state: State, move: Move, worlds: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_env import Move, View
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
@@ -11,6 +12,7 @@ from ddz_env.core.engine.playout import random_action, random_kickers
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
 from ddz_env.playing.agent import check_to_act
+from ddz_env.playing.many import Waiting
 from ddz_env.support.compiling import kernel
 
 
@@ -44,6 +46,14 @@ class RandomAgent:
     """
 
     name = "random"
+    same_in_batches = True
+
+    def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+        """Draw as :meth:`act` in many games (:mod:`ddz_env.playing.many`)."""
+        words, moves = waiting.rules.words(), np.empty((len(waiting.rows), 2), np.uint64)
+        for index, row in enumerate(waiting.rows):
+            moves[index] = _drawn_move(row, words, waiting.rng(index))
+        return moves
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Draw a legal move.
@@ -52,9 +62,16 @@ class RandomAgent:
             IllegalMoveError: If it is not the seat's turn.
         """
         check_to_act(view)
-        mains, kickers = all_moves(view.row, view.rule_words)
-        choice = int(rng.integers(mains.size))
-        return Move.from_words(int(mains[choice]), int(kickers[choice]))
+        return Move.from_words(*_drawn_move(view.row, view.rule_words, rng))
+
+
+def _drawn_move(
+    row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], rng: np.random.Generator
+) -> tuple[int, int]:
+    """One of the whole legal moves, each as likely: its main id, and its kickers as a hand."""
+    mains, kickers = all_moves(row, rules)
+    choice = int(rng.integers(mains.size))
+    return int(mains[choice]), int(kickers[choice])
 
 
 class RandomStagedAgent:

@@ -442,3 +442,13 @@ def refusal(view: View, move: Move) -> Message:
     words = {"move": Message(worded(move, asked)), "moves": legal[:MOST_LISTED]}
     values = {"seat": view.seat, "why": why, "number": len(legal) - MOST_LISTED}
     return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **words, **values)
+
+
+def restore_state(
+    row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
+) -> State:
+    """A state of its own from a row, its ring and its log (all copied)."""
+    history = [slot_move(cards, packed) for cards, packed in log[: int(row[at.MOVES])].tolist()]
+    state = State.__new__(State)
+    state.__setstate__((row.copy(), rules, ring.copy(), history))
+    return state

@@ -15,10 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS, action_name, listed_actions
-from ddz_env.core.engine.layout import MOVES
-from ddz_env.core.notation import slot_move
 from ddz_env.core.rules import Rules
-from ddz_env.core.state import SCORINGS, State
+from ddz_env.core.state import SCORINGS, State, restore_state
 from ddz_env.core.view import ids_in
 from ddz_env.envs.stepping import Slots, allocate, first_illegal, play
 from ddz_env.support.checks import as_array, check_choice, check_integer, described
@@ -100,16 +98,6 @@ class GameBatch(OwnsArrays):
         index = check_integer("game", index, 0, self.num_games - 1)
         slots = self.slots
         return restore_state(slots.rows[index], slots.rings[index], slots.logs[index], self.rules)
-
-
-def restore_state(
-    row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
-) -> State:
-    """A state of its own from a row, its ring and its log (all copied)."""
-    history = [slot_move(cards, packed) for cards, packed in log[: int(row[MOVES])].tolist()]
-    state = State.__new__(State)
-    state.__setstate__((row.copy(), rules, ring.copy(), history))
-    return state
 
 
 def check_count(option: str, value: object) -> int:

@@ -240,9 +240,9 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
     vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run
-    inside the compiled step; agents that offer ``batched`` (``rules``, ``policy``) answer for all games that wait for
-    them in one call; all others choose game by game (through ``act_batch`` where they have it).  One object plays in
-    all games, so it must decide from the view alone: ``reset`` and ``observe`` are not called.
+    inside the compiled step; agents that offer ``act_many`` (``rules``, ``policy``) answer for all games that wait for
+    them in one call; all others choose game by game.  One object plays in all games, so it must decide from the view
+    alone: ``reset`` and ``observe`` are not called.
 
     Autoreset, declared in ``metadata["autoreset_mode"]``:
 

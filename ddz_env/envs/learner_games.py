@@ -23,7 +23,7 @@ from ddz_env.core.state import State
 from ddz_env.core.view import ROLES, seat_role
 from ddz_env.envs.deals import Deals
 from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
-from ddz_env.envs.opponents import ASKED, STAGED, UNIFORM, Opponents
+from ddz_env.envs.opponents import STAGED, UNIFORM, Opponents
 from ddz_env.envs.stepping import (
     ACT,
     ANSWER,
@@ -37,7 +37,6 @@ from ddz_env.envs.stepping import (
     RANDOM_ROLE,
     RENEW,
     RESUME,
-    UNSEEN_TURN,
     WAIT,
     Slots,
     clear_outcome,
@@ -114,7 +113,7 @@ def _play_opponents(index: int, slots: Slots) -> None:
         role = seat_role(row, row[SEAT], slots.rules)
         kind = slots.kinds[role if role < 3 else 0]  # in an auction all opponents are the same
         if kind != STAGED and kind != UNIFORM:
-            game["status"] = OPPONENT_TURN if kind == ASKED else UNSEEN_TURN
+            game["status"] = OPPONENT_TURN
             return
         game["stream"] = advance(game["stream"])
         if kind == UNIFORM:
@@ -145,8 +144,7 @@ def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray,
         first: The first game.
         stop: The end.
         slots: The games.
-        observations: Output: what the learners see, as in :class:`~ddz_env.envs.stepping.Slots`; what opponents see is
-            written into the games.
+        observations: Output: what the learners see, as in :class:`~ddz_env.envs.stepping.Slots`.
         masks: Output, likewise.
     """
     for index in range(first, stop):
@@ -161,11 +159,9 @@ def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray,
         while True:
             if plays and _carry_out(index, slots):
                 _play_opponents(index, slots)
-            over, asked = game["status"] == FINISHED, game["status"] == OPPONENT_TURN
-            if game["status"] != UNSEEN_TURN and (game["decided"] or not (over and slots.renews)):
-                seat = np.int64(slots.rows[index, SEAT]) if asked else game["learner"]
-                seen, legal = (slots.observations, slots.masks) if asked else (observations, masks)
-                write_outputs(index, slots, np.uint64(seat), over, seen, legal)
+            over = game["status"] == FINISHED
+            if game["status"] != OPPONENT_TURN and (game["decided"] or not (over and slots.renews)):
+                write_outputs(index, slots, np.uint64(game["learner"]), over, observations, masks)
             if not (plays and over and slots.renews):
                 break
             if game["decided"]:
@@ -384,10 +380,10 @@ class LearnerGames(GameBatch):
 
     def _answered(self) -> npt.NDArray[Any] | None:
         """Ask the opponents in all games that wait for one; None if no game does."""
-        waiting = self.slots.games["status"] >= OPPONENT_TURN
+        waiting = self.slots.games["status"] == OPPONENT_TURN
         if not waiting.any():
             return None
-        self._opponents.answer(waiting.nonzero()[0], self.slots, self.state)
+        self._opponents.answer(waiting.nonzero()[0], self.slots)
         return np.where(waiting, ANSWER, WAIT)
 
     def close(self) -> None:

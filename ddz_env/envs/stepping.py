@@ -60,7 +60,7 @@ from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
 
-LEARNER_TURN, FINISHED, OPPONENT_TURN, UNSEEN_TURN = range(4)
+LEARNER_TURN, FINISHED, OPPONENT_TURN = range(3)
 """What a game waits for: the learner, a new deal, an agent, an agent who needs no observation."""
 
 RANDOM_ROLE, EVERYONE = 3, 4

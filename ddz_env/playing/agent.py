@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -24,17 +24,18 @@ class Agent(Protocol):
     whole move), and a generator, which is its only source of randomness.  An agent with a class attribute
     ``cheats = True`` gets the :class:`ddz_env.State` instead; :func:`cheats` reads it, and no attribute means no.
 
-    ``same_in_batches = True`` says that an answer of ``batched`` is that of ``act`` to the bit, beside any others in
-    the batch: the arena then plays many games of the agent at once, unless it has ``reset`` or ``observe``.
+    ``same_in_batches = True`` says that an answer of ``act_many`` is that of ``act`` to the bit, beside any others: the
+    arena then plays many games of the agent at once, unless it has ``reset`` or ``observe``.  With ``parallel = True``
+    several threads call ``act_many`` at the same time, each for a part of the games.
 
     Optional methods, called where they exist:
 
     ==============================  =====================================================================
     ``reset(seat, rules)``          before the first decision of every game
     ``observe(seat, move)``         after every completed move, the agent's own included
-    ``act_batch(views, rngs)``      a move for each of several views of independent games
-    ``batched(num_games, rules)``   a :class:`BatchPlayer` that answers for many games at once, stage by stage; a
-                                    subclass that overrides ``act`` alone is not asked for it
+    ``act_many(waiting)``           whole moves for many independent games at once
+                                    (:class:`ddz_env.playing.many.Waiting`): main ids and kickers as hands, shape
+                                    ``[k, 2]``, uint64; a subclass that overrides ``act`` alone is not asked for it
     ``decide(view, rng)``           like ``act``, with the statistics of the search (:class:`Decision`)
     ``candidates(view)``            the whole moves that the last ``decide`` compared, where it has visits
                                     (:class:`ddz_env.playing.thoughts.Candidate`)
@@ -51,43 +52,6 @@ class Agent(Protocol):
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Choose a legal move."""
-        ...
-
-
-class BatchPlayer(Protocol):
-    """An agent in the many games of a learner's environment: one call answers all games that wait for it.
-
-    It chooses what ``act`` would choose, one stage at a time (the main group, then each kicker).  A move is finished
-    before another seat acts, so one memory per game suffices; a player that keeps it in an array ``plans`` of shape
-    ``[num_games, ...]`` can be saved in the middle of a move.
-
-    A player that needs nothing but the rows may have a method ``moves(rows)``, too; it answers with whole moves: main
-    ids and kickers as hands, shape ``[k, 2]``, uint64.  Learners' environments then write no observations for it.
-
-    A player with ``parallel = True`` is called by several threads at the same time, each for a part of the games.
-    """
-
-    def actions(
-        self,
-        games: npt.NDArray[np.intp],
-        rows: npt.NDArray[np.uint64],
-        observations: npt.NDArray[np.int8],
-        masks: npt.NDArray[np.int8],
-        rngs: Callable[[int], np.random.Generator],
-    ) -> npt.NDArray[np.int64]:
-        """Choose a legal action in each of ``k`` games.
-
-        Args:
-            games: Which of the games they are, shape ``[k]``, ascending.
-            rows: The engine's rows, shape ``[k, 32]``, uint64.  Hidden cards are in them: an agent that does not cheat
-                reads only what the seat to act may know.
-            observations: What the seats to act see, shape ``[k, OBSERVATION_SIZE]``, int8.
-            masks: Legal actions, shape ``[k, NUM_ACTIONS]``, int8.
-            rngs: Returns the generator of a game, as ``act`` would get it.
-
-        Returns:
-            Action ids, shape ``[k]``, int64.
-        """
         ...
 
 
@@ -125,13 +89,6 @@ def observe(agent: Agent, seat: int, move: Move) -> None:
     """Call an agent's ``observe``, if it has one."""
     if hasattr(agent, "observe"):
         agent.observe(seat, move)
-
-
-def act_batch(agent: Agent, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Move]:
-    """A move for each view, by the agent's own ``act_batch`` or one after the other."""
-    if hasattr(agent, "act_batch"):
-        return list(agent.act_batch(views, rngs))
-    return [agent.act(view, rng) for view, rng in zip(views, rngs, strict=True)]
 
 
 def close(agent: Agent) -> None:
@@ -175,19 +132,6 @@ class Decision:
         for move, value in zip(moves, values.tolist(), strict=True):
             groups[move.main] = max(value, groups.get(move.main, value))
         return cls(moves[best], {}, groups, moves[best].actions, unit)
-
-
-def answers_in_batches(agent: Any) -> bool:
-    """Whether an agent offers ``batched``.
-
-    A subclass that overrides ``act`` alone does not: what it inherits would choose as its parent does.
-    """
-    for kind in type(agent).__mro__:
-        if "batched" in vars(kind):
-            return vars(kind)["batched"] is not None
-        if "act" in vars(kind):
-            return False
-    return False
 
 
 class StagedAdapter:

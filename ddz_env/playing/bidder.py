@@ -6,19 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_env import Move
+from ddz_env.core.engine.layout import STAGE, STAGE_BID, STAGE_DOUBLE, STAGE_SHOW
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import AUCTION
-from ddz_env.playing.agent import Agent, Decision, act_batch, cheats, close, observe, reset
+from ddz_env.playing.agent import Agent, Decision, cheats, close, observe, reset
+from ddz_env.playing.many import Waiting, answers_many
 from ddz_env.playing.thoughts import Candidate
 
 
 class WithBidder:
     """An agent whose bids and answers to doubling are another's.
 
-    It is what the option ``bidder=`` of :func:`ddz_env.playing.registry.make_agent` makes.  It answers game by game, or
-    many views at once (``act_batch``); it offers no ``batched``, so that opponents of a batch choose game by game.
+    It is what the option ``bidder=`` of :func:`ddz_env.playing.registry.make_agent` makes.  It offers what both offer:
+    ``act_many`` if both do, statistics and beliefs as the player does.
 
     Args:
         player: Plays the cards.
@@ -34,6 +37,8 @@ class WithBidder:
         self.player, self.bidder = player, bidder
         self.name = f"{player.name}+{bidder.name}"
         self.cheats = cheats(player) or cheats(bidder)
+        if answers_many(player) and answers_many(bidder) and not self.cheats:
+            self.act_many = self._act_many
         if hasattr(player, "decide"):
             self.decide = self._decide
         if hasattr(player, "candidates"):
@@ -45,15 +50,6 @@ class WithBidder:
         """Ask the bidder in the auction and at doubling, the player elsewhere."""
         agent = self._agent(view)
         return agent.act(self._sight(agent, view), rng)
-
-    def act_batch(self, views: Sequence[Any], rngs: Sequence[np.random.Generator]) -> list[Move]:
-        """A move for each view, from each of the two agents in one call."""
-        moves: dict[int, Move] = {}
-        for agent in (self.player, self.bidder):
-            indices = [index for index, view in enumerate(views) if self._agent(view) is agent and index not in moves]
-            sights = [self._sight(agent, views[index]) for index in indices]
-            moves.update(zip(indices, act_batch(agent, sights, [rngs[index] for index in indices]), strict=True))
-        return [moves[index] for index in range(len(views))]
 
     def reset(self, seat: int, rules: Rules) -> None:
         """Tell both agents that a game begins."""
@@ -69,6 +65,15 @@ class WithBidder:
         """Release what both hold."""
         for agent in (self.player, self.bidder):
             close(agent)
+
+    def _act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+        moves = np.empty((len(waiting.rows), 2), np.uint64)
+        bids = np.isin(waiting.rows[:, STAGE], (STAGE_BID, STAGE_DOUBLE, STAGE_SHOW))
+        for agent, asked in ((self.player, ~bids), (self.bidder, bids)):
+            games = np.flatnonzero(asked)
+            if len(games):
+                moves[games] = agent.act_many(waiting.chosen(games))  # type: ignore[attr-defined]
+        return moves
 
     def _decide(self, view: Any, rng: np.random.Generator) -> Decision:
         agent: Any = self._agent(view)

@@ -30,7 +30,7 @@ class AgentFaultError(DouDizhuError):
     Attributes:
         agent: The agent's name.
         seat: Its seat.
-        phase: What it was to do: ``construction``, ``reset``, ``act``, ``act_batch``, ``observe`` or ``close``.
+        phase: What it was to do: ``construction``, ``reset``, ``act``, ``observe`` or ``close``.
         reason: What went wrong.
     """
 

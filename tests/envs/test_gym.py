@@ -20,7 +20,7 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import observe
 from ddz_env.core.view import ROLES
 from ddz_env.envs.gym import DouDizhuEnv
-from ddz_env.envs.opponents import first_illegal_move
+from ddz_env.playing.many import first_illegal_move
 from ddz_env.support.errors import (
     GameOverError,
     IllegalMoveError,

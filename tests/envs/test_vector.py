@@ -15,7 +15,7 @@ from ddz_agents.random import RandomAgent
 from ddz_env import Move, State, View
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.playing.agent import answers_in_batches
+from ddz_env.playing.many import Waiting, answers_many
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 
@@ -297,47 +297,35 @@ class AtOnce:
         raise AssertionError("its batch goes first")
 
 
-class ByViews(AtOnce):
-    def act_batch(self, views: list[View], rngs: list[np.random.Generator]) -> list[Move]:
-        self.calls += 1
-        assert self.calls > 1 or len(views) == N
-        return [view.legal_moves()[0] for view in views]
-
-
 class ByRows(AtOnce):
-    def batched(self, num_games: int, rules: Any) -> Any:
-        assert (num_games, rules.name) == (N, "standard")
-        return self
-
-    def actions(self, games: Any, rows: Any, observations: Any, masks: Any, rngs: Any) -> Any:
+    def act_many(self, waiting: Waiting) -> Any:
         self.calls += 1
-        assert len(games) == len(rows) == len(observations) == len(masks)
-        assert rngs(int(games[0])) is rngs(int(games[0]))
-        return np.full(len(games), 399) if self.wrong else masks.argmax(axis=1)
+        assert waiting.rng(0) is waiting.rng(0)
+        assert self.calls > 1 or len(waiting.rows) == N
+        if self.wrong:
+            return np.full((len(waiting.rows), 2), 399, np.uint64)
+        return np.array([waiting.view(index).legal_moves()[0].words for index in range(len(waiting.rows))], np.uint64)
 
 
-@pytest.mark.parametrize("kind", [ByViews, ByRows])
-def test_an_opponent_in_batches_is_asked_once_for_all_games_and_its_answers_are_checked(kind: type[AtOnce]) -> None:
-    opponent = kind()
+def test_an_opponent_is_asked_once_for_all_games_and_its_answers_are_checked() -> None:
+    opponent = ByRows()
     vector = DouDizhuVectorEnv(N, opponents=opponent, role="peasant_up")
     vector.reset(seed=1)
-    assert 2 <= opponent.calls <= 8  # two seats, each a move of at most four stages
+    assert 2 <= opponent.calls <= 3  # two seats
     opponent.wrong = True
-    if kind is ByRows:
-        with pytest.raises(IllegalMoveError, match="agent 'first' in game 0: action 399 "):
-            vector.reset()
+    with pytest.raises(IllegalMoveError, match=r"agent 'first' on seat .*main id 399 "):
+        vector.reset()
 
 
-class InParts(AtOnce):
+class InParts(ByRows):
     parallel = True
 
-    def batched(self, num_games: int, rules: Any) -> Any:
+    def __init__(self) -> None:
         self.games: list[int] = []
-        return self
 
-    def actions(self, games: Any, rows: Any, observations: Any, masks: Any, rngs: Any) -> Any:
-        self.games.append(len(games))
-        return masks.argmax(axis=1)
+    def act_many(self, waiting: Waiting) -> Any:
+        self.games.append(len(waiting.rows))
+        return np.array([waiting.view(index).legal_moves()[0].words for index in range(len(waiting.rows))], np.uint64)
 
 
 def test_a_parallel_opponent_is_asked_by_several_threads() -> None:
@@ -362,9 +350,9 @@ def test_a_subclass_that_overrides_act_is_asked() -> None:
     _, infos = vector.reset(seed=0)
     vector.step(infos["action_mask"].argmax(axis=1))
     assert Mine.asked > 0
-    assert not answers_in_batches(Mine())
-    assert answers_in_batches(make_agent("rules"))
-    assert not answers_in_batches(make_agent("random"))
+    assert not answers_many(Mine())
+    assert answers_many(make_agent("rules"))
+    assert not answers_many(make_agent("isuct"))
 
 
 def test_with_an_auction_equal_names_by_role_are_one_opponent() -> None:

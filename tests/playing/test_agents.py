@@ -11,8 +11,10 @@ from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import PRESETS, Move, State, View
-from ddz_env.playing.agent import Agent, StagedAdapter, act_batch, cheats, close, sight
+from ddz_env.core.engine.layout import HISTORY_MOVES
+from ddz_env.playing.agent import Agent, StagedAdapter, cheats, close, sight
 from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.many import Waiting, ask
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError
 
 AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
@@ -97,10 +99,26 @@ def test_optional_methods_are_called_and_only_cheats_see_the_state() -> None:
     assert fresh == State.new(3), "a cheat cannot change the game"
 
 
-def test_act_batch_falls_back_to_one_after_the_other() -> None:
-    views = [State.new(seed).view() for seed in range(3)]
-    moves = act_batch(RulesAgent(), views, seat_generators([0, 0], 3))
-    assert moves == [RulesAgent().act(view, np.random.default_rng(0)) for view in views]
+class Alone:
+    """Chooses view by view, as the rule agent does."""
+
+    name = "alone"
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        return RulesAgent().act(view, rng)
+
+
+@pytest.mark.parametrize("agent", [RulesAgent(), Alone(), RandomAgent()], ids=["many", "one by one", "draws"])
+def test_agents_are_asked_in_many_games_as_in_one(agent: Agent) -> None:
+    states = [State.new(seed) for seed in range(3)]
+    games = Waiting(
+        np.stack([state.row for state in states]),
+        np.zeros((3, HISTORY_MOVES, 2), np.uint64),
+        states[0].rules,
+        seat_generators([0, 0], 3).__getitem__,
+    )
+    alone = [agent.act(state.view(), rng) for state, rng in zip(states, seat_generators([0, 0], 3), strict=True)]
+    assert [Move.from_words(*move) for move in ask(agent, games).tolist()] == alone
 
 
 @pytest.mark.parametrize("factory", AGENTS)

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from ddz_agents.random import RandomAgent
-from ddz_env import Rules, State, dou_dizhu_v0
+from ddz_env import State, dou_dizhu_v0
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
+from ddz_env.playing.many import Waiting
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.owned import own
 
@@ -105,8 +106,8 @@ def test_an_agent_that_is_sent_decides_alike(name: str) -> None:
     agent.act(view, np.random.default_rng(0))  # some make their arrays then
     received = sent(agent)
     assert received.act(sent(view), np.random.default_rng(5)) == agent.act(view, np.random.default_rng(5))
-    if hasattr(received, "batched"):
-        received.batched(2, Rules.preset("standard"))
+    if hasattr(received, "act_many"):
+        received.act_many(Waiting.of([sent(view)], [np.random.default_rng(5)]))
 
 
 def test_what_was_one_array_stays_one_and_what_can_be_written_is_not_copied() -> None:

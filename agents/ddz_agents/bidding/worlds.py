@@ -21,8 +21,9 @@ from ddz_env.core.engine.step import apply_action, make_landlord
 from ddz_env.core.engine.tables import DOUBLE_ID
 from ddz_env.core.engine.words import U0, U1, U24
 from ddz_env.envs.side_by_side import play_side_by_side
-from ddz_env.playing.agent import Agent, answers_in_batches
+from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game
+from ddz_env.playing.many import answers_many, ask
 from ddz_env.support.compiling import kernel, pure_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
@@ -108,16 +109,15 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
     Args:
         rows: Games at the first lead, shape ``[n, 32]``, uint64, changed in place.
         rules: The rules.
-        agent: The agent; one that answers in batches plays all games at once.
+        agent: The agent; one with ``act_many`` plays all games at once.
         rng: Its generator.
     """
-    if not answers_in_batches(agent):
+    if not answers_many(agent):
         for row in rows:
             row[:] = play_game(State(row.copy(), rules), [agent] * rules.players, [rng] * rules.players).row
         return
-    player = agent.batched(len(rows), rules)  # type: ignore[attr-defined]  # checked above
     seats = np.zeros((len(rows), rules.players), np.int64)
-    play_side_by_side(rows, rules, seats, lambda _, *seen: player.actions(*seen), lambda game, seat: rng)
+    play_side_by_side(rows, rules, seats, lambda _, waiting: ask(agent, waiting), lambda game, seat: rng)
 
 
 def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:

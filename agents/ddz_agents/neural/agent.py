@@ -14,13 +14,14 @@ from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.shipped import BY_ID, policy_path
-from ddz_env import Move, Rules, View
+from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
-from ddz_env.playing.agent import BatchPlayer, check_to_act
+from ddz_env.playing.agent import check_to_act
+from ddz_env.playing.many import Waiting, build_moves
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS
 
@@ -160,30 +161,19 @@ class ModelAgent:
         Raises:
             IllegalMoveError: If it is not the seat's turn.
         """
-        if not isinstance(self.model, CompiledPolicy):
-            return self.act_batch([view], [rng])[0]
         check_to_act(view, "kicker")
+        if not isinstance(self.model, CompiledPolicy):
+            waiting = Waiting(view.row[None], view.ring[None], view.rules, lambda _: rng)
+            main, kickers = self.act_many(waiting)[0].tolist()
+            return Move.from_words(main, kickers)
         return self.model.build_move(view, self._drawing(rng) if self.temperature else None)
 
     def _drawing(self, rng: np.random.Generator) -> Callable[[Floats], int]:
         return lambda logs: int(choose_actions(logs[None], self.temperature, [rng])[0])
 
-    def act_batch(self, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> list[Move]:
-        """Choose a move in each of several games; each stage is one evaluation for all that have a choice.
-
-        Raises:
-            IllegalMoveError: If it is not the seat's turn in one of them.
-        """
-        for view in views:
-            check_to_act(view, "kicker")
-        moves = [PartialMove(view, view.row, view.ring) for view in views]
-        unfinished = list(range(len(moves)))
-        while unfinished:
-            seen, drawing = next_stages([moves[i] for i in unfinished]), [rngs[i] for i in unfinished]
-            for i, action in zip(unfinished, self.choose(*seen, drawing.__getitem__).tolist(), strict=True):
-                moves[i] = moves[i].after(action)
-            unfinished = [i for i in unfinished if not moves[i].whole]
-        return [move.move for move in moves]
+    def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+        """Choose a move in each of many games; each stage is one evaluation for all that have a choice."""
+        return build_moves(waiting, self.choose)
 
     def choose(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]
@@ -206,21 +196,6 @@ class ModelAgent:
             drawing = [rngs(row) for row in rows.tolist()] if self.temperature else []
             actions[rows] = choose_actions(log_probabilities, self.temperature, drawing)
         return actions
-
-    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        """This agent as a batch player: one network call for all waiting games."""
-        return self
-
-    def actions(
-        self,
-        games: npt.NDArray[np.intp],
-        rows: npt.NDArray[np.uint64],
-        observations: Bytes,
-        masks: Bytes,
-        rngs: Callable[[int], np.random.Generator],
-    ) -> npt.NDArray[np.int64]:
-        """The next action in each of some games: see :class:`ddz_env.playing.agent.BatchPlayer`."""
-        return self.choose(observations, masks, lambda row: rngs(int(games[row])))
 
 
 class PolicyAgent(ModelAgent):

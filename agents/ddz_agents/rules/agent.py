@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import get_ident
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ from ddz_env import Move, Rules, View
 from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.core.engine.legal import legal_mask, marked
 from ddz_env.core.engine.words import U0
-from ddz_env.playing.agent import BatchPlayer, check_to_act
+from ddz_env.playing.agent import check_to_act
+from ddz_env.playing.many import Waiting
 from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import InvalidOptionError
 from ddz_env.support.options import Options, takes
@@ -76,11 +77,13 @@ class RulesAgent(PricedAgent):
     """
 
     name = "rules"
-    same_in_batches = True
+    same_in_batches = parallel = True
 
-    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        """Make a player of many games that chooses as :meth:`act`, in one compiled call for all that wait."""
-        return RulesTeacher(num_games, rules)
+    def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+        """Choose as :meth:`act` in many games, by one compiled call (:mod:`ddz_env.playing.many`)."""
+        moves = np.empty((len(waiting.rows), 2), np.uint64)
+        _choose_moves(waiting.rows, waiting.rules.words(), _memory_of(get_ident()), of.WEIGHTS, moves)
+        return moves
 
 
 class RulesTunedAgent(PricedAgent):
@@ -228,8 +231,6 @@ class RulesTeacher(OwnsArrays):
         InvalidRulesError: If the preset is unknown.
     """
 
-    parallel = True
-
     def __init__(self, num_games: int, rules: str | Rules = "standard") -> None:
         self._rule_words = Rules.preset(rules).words()
         self.plans = np.zeros((num_games, 2), np.uint64)
@@ -248,23 +249,6 @@ class RulesTeacher(OwnsArrays):
         """
         if rows.shape[0] != self.plans.shape[0]:
             raise InvalidOptionError(f"the teacher follows {self.plans.shape[0]} games, not {rows.shape[0]}")
-        return self.actions(np.arange(len(rows)), rows)
-
-    def actions(self, games: npt.NDArray[np.intp], rows: npt.NDArray[np.uint64], *inputs: Any) -> npt.NDArray[np.int64]:
-        """The action that the rule agent takes in some games: see :class:`ddz_env.playing.agent.BatchPlayer`.
-
-        Args:
-            games: Which of the games they are, shape ``[k]``.
-            rows: These games now, shape ``[k, 32]``, uint64.
-            *inputs: Observations, masks and generators; not used.
-        """
-        actions, plans = np.empty(len(games), np.int64), self.plans[games]
-        teach(rows, self._rule_words, _memory_of(get_ident()), of.WEIGHTS, plans, actions)
-        self.plans[games] = plans
+        actions = np.empty(len(rows), np.int64)
+        teach(rows, self._rule_words, _memory_of(get_ident()), of.WEIGHTS, self.plans, actions)
         return actions
-
-    def moves(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-        """The whole moves of the rule agent: see :class:`ddz_env.playing.agent.BatchPlayer`."""
-        moves = np.empty((len(rows), 2), np.uint64)
-        _choose_moves(rows, self._rule_words, _memory_of(get_ident()), of.WEIGHTS, moves)
-        return moves

@@ -22,10 +22,11 @@ from ddz_agents.bidding.policy import (
     most_staked,
 )
 from ddz_agents.bidding.worlds import Outcomes, outcomes
-from ddz_env import Hand, Rules, State, View
+from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.many import Waiting
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent, read_agent, split_bidder
 from ddz_env.support.errors import (
@@ -263,7 +264,8 @@ def test_any_agent_takes_a_bidder() -> None:
     assert play_game(State.new(2, RULES), [agent] * 3, seat_generators([1], 3)).is_over
     assert len({agent.act(state.view(), RNG(seed)) for seed in range(20)}) > 5  # the cards are still played at random
     views = [State.new(seed, RULES).view() for seed in range(3)]
-    *bids, play = agent.act_batch([*views, state.view()], [RNG(seed) for seed in range(4)])
+    moves = agent.act_many(Waiting.of([*views, state.view()], [RNG(seed) for seed in range(4)]))
+    *bids, play = (Move.from_words(*move) for move in moves.tolist())
     assert bids == [rules.act(view, rng) for view in views]
     assert play in state.legal_moves()
 

@@ -32,6 +32,7 @@ from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.observation import observe
 from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.many import Waiting
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
@@ -178,10 +179,11 @@ def test_hidden_cards_change_no_value_and_open_hands_are_what_the_others_may_hol
 
 def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(douzero_agent, "_AT_ONCE", 3)  # portions too
-    views = [State.new(2, preset, game).view() for preset in ("douzero", "bidding") for game in range(4)]
-    rngs = [np.random.default_rng(0)] * len(views)
-    assert agent.act_batch(views, rngs) == [agent.act(view, rngs[0]) for view in views]
-    assert agent.act_batch([], []) == []
+    rng = np.random.default_rng(0)
+    for preset in ("douzero", "bidding"):
+        views = [State.new(2, preset, game).view() for game in range(4)]
+        moves = agent.act_many(Waiting.of(views, [rng] * len(views))).tolist()
+        assert [Move.from_words(*move) for move in moves] == [agent.act(view, rng) for view in views]
 
 
 def test_a_half_built_move_and_games_of_two_are_refused(agent: DouZeroAgent) -> None:

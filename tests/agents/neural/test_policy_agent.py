@@ -15,9 +15,10 @@ from ddz_agents.neural.errors import MissingTorchError, TensorFileError
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
-from ddz_env import PRESETS, State, View
+from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.many import Waiting
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from tests.agents.neural.test_networks import positions, small_networks
@@ -74,7 +75,6 @@ def test_each_stage_is_decided_from_the_position_of_that_stage() -> None:
 def test_a_batch_of_games_gets_the_moves_of_its_games(model: NetworkPolicy) -> None:
     views = [state.view() for state in positions("rlcard", 2) if state.stage == "play"]
     check_batches(ModelAgent(model, temperature=1.0), views)
-    assert ModelAgent(model).act_batch([], []) == []
 
 
 @pytest.mark.parametrize(("preset", "temperature", "games"), [("standard", 0.0, 40), ("bidding", 1.0, 20)])
@@ -88,7 +88,7 @@ def test_compiled_moves_are_those_of_batches(preset: str, temperature: float, ga
 def check_batches(agent: Any, views: list[View]) -> None:
     """In a batch and alone an agent makes the same moves with the same draws, some of them with kickers."""
     together, alone = ([np.random.default_rng(i) for i in range(len(views))] for _ in range(2))
-    moves = agent.act_batch(views, together)
+    moves = [Move.from_words(*move) for move in agent.act_many(Waiting.of(views, together)).tolist()]
     assert moves == [agent.act(view, rng) for view, rng in zip(views, alone, strict=True)]
     assert [rng.random() for rng in together] == [rng.random() for rng in alone]
     assert any(move.kickers for move in moves)

@@ -6,7 +6,6 @@ import dataclasses
 import math
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, SEAT
-from ddz_env.playing.agent import BatchPlayer
+from ddz_env.playing.many import Waiting, Words
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, seatings
@@ -129,18 +128,11 @@ class Nervous(RulesAgent):
             raise RuntimeError("one card left")
         return super().act(view, rng)
 
-    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        player = super().batched(num_games, rules)
-        answer = player.actions
-
-        def actions(games: Any, rows: Any, *seen: Any) -> Any:
-            hands = rows[np.arange(len(rows)), HANDS + rows[:, SEAT].astype(int)]
-            if (hands & (hands - np.uint64(1)) == 0).any():
-                raise RuntimeError("one card left")
-            return answer(games, rows, *seen)
-
-        player.actions = actions  # type: ignore[method-assign]
-        return player
+    def act_many(self, waiting: Waiting) -> Words:
+        hands = waiting.rows[np.arange(len(waiting.rows)), HANDS + waiting.rows[:, SEAT].astype(int)]
+        if (hands & (hands - np.uint64(1)) == 0).any():
+            raise RuntimeError("one card left")
+        return super().act_many(waiting)
 
 
 def test_a_fault_in_a_batch_loses_the_game_that_it_is_in() -> None:

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, State
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.view import ROLES
-from ddz_env.playing.agent import BatchPlayer
 from ddz_env.playing.game import AgentFaultError, play_game, seat_generators
+from ddz_env.playing.many import Waiting, Words
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.data.recording import Recording, record_games
@@ -41,30 +40,17 @@ def played(*agents: str, deals: int = 20, rules: str = "standard") -> list[Forei
 class Watching(RulesAgent):
     """Plays as the rule agent, and fails where it is shown cards that its seat does not see."""
 
-    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        return WatchingPlayer(super().batched(num_games, rules))
-
-
-class WatchingPlayer:
-    def __init__(self, player: BatchPlayer) -> None:
-        self.player = player
-
-    def actions(self, games: Any, rows: npt.NDArray[np.uint64], *seen: Any) -> npt.NDArray[np.int64]:
-        shown = rows[:, HANDS : HANDS + 3] != 0
-        shown[np.arange(len(rows)), rows[:, SEAT].astype(np.int64)] = False
+    def act_many(self, waiting: Waiting) -> Words:
+        shown = waiting.rows[:, HANDS : HANDS + 3] != 0
+        shown[np.arange(len(waiting.rows)), waiting.rows[:, SEAT].astype(np.int64)] = False
         assert not shown.any(), "another seat's cards"
-        return self.player.actions(games, rows, *seen)
+        return super().act_many(waiting)
 
 
 class Failing(RulesAgent):
     """Fails in every move."""
 
-    def batched(self, num_games: int, rules: Rules) -> BatchPlayer:
-        return FailingPlayer()
-
-
-class FailingPlayer:
-    def actions(self, *seen: Any) -> npt.NDArray[np.int64]:
+    def act_many(self, waiting: Waiting) -> Words:
         raise ZeroDivisionError("no idea")
 
 

@@ -31,6 +31,7 @@ from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_and_tell, seat_generators, tell
 from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.many import Waiting, Words, ask
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_training.measure.agent_process import AgentProcesses
@@ -319,21 +320,17 @@ class DealPlayer:
             [[specs.index(match.specs[LETTERS.index(letter)]) for letter in seats] for match, _, seats in games]
         )
         agents: list[Any] = [self.agents.agent(spec) for spec in specs]
-        players = [
-            call(spec, 0, "batched", agent.batched, len(games), self.rules)
-            for spec, agent in zip(specs, agents, strict=True)
-        ]
 
         @functools.cache
         def rng(game: int, seat: int) -> np.random.Generator:
             match, number, _ = games[game]
             return self._make_generator([self.seed, match.deal, number, seat])
 
-        def answer(index: int, *arguments: Any) -> Any:
+        def answer(index: int, waiting: Waiting) -> Words:
             start = self._clock()
-            actions = call(specs[index], 0, "act", players[index].actions, *arguments)
+            moves = ask(agents[index], waiting)
             seconds[index] += self._clock() - start
-            return actions
+            return moves
 
         decided = play_side_by_side(rows, self.rules, spec_indices, answer, rng)[:, : self.rules.players]
         seconds /= np.maximum(np.bincount(spec_indices.ravel(), decided.ravel(), len(specs)), 1)  # of each decision

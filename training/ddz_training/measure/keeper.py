@@ -8,8 +8,9 @@ from contextlib import closing
 from typing import TypeVar
 
 from ddz_env import Rules
-from ddz_env.playing.agent import Agent, answers_in_batches, cheats, close
+from ddz_env.playing.agent import Agent, cheats, close
 from ddz_env.playing.game import AgentFaultError, call, reason_of
+from ddz_env.playing.many import answers_many
 from ddz_env.playing.registry import make_agent, most_cards
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
@@ -21,9 +22,9 @@ _Result = TypeVar("_Result")
 def plays_side_by_side(agent: Agent) -> bool:
     """Whether an agent may play many games at once: its answers in batches are the same, and it follows no game.
 
-    A cheating agent does not: in batches it would get rows of views.
+    Games side by side keep no history, which an agent that cheats would find missing in its states.
     """
-    alike = answers_in_batches(agent) and getattr(agent, "same_in_batches", False)
+    alike = answers_many(agent) and getattr(agent, "same_in_batches", False)
     return bool(alike) and not (cheats(agent) or hasattr(agent, "reset") or hasattr(agent, "observe"))
 
 

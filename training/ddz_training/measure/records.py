@@ -34,8 +34,8 @@ from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.core.view import ROLES
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.game import call
 from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.many import ask
 from ddz_training.measure.errors import InvalidRecordsError
 from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
 from ddz_training.measure.statistics import Interval, clustered_interval, grouped, normal_interval, paired_difference
@@ -280,14 +280,10 @@ def _play(
     most_moves: int | None = None,
 ) -> None:
     """Let an agent play games in all seats; they are changed in place."""
-    player = call(agent, 0, "batched", agent.batched, len(rows), rules)
-
-    def answer(_: int, *seen: Any) -> npt.NDArray[np.int64]:
-        actions: npt.NDArray[np.int64] = call(agent, 0, "act", player.actions, *seen)
-        return actions
-
     one_player = np.zeros((len(rows), 3), np.int64)
-    play_side_by_side(rows, rules, one_player, answer, rng, rings=rings, most_moves=most_moves)
+    play_side_by_side(
+        rows, rules, one_player, lambda _, waiting: ask(agent, waiting), rng, rings=rings, most_moves=most_moves
+    )
 
 
 # --- What it comes to -------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.observation import observe
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import check_to_act
+from ddz_env.playing.many import Waiting
 from ddz_env.support.errors import InvalidRulesError, install_hint
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS, usable_threads
@@ -139,20 +140,20 @@ class DouZeroAgent:
             IllegalMoveError: If it is not the seat's turn.
             InvalidRulesError: If the rules are not for three players.
         """
-        return self.act_batch([view], [rng])[0]
+        return self._moves([view], rng)[0]
 
-    def act_batch(self, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> list[Move]:
+    def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
         """Choose a move in each of several games; all candidates of a role are valued together.
 
         Raises:
-            IllegalMoveError: If it is not the seat's turn in one of them.
             InvalidRulesError: If the rules are not for three players.
         """
+        moves = self._moves([waiting.view(index) for index in range(len(waiting.rows))], waiting.rng(0))
+        return np.array([move.words for move in moves], np.uint64).reshape(-1, 2)
+
+    def _moves(self, views: Sequence[View], rng: np.random.Generator) -> list[Move]:
         chosen = iter(self._best([_observed(view) for view in views if view.stage not in AUCTION]))
-        return [
-            self._auction.act(view, rng) if view.stage in AUCTION else next(chosen)
-            for view, rng in zip(views, rngs, strict=True)
-        ]
+        return [self._auction.act(view, rng) if view.stage in AUCTION else next(chosen) for view in views]
 
     def values(self, view: View) -> dict[Move, float]:
         """What each legal move is worth to the networks: wins or points, as they were trained.

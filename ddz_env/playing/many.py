@@ -1,0 +1,238 @@
+"""Asking an agent in many games at once, each time for a whole move.
+
+Whoever plays many games (environments with opponents, duplicate deals, games side by side, training) asks by
+:func:`ask`.  An agent that offers ``act_many`` answers for all games in one call, any other view by view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_env.core.actions import KICKER_BASE, NUM_ACTIONS
+from ddz_env.core.engine.kickers import may_ride
+from ddz_env.core.engine.layout import HANDS, MOVES, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
+from ddz_env.core.engine.legal import legal_mask, marked
+from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
+from ddz_env.core.engine.words import U0, U1, add
+from ddz_env.core.notation import slot_move
+from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
+from ddz_env.core.rules import Rules
+from ddz_env.core.state import restore_state
+from ddz_env.core.view import View, write_view
+from ddz_env.playing.agent import cheats, sight
+from ddz_env.playing.game import call, play_answer
+from ddz_env.support.compiling import kernel, pure_kernel
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
+from ddz_env.support.threads import run_chunks
+
+Words = npt.NDArray[np.uint64]
+Choose = Callable[
+    [npt.NDArray[np.int8], npt.NDArray[np.int8], Callable[[int], np.random.Generator]], npt.NDArray[np.int64]
+]
+"""Chooses the next action of each of some seats, given what they see, ``[n, OBSERVATION_SIZE]``, their legal actions,
+``[n, 400]``, and the generator of each."""
+
+_NO_LOG = np.empty((0, 2), np.uint64)
+
+
+class Waiting(NamedTuple):
+    """Games that wait for an agent, each at the start of a decision.
+
+    Attributes:
+        rows: What the seats to act know (:func:`~ddz_env.core.view.write_view`), the whole games for an agent that
+            cheats, shape ``[k, 32]``, uint64.
+        rings: The recent moves, shape ``[k, 16, 2]``, uint64.
+        rules: The rules.
+        rng: The generator of a game, by its place in these arrays.
+        logs: All moves so far, shape ``[k, moves, 2]``, uint64; None where nobody keeps them.
+    """
+
+    rows: Words
+    rings: Words
+    rules: Rules
+    rng: Callable[[int], np.random.Generator]
+    logs: Words | None = None
+
+    @classmethod
+    def of(cls, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> Waiting:
+        """What some seats to act know, of games under the same rules; one view at least, each with its generator."""
+        rows, rings = np.stack([view.row for view in views]), np.stack([view.ring for view in views])
+        return cls(rows, rings, views[0].rules, rngs.__getitem__)
+
+    def view(self, index: int) -> View:
+        """What the seat to act knows of one of the games, with its moves so far where they are kept."""
+        row, logs = self.rows[index], _NO_LOG if self.logs is None else self.logs[index]
+        history = tuple(slot_move(cards, packed) for cards, packed in logs[: int(row[MOVES])].tolist())
+        return View(row.copy(), self.rules, self.rules.words(), int(row[SEAT]), history, self.rings[index].copy())
+
+    def chosen(self, games: npt.NDArray[np.intp]) -> Waiting:
+        """Some of the games, by their places in these arrays; copies."""
+        logs = None if self.logs is None else self.logs[games]
+        return Waiting(self.rows[games], self.rings[games], self.rules, lambda index: self.rng(int(games[index])), logs)
+
+
+def answers_many(agent: Any) -> bool:
+    """Whether an agent offers ``act_many``.
+
+    A subclass that overrides ``act`` alone does not: what it inherits would choose as its parent does.
+    """
+    if "act_many" in getattr(agent, "__dict__", {}):
+        return True
+    for kind in type(agent).__mro__:
+        if "act_many" in vars(kind):
+            return True
+        if "act" in vars(kind):
+            return False
+    return False
+
+
+def ask(agent: Any, waiting: Waiting, threads: int = 1) -> Words:
+    """An agent's whole move in each of some games, checked.
+
+    Args:
+        agent: The agent.
+        waiting: The games, whole: an agent that does not cheat is given what its seats know.
+        threads: How many threads call an agent that is ``parallel``.
+
+    Returns:
+        Main ids and kickers as hands, shape ``[k, 2]``, uint64.
+
+    Raises:
+        AgentFaultError: If the agent raises.
+        IllegalAgentMoveError: If an answer is not a legal move.
+    """
+    seat = int(waiting.rows[0, SEAT])
+    if not answers_many(agent):
+        return _moves_one_by_one(agent, waiting)
+    seen = waiting if cheats(agent) else waiting._replace(rows=_views(waiting))
+    return call(agent, seat, "act", _checked_moves, agent, seen, threads)
+
+
+def _views(waiting: Waiting) -> Words:
+    views = np.empty_like(waiting.rows)
+    _write_views(waiting.rows, waiting.rules.words(), views)
+    return views
+
+
+@pure_kernel
+def _write_views(rows: np.ndarray, rules: np.ndarray, views: np.ndarray) -> None:
+    """Write what the seats to act know of some games."""
+    for index in range(rows.shape[0]):
+        write_view(rows[index], int(np.int64(rows[index, SEAT])), rules, views[index])
+
+
+def _checked_moves(agent: Any, waiting: Waiting, threads: int) -> Words:
+    count = len(waiting.rows)
+    if threads > 1 and getattr(agent, "parallel", False):
+        moves = np.empty((count, 2), np.uint64)
+
+        def work(first: int, stop: int) -> None:
+            moves[first:stop] = _act_many(agent, waiting.chosen(np.arange(first, stop)))
+
+        run_chunks(work, count, threads)
+    else:
+        moves = _act_many(agent, waiting)
+    wrong = first_illegal_move(waiting.rows, waiting.rules.words(), np.empty(MASK_WORDS, np.uint64), moves)
+    if wrong >= 0:
+        main, kickers = moves[wrong].tolist()
+        raise IllegalMoveError(f"main id {main} with the kickers {kickers:#x} is not a legal move")
+    return moves
+
+
+def _act_many(agent: Any, waiting: Waiting) -> Words:
+    moves = agent.act_many(waiting)
+    if not isinstance(moves, np.ndarray) or moves.shape != (len(waiting.rows), 2) or moves.dtype != np.uint64:
+        raise InvalidMoveError(f"act_many must return uint64 of shape [{len(waiting.rows)}, 2], not {shown(moves)}")
+    return moves
+
+
+def _moves_one_by_one(agent: Any, waiting: Waiting) -> Words:
+    """The moves of an agent that chooses view by view; it may read the moves so far where they are kept."""
+    moves = np.empty((len(waiting.rows), 2), np.uint64)
+    for index, (row, ring) in enumerate(zip(waiting.rows, waiting.rings, strict=True)):
+        log = _NO_LOG if waiting.logs is None else waiting.logs[index]
+        state = restore_state(row, ring, log, waiting.rules)
+        answer = call(agent, state.seat, "act", agent.act, sight(agent, state), waiting.rng(index))
+        move = play_answer(state, agent, answer)
+        moves[index] = move.words
+    return moves
+
+
+@pure_kernel
+def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, moves: np.ndarray) -> int:
+    """Index of the first whole move that is not legal, -1 if all are.
+
+    Args:
+        rows: The games at the start of a decision, shape ``[k, 32]``, uint64.
+        rules: The rules array.
+        mask: Memory, shape ``[7]``, uint64.
+        moves: Main ids and kickers as hands, shape ``[k, 2]``, uint64.
+    """
+    for index in range(rows.shape[0]):
+        row, main = rows[index], moves[index, 0]
+        legal_mask(row, rules, mask)
+        if main >= np.uint64(NUM_ACTIONS) or not marked(mask, main):
+            return index
+        if row[STAGE] == STAGE_PLAY:
+            if not may_ride(row, row[HANDS + np.int64(row[SEAT])], main, moves[index, 1], rules):
+                return index
+        elif moves[index, 1] != U0:
+            return index
+    return -1
+
+
+# --- Moves that are chosen stage by stage -----------------------------------------------------------------------------
+
+
+def build_moves(waiting: Waiting, choose: Choose) -> Words:
+    """Whole moves of a policy that chooses one stage at a time: the main group, then each kicker.
+
+    Args:
+        waiting: The games.
+        choose: Chooses the next action in some of them; it must be legal.
+
+    Returns:
+        Main ids and kickers as hands, shape ``[k, 2]``, uint64.
+    """
+    rows, rings, words = waiting.rows.copy(), waiting.rings.copy(), waiting.rules.words()
+    moves, building = np.zeros((len(rows), 2), np.uint64), np.arange(len(rows))
+    while len(building):
+        seen = np.empty((len(building), OBSERVATION_WORDS), np.uint64)
+        legal = np.empty((len(building), MASK_BYTE_WORDS), np.uint64)
+        _look(rows, rings, building, words, seen, legal)
+        actions = choose(seen.view(np.int8), mask_bytes(legal), waiting.chosen(building).rng)
+        _extend(rows, rings, building, words, actions, moves)
+        building = building[rows[building, STAGE] == STAGE_KICKER]
+    return moves
+
+
+@kernel
+def _look(
+    rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, seen: np.ndarray, legal: np.ndarray
+) -> None:
+    """Write what the seats to act see in some games, and their legal actions."""
+    mask = np.empty(MASK_WORDS, np.uint64)
+    for index in range(games.size):
+        row = rows[games[index]]
+        write_observation(row, rings[games[index]], rules, row[SEAT], seen[index])
+        write_mask(row, rules, mask, legal[index])
+
+
+@kernel
+def _extend(
+    rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, actions: np.ndarray, moves: np.ndarray
+) -> None:
+    """Play an action in each of some games, and add it to the move in progress there."""
+    for index in range(games.size):
+        row, move, action = rows[games[index]], moves[games[index]], np.uint64(actions[index])
+        if row[STAGE] == STAGE_KICKER:
+            rank = U1 << (action - np.uint64(KICKER_BASE))
+            move[1] = add(move[1], rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[move[0]]])
+        else:
+            move[0] = action
+        apply_and_record(row, rings[games[index]], action, rules)

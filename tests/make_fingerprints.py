@@ -24,6 +24,7 @@ from typing import Any
 
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.store import of_rows, read_results
+from tests.training.apps.terminal import as_options
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -112,7 +113,7 @@ def training(name: str) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         arguments, _, settings = TRAININGS[name].partition(";")
-        ddz("train", *arguments.split(), "--out", str(out), *(f"--set={setting}" for setting in settings.split()))
+        ddz("train", *arguments.split(), "--out", str(out), *as_options(settings.split()))
         return {file.name: _digest(_timeless(file)) for file in sorted(out.iterdir()) if "checkpoint" not in file.name}
 
 

@@ -40,8 +40,8 @@ FIRST_DEAL = 400_000
 """Training deals its own cards, and its evaluations play deals from 1,000,000 on."""
 
 RECIPE = (
-    "num_games=1024 steps=128 epochs=1 minibatch=4096 learning_rate=4e-4 final_learning_rate=0.05 settled_share=0.125 "
-    "lam=0.95 entropy=0.03 final_entropy=0.002 average=0.99"
+    "--num-games 1024 --steps 128 --epochs 1 --minibatch 4096 --learning-rate 4e-4 --final-learning-rate 0.05 "
+    "--settled-share 0.125 --lam 0.95 --entropy 0.03 --final-entropy 0.002 --average 0.99"
 )
 """The settings of a run: the campaign's, with more entropy at the start."""
 
@@ -106,9 +106,7 @@ def train(folder: Path, minutes: float) -> Path:
     begun = (folder / "checkpoint.safetensors").exists()
     start = ["--resume"] if begun else ["--init", str(shipped_policy_path())]
     command = [sys.executable, "-m", "ddz_training", "train", "selfplay", "--out", str(folder), *start]
-    subprocess.run(
-        [*command, "--minutes", f"{minutes:g}", *(f"--set={setting}" for setting in RECIPE.split())], check=True
-    )
+    subprocess.run([*command, "--minutes", f"{minutes:g}", *RECIPE.split()], check=True)
     return folder / "policy.safetensors"
 
 

@@ -1,6 +1,6 @@
 """A curriculum: hands of five cards at first, of seventeen after 20,000 deals.
 
-PYTHONPATH=docs/programs ddz train selfplay --out runs/growing --minutes 10 --set deals=curriculum:deal
+PYTHONPATH=docs/programs ddz train selfplay --out runs/growing --minutes 10 --deals curriculum:deal
 """
 
 from __future__ import annotations

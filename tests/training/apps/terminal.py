@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -72,3 +72,9 @@ def commands(
     if isinstance(command, click.Group):
         for name, below in command.commands.items():
             yield from commands(below, (*path, name))
+
+
+def as_options(settings: Iterable[str]) -> list[str]:
+    """Settings of the form ``name=value`` as options of a command."""
+    pairs = (setting.split("=", 1) for setting in settings)
+    return [word for name, value in pairs for word in (f"--{name.replace('_', '-')}", value)]

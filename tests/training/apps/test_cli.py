@@ -170,9 +170,9 @@ def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None
 def test_experiments_are_listed_and_one_is_explained() -> None:
     listed = done("reproduce").stdout
     assert re.findall(r"(?m)^([a-z-]+[a-z]) +\S", listed)[1:-1] == list(EXPERIMENTS)
-    shown = done("reproduce", "landlord", "--options").stdout
+    shown = done("reproduce", "landlord", "--help").stdout
     assert "Whitehouse" in shown
-    assert re.search(r"(?m)^tree_iterations +250 ", shown)
+    assert re.search(r"(?s)--tree-iterations INTEGER .*?\[default: 250\]", shown)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_without_a_terminal_lines_say_how_long_the_rest_takes_tenth_by_tenth(
 
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
-@pytest.mark.parametrize("line", ["reproduce mini-uct deals=40 games=1", "benchmark rules --deals 6"])
+@pytest.mark.parametrize("line", ["reproduce mini-uct --deals 40 --games 1", "benchmark rules --deals 6"])
 @pytest.mark.parametrize("with_signal", ["SIGTERM", "SIGKILL"])
 def test_a_killed_study_goes_on_to_the_results_of_an_unbroken_one(line: str, with_signal: str, tmp_path: Path) -> None:
     whole, cut, log = (tmp_path / name for name in ("whole.csv", "cut.csv", "cut.sqlite-wal"))

@@ -76,7 +76,8 @@ REFUSED = {
     "warmup --fast": "No such option",
     # names
     "reproduce mini-cencus": "did you mean 'mini-census'?",
-    "reproduce landlord gmaes=2": "did you mean 'games'?",
+    "reproduce landlord games=2": "settings are options now: --games 2, not games=2",
+    "reproduce landlord --gmaes 2": "Did you mean",
     "mcp --agents 'rules;rulez'": "did you mean 'rules'?",
     "agents ghost": "no agent is called 'ghost'",
     "arena rules ghost": "no agent is called 'ghost'",
@@ -105,7 +106,8 @@ REFUSED = {
     "show actions 400": "neither a move nor an action id",
     "train dmc --out x": "say how long to train",
     "train imitate --out x.safetensors --init old.safetensors": "leave out --init",
-    "train selfplay --updates 1 --out x --seed 3 --set seed=4": "seed is given twice",
+    "train selfplay --updates 1 --out x --set lam=1": "settings are options now: --lam 1, not lam=1",
+    "train selfplay --updates 1 --out x --lam 2": "lam=2 must be a number from 0 to 1",
     # files
     "arena random rules --out games.xls": "must end in .csv or .sqlite",
     "arena random rules --table games.csv": "holds the results of an earlier run",

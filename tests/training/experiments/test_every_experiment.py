@@ -18,7 +18,7 @@ from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.plotting import can_plot
 from ddz_training.measure.store import read_results
 from tests.rooms import ROOT
-from tests.training.apps.terminal import ddz, done
+from tests.training.apps.terminal import as_options, ddz, done
 
 pytest.importorskip("torch")
 
@@ -140,7 +140,7 @@ def test_results_do_not_depend_on_the_processes_and_the_command_shows_them(name:
     for processes in (1, 2):
         saved = experiment.run(replace(one, processes=processes), tmp_path / f"{processes}.csv")
     assert lines(experiment, tmp_path / "1.csv") == lines(experiment, tmp_path / "2.csv")
-    typed = [f"{option.strip('_')}={as_written(value)}" for option, value in CASES[name].options.items()]
+    typed = as_options(f"{option.strip('_')}={as_written(value)}" for option, value in CASES[name].options.items())
     printed = done("reproduce", name, "--out", tmp_path / "2.csv", *typed).output
     assert next(iter(experiment.tables.values()))(saved).title[:20] in printed
 
@@ -148,10 +148,10 @@ def test_results_do_not_depend_on_the_processes_and_the_command_shows_them(name:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("landlord wings=2", "there is no option 'wings'"),
-        ("exploration at=0.3", "unknown exploration '0.3'"),
-        ("policy-strength only=nothing", "search-rollout"),
-        ("points-strength opponent=ghost", "ghost"),
+        ("landlord --wings 2", "No such option"),
+        ("exploration --at 0.3", "unknown exploration '0.3'"),
+        ("policy-strength --only nothing", "search-rollout"),
+        ("points-strength --opponent ghost", "ghost"),
     ],
 )
 def test_commands_say_what_is_wrong_before_anything_is_written(command: str, message: str, tmp_path: Path) -> None:

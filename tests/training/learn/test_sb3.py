@@ -27,7 +27,7 @@ from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.sb3.train import MODEL, SETTINGS, Sb3Config, Sb3Line, Sb3Run, load_config, new_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from ddz_training.learn.strength import Evaluation, measure_strength
-from tests.training.apps.terminal import done, refused
+from tests.training.apps.terminal import as_options, done, refused
 
 N = 6
 
@@ -215,9 +215,7 @@ def test_settings_that_cannot_be_read_have_a_named_error(tmp_path: Path) -> None
 def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
     train_sb3 = ("train", "sb3", "--out", out)
-    small = ["--threads", "1"]
-    for setting in ("num_envs=4", "evaluate_every=0", "n_steps=16", "width=8"):
-        small += ["--set", setting]
+    small = ["--threads", "1", *as_options(["num_envs=4", "evaluate_every=0", "n_steps=16", "width=8"])]
     begun = done(*train_sb3, "--timesteps", UPDATE, "--opponents", "rules", *small)
     assert f"{UPDATE} decisions" in begun.output
     assert "Judge by evaluations" in begun.output

@@ -49,7 +49,7 @@ from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import OtherVersionWarning
 from tests.oracles.network_policy import NetworkPolicy
-from tests.training.apps.terminal import done, refused
+from tests.training.apps.terminal import as_options, done, refused
 from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, masks_of
 
 
@@ -520,7 +520,7 @@ def test_values_of_mini_are_learned() -> None:
 
 
 TINY = "num_games=16 steps=32 architecture.width=8 architecture.critic_width=8"
-FEW = [f"--set={setting}" for setting in f"{TINY} evaluate_every=2 evaluate_deals=1 opponents=random".split()]
+FEW = as_options(f"{TINY} evaluate_every=2 evaluate_deals=1 opponents=random".split())
 
 
 def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
@@ -534,9 +534,9 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     assert command_line("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr
     assert load_weights(policy).notes["updates"] == 2
     assert "add --resume" in refused(*train, 2, *FEW)
-    done(*train, 3, "--resume", "--set", "evaluate_deals=2")
+    done(*train, 3, "--resume", "--evaluate-deals", "2")
     assert len((out / "curves.csv").read_text().splitlines()) == 1 + 3
-    small = ("--set=num_games=16", "--set=steps=16", "--set=evaluate_every=0", "--objective", "stake")
+    small = ("--num-games", 16, "--steps", 16, "--evaluate-every", 0, "--objective", "stake")
     done("train", "selfplay", "--out", tmp_path / "next", "--updates", 1, "--init", policy, *small)
     weights = load_weights(tmp_path / "next" / "policy.safetensors")
     assert (weights.architecture.width, weights.objective) == (8, "stake")
@@ -565,4 +565,4 @@ def test_values_are_trained_from_the_command_line(tmp_path: Path) -> None:
     assert "entropy" not in shown
     done(*train, 2, "--resume")
     assert len((tmp_path / "curves.csv").read_text().splitlines()) == 3
-    assert "epsilon: the checkpoint has 0.01" in refused(*train, 2, "--resume", "--set", "epsilon=0.5")
+    assert "epsilon: the checkpoint has 0.01" in refused(*train, 2, "--resume", "--epsilon", "0.5")

@@ -131,8 +131,8 @@ def test_a_function_is_read_as_the_file_of_its_deals(tmp_path: Path, monkeypatch
         ("arena random rules --first-deal 2 --deal-file {}", "no such deal from number 2 on"),
         ("benchmark random --full --deal-file {}", "--full"),
         ("arena random rules --deal-file no_such:function", "no_such:function"),
-        ("reproduce mini-census --deal-file {}", "takes no --deal-file"),
-        ("reproduce landlord deals=2000 --deal-file {}", "from 1 to 1,000"),
+        ("reproduce mini-census --deal-file {}", "No such option"),
+        ("reproduce landlord --deals 2000 --deal-file {}", "from 1 to 1,000"),
     ],
 )
 def test_a_command_that_cannot_play_a_file_says_so(line: str, message: str, tmp_path: Path) -> None:

@@ -68,12 +68,9 @@ class TrainingSettings(Options):
             texts: ``name=value`` each, as for :meth:`read`.
 
         Raises:
-            InvalidTrainingError: If a setting is given both ways, there is no such setting, or a value is not allowed.
+            InvalidTrainingError: If there is no such setting, or a value is not allowed.
         """
-        chosen, read = {name: value for name, value in named.items() if value is not None}, cls.read(texts)
-        if twice := sorted(chosen.keys() & read.keys()):
-            raise cls.error(f"{twice[0]} is given twice: as --{twice[0].replace('_', '-')} and by --set {twice[0]}=")
-        return chosen | read
+        return {name: value for name, value in named.items() if value is not None} | cls.read(texts)
 
     def changed(self, settings: Mapping[str, Any]) -> Self:
         """Return a copy of the settings with some of them changed.

@@ -100,7 +100,7 @@ def named_commands() -> Iterator[tuple[str, str, click.Command]]:
     """Heading, name and command of everything that ``ddz --help`` and its groups list."""
     for heading, commands in HEADINGS.items():
         for command in commands:
-            if isinstance(command, click.Group):
+            if isinstance(command, click.Group) and command.commands:
                 yield from ((heading, f"{command.name} {name}", below) for name, below in command.commands.items())
             else:
                 yield heading, str(command.name), command

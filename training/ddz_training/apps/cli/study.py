@@ -11,7 +11,7 @@ from click import argument, option
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import plural
 from ddz_training.apps.cli.console import bar, follow, remark, rules_words, show
-from ddz_training.apps.cli.info import opening, show_options
+from ddz_training.apps.cli.info import opening
 from ddz_training.apps.cli.options import (
     COUNT,
     NATURAL,
@@ -22,8 +22,10 @@ from ddz_training.apps.cli.options import (
     playing_options,
     plot_option,
     results_option,
+    together,
     working,
 )
+from ddz_training.apps.cli.settings import SettingsCommand
 from ddz_training.measure.errors import InvalidExperimentError, InvalidRecordsError
 from ddz_training.measure.markdown import Table
 
@@ -211,56 +213,67 @@ def records(
 # --- ddz reproduce -----------------------------------------------------------
 
 
-@click.command()
-@argument("name", required=False, help="The experiment; without it they are listed.")
-@argument("settings", nargs=-1, metavar="[OPTION=VALUE]...", help="Its options; entries of a list behind commas.")
-@option("--options", "explained", is_flag=True, help="Say what the experiment does and which options it has.")
-@deal_file_option
-@results_option
-@plot_option
-@parallel_options
-def reproduce(
-    name: str | None,
-    settings: tuple[str, ...],
-    explained: bool,
-    deal_file: Path | None,
-    out: Path | None,
-    plot: Path | None,
-    workers: Workers,
-) -> None:
+class Experiments(click.Group):
+    """``ddz reproduce``: a command per experiment, whose module is imported when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all experiments."""
+        from ddz_training.experiments.registry import EXPERIMENTS
+
+        return list(EXPERIMENTS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """The command of an experiment.
+
+        Raises:
+            InvalidExperimentError: If there is none of this name.
+        """
+        from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
+
+        return _experiment_command(
+            load_experiment(check_choice("experiment", cmd_name, EXPERIMENTS, InvalidExperimentError))
+        )
+
+
+@click.group(cls=Experiments, invoke_without_command=True)
+@click.pass_context
+def reproduce(context: click.Context) -> None:
     """Repeat experiments of the literature, some in hours; a run that was cut off resumes where it stopped.
 
     \b
     Examples:
       ddz reproduce mini-census --out mini_census.csv
       ddz reproduce
-      ddz reproduce landlord --options
-      ddz reproduce landlord games=2 seed=7 --processes 4
+      ddz reproduce landlord --help
+      ddz reproduce landlord --games 2 --seed 7 --processes 4
     """
-    from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
-
-    if name is None:
+    if context.invoked_subcommand is None:
         _list_experiments()
-        return
-    experiment = load_experiment(check_choice("experiment", name, EXPERIMENTS, InvalidExperimentError))
-    if explained:
-        _explain_experiment(experiment)
-        return
-    if plot is not None and experiment.plot is None:
-        raise InvalidExperimentError(f"{name} has no plot")
-    values, known = experiment.options.read(settings), {option.name for option in experiment.options.options()}
-    if "processes" in known:
-        values.setdefault("processes", workers.processes)
-    if deal_file is not None:
-        if "deal_file" not in known:
-            raise InvalidExperimentError(f"{name} takes no --deal-file: its deals are part of it")
-        values["deal_file"] = str(deal_file)
-    with working(experiment.unit, workers) as how:
-        saved = experiment.run(experiment.options(**values), out, how["on_progress"])
-    for table in experiment.tables.values():
-        show(table(saved))
-    if plot is not None and experiment.plot is not None:
-        experiment.plot(saved, plot)
+
+
+def _experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
+    """The command of an experiment: its options are the experiment's."""
+    known = {option.name for option in experiment.options.options()}
+    taken = [results_option, parallel_options]
+    taken += [plot_option] if experiment.plot is not None else []
+    taken += [deal_file_option] if "deal_file" in known else []
+
+    def run(settings: tuple[str, ...], out: Path | None, workers: Workers, **given: Path | None) -> None:
+        values = experiment.options.read(settings)
+        if "processes" in known:
+            values["processes"] = workers.processes
+        if deal_file := given.get("deal_file"):
+            values["deal_file"] = str(deal_file)
+        with working(experiment.unit, workers) as how:
+            saved = experiment.run(experiment.options(**values), out, how["on_progress"])
+        for table in experiment.tables.values():
+            show(table(saved))
+        if (plot := given.get("plot")) and experiment.plot is not None:
+            experiment.plot(saved, plot)
+
+    about = f"{opening(experiment.about)}\n\nSource: {experiment.source}. Its file is {experiment.file_name}."
+    make = click.command(experiment.name, cls=SettingsCommand, options=lambda: experiment.options, help=about)
+    return make(together(*taken)(run))
 
 
 def _list_experiments() -> None:
@@ -268,15 +281,5 @@ def _list_experiments() -> None:
     from ddz_training.experiments.registry import load_experiments
 
     lines = [(experiment.name, opening(experiment.about), experiment.source) for experiment in load_experiments()]
-    note = "ddz reproduce NAME --options says what one does and which options it has."
+    note = "ddz reproduce NAME --help says what one does and which options it has."
     show(Table("Experiments", ("experiment", "what", "source"), lines, note))
-
-
-def _explain_experiment(experiment: Experiment[Any, Any]) -> None:
-    """What an experiment does, and one row per option."""
-    remark(opening(experiment.about))
-    remark(f"Source: {experiment.source}. Its file in docs/results is {experiment.file_name}.", dim=True)
-    show_options(
-        experiment.name,
-        [option for option in experiment.options.options() if option.name not in ("processes", "deal_file")],
-    )

@@ -25,11 +25,13 @@ from ddz_training.apps.cli.options import (
     plot_option,
     together,
 )
+from ddz_training.apps.cli.settings import SettingsCommand
 
 if TYPE_CHECKING:
     from ddz_training.learn.loop import Budget, Training
     from ddz_training.learn.ppo.selfplay import SelfPlay
     from ddz_training.learn.processes import Processes
+    from ddz_training.learn.settings import TrainingSettings
     from ddz_training.learn.strength import Evaluation
 
 
@@ -56,7 +58,7 @@ class RunOptions(LearningOptions):
 
     Attributes:
         out: The folder.
-        settings: Other settings, ``name=value`` each.
+        settings: Settings of the training, ``name=value`` each.
     """
 
     out: Path
@@ -90,10 +92,8 @@ _learning_options = together(
     option("--threads", type=int, help="Threads; results do not depend on them."),
     option("--tensorboard", type=Path, help="Write the curves for TensorBoard into this folder, too."),
 )
-_set_help = "Any other setting (learning_rate=0.001, architecture.width=512 ...); may be repeated."
 _run_options = together(
     option("--out", type=FOLDER, required=True, help="Folder for what is learned, the checkpoint and the curves."),
-    option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=_set_help),
     _learning_options,
 )
 _own_games_options = packed(
@@ -192,7 +192,31 @@ def train_under_bar(
 # --- by playing --------------------------------------------------------------
 
 
-@train.command()
+def _selfplay_config() -> type[TrainingSettings]:
+    from ddz_training.learn.ppo.config import SelfPlayConfig
+
+    return SelfPlayConfig
+
+
+def _dmc_config() -> type[TrainingSettings]:
+    from ddz_training.learn.dmc import DmcConfig
+
+    return DmcConfig
+
+
+def _sb3_config() -> type[TrainingSettings]:
+    from ddz_training.learn.sb3.train import Sb3Config
+
+    return Sb3Config
+
+
+def _belief_config() -> type[TrainingSettings]:
+    from ddz_training.learn.belief import BeliefConfig
+
+    return BeliefConfig
+
+
+@train.command(cls=SettingsCommand, options=_selfplay_config)
 @_own_games_options
 def selfplay(options: OwnGamesOptions) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
@@ -204,13 +228,14 @@ def selfplay(options: OwnGamesOptions) -> None:
       ddz train selfplay --out runs/bids --updates 200 --rules bidding,doubling=true
       ddz train selfplay --out runs/second --minutes 10 --init warm.safetensors
       ddz train selfplay --out runs/gpu --minutes 60 --device cuda
+      ddz train selfplay --out runs/wide --minutes 60 --learning-rate 1e-3 --architecture.width 512
     """
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
     _learn_own_games(SelfPlay, options)
 
 
-@train.command()
+@train.command(cls=SettingsCommand, options=_dmc_config)
 @_own_games_options
 def dmc(options: OwnGamesOptions) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
@@ -260,19 +285,19 @@ def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions) -> None:
     _follow_policy(policy, learned.config.rules)
 
 
-@train.command()
+@train.command(cls=SettingsCommand, options=_sb3_config)
 @option("--timesteps", type=COUNT, default=1_000_000, help="The learner's decisions, including those before --resume.")
 @option("--opponents", help="random (default), rules or any agent (ddz agents).")
 @option("--resume", is_flag=True, help="Resume from the model in --out.")
 @option("--trust", is_flag=True, help="With --resume: allow the model's zip to run the code in it.")
 @packed("options", RunOptions, _run_options)
 def sb3(timesteps: int, opponents: str | None, resume: bool, trust: bool, options: RunOptions) -> None:
-    """Learn one seat with Stable-Baselines3's MaskablePPO; --set takes num_envs=8, n_steps=256, role=landlord ...
+    """Learn one seat with Stable-Baselines3's MaskablePPO.
 
     \b
     Examples:
       ddz train sb3 --out runs/sb3 --timesteps 200000
-      ddz train sb3 --out runs/sb3 --opponents rules --set n_steps=256
+      ddz train sb3 --out runs/sb3 --opponents rules --n-steps 256
       ddz train sb3 --out runs/sb3 --timesteps 400000 --resume --trust
     """
     from ddz_agents.neural.sb3_policy import check_trust
@@ -353,7 +378,7 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
     _follow_policy(out, rules)
 
 
-@train.command()
+@train.command(cls=SettingsCommand, options=_belief_config)
 @option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
 @packed("options", RunOptions, _run_options)
 def belief(positions: int | None, options: RunOptions) -> None:

@@ -1,0 +1,94 @@
+"""Commands with an option for each field of a class of options, where they are declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import click
+
+from ddz_env.support.options import Option, Options
+from ddz_training.apps.cli.faults import CommandLineError
+from ddz_training.apps.cli.info import unmarked
+
+
+class SettingsCommand(click.Command):
+    """A command that takes the fields of a class of options, too: ``--learning-rate 0.001`` for ``learning_rate``.
+
+    The command gets those that were given as ``settings``: texts of the form ``name=value``, as
+    :meth:`ddz_env.support.options.Options.read` takes them.  A field that has the name of an option of the command is
+    left to that.
+
+    Args:
+        options: Imports the class; called when the command is used, so that ``ddz`` starts at once.
+        **attributes: As of a command.
+    """
+
+    def __init__(self, *, options: Callable[[], type[Options]], **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._options = options
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The command's own options, and the settings."""
+        return [*super().get_params(ctx), *self._settings().values()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the command line.
+
+        Raises:
+            CommandLineError: If a setting is written as in earlier versions.
+        """
+        _refuse_old_forms(args, self._settings())
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        texts = {name: ctx.params.pop(str(setting.name)) for name, setting in self._settings().items()}
+        ctx.params["settings"] = tuple(f"{name}={text}" for name, text in texts.items() if text is not None)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the command's own options, and then the settings."""
+        for title, params in (("Options", super().get_params(ctx)), ("Settings", self._settings().values())):
+            records = [record for param in params if (record := param.get_help_record(ctx)) is not None]
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def _settings(self) -> Mapping[str, click.Option]:
+        taken = {param.name for param in self.params}
+        return {
+            name: click.Option(
+                [f"--{name.replace('_', '-')}", name.replace(".", "_")],
+                metavar=_metavar(setting),
+                help=f"{unmarked(setting.meaning)}  [default: {setting.written}]",
+            )
+            for name, setting in _fields(self._options())
+            if name not in taken
+        }
+
+
+def _fields(kind: type[Options]) -> Iterator[tuple[str, Option]]:
+    """All options by name; those of a set of options within them as ``name.part``."""
+    for option in kind.options():
+        if option.parts:
+            yield from ((f"{option.name}.{part.name}", part) for part in option.parts)
+        elif option.textual:
+            yield option.name, option
+
+
+def _metavar(setting: Option) -> str:
+    """What stands for the value of a setting in the help."""
+    if setting.choices or bool in setting.kinds:
+        return "|".join(map(str, setting.choices)) or "true|false"
+    kinds = {int: "INTEGER", float: "NUMBER", tuple: "LIST"}
+    return next((word for kind, word in kinds.items() if kind in setting.kinds), "TEXT")
+
+
+def _refuse_old_forms(args: list[str], settings: Mapping[str, click.Option]) -> None:
+    """Refuse ``--set name=value`` and ``name=value``, which earlier versions took, with the form of today."""
+    for before, text in zip(["", *args], args, strict=False):
+        text = text.removeprefix("--set=")
+        name, equals, value = text.partition("=")
+        old = before == "--set" or text not in args or (name in settings and not before.startswith("-"))
+        if old and equals:
+            raise CommandLineError(f"settings are options now: --{name.replace('_', '-')} {value}, not {text}")

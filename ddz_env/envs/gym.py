@@ -19,6 +19,7 @@ Version history: v0, the first release; infos became numbers shortly before it (
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, SupportsFloat
 
 import gymnasium
@@ -39,7 +40,8 @@ from ddz_env.envs.opponents import with_partner
 from ddz_env.envs.outputs import RENDER_MODES, as_info
 from ddz_env.envs.stepping import INFO_WIDTH
 from ddz_env.support import checks
-from ddz_env.support.errors import InvalidMoveError, InvalidOptionError, shown
+from ddz_env.support.errors import DouDizhuError, InvalidMoveError, InvalidOptionError, shown
+from ddz_env.support.options import Options, takes
 from ddz_env.support.owned import OwnsArrays
 from ddz_env.support.threads import GamesLock, one_at_a_time, usable_threads
 
@@ -48,6 +50,43 @@ __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 ILLEGAL_ACTIONS = ("terminate", "raise")
 _NO_LIMIT = 2**62
 """A limit that no game reaches: more steps than any has."""
+
+
+@dataclass(frozen=True)
+class LearnerOptions(Options):
+    """The options of :class:`DouDizhuEnv`, where they are described; their values are checked by what they are for."""
+
+    error: ClassVar[type[DouDizhuError]] = InvalidOptionError
+
+    rules: str | Rules = "standard"
+    opponents: Any = "random"
+    role: str = "random"
+    scoring: str | None = None
+    illegal_action: str = "terminate"
+    render_mode: str | None = None
+    observation: str = "vector"
+    dtype: Any = "int8"
+    observation_key: str = "observation"
+    mask_key: str = "action_mask"
+    infos: str = "numbers"
+    partner: Any = None
+    deals: Any = None
+
+
+@dataclass(frozen=True)
+class _Count(Options):
+    num_envs: int = 1
+
+
+@dataclass(frozen=True)
+class VectorOptions(LearnerOptions, _Count):
+    """The options of :class:`DouDizhuVectorEnv`, where they are described."""
+
+    _: KW_ONLY
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP
+    max_episode_steps: int | None = None
+    threads: int | None = None
+    copy: bool = True
 
 
 class _LearnerEnv(OwnsArrays):
@@ -60,35 +99,21 @@ class _LearnerEnv(OwnsArrays):
     observation_space: Any
     action_space: Any
     np_random: Any
-    _count, _threads, _renew, _hands_out = 1, 1, False, False
     _modes: tuple[str, ...] = RENDER_MODES
 
-    def __init__(
-        self,
-        rules: str | Rules = "standard",
-        opponents: Any = "random",
-        role: str = "random",
-        scoring: str | None = None,
-        illegal_action: str = "terminate",
-        render_mode: str | None = None,
-        observation: str = "vector",
-        dtype: Any = "int8",
-        observation_key: str = "observation",
-        mask_key: str = "action_mask",
-        infos: str = "numbers",
-        partner: Any = None,
-        deals: Any = None,
-    ) -> None:
-        self._refuse = checks.check_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS) == "raise"
-        self.render_mode, self._screen = render_mode, outputs.Screen(render_mode, self._modes)
-        self.form = outputs.ObservationForm(observation, dtype, observation_key, mask_key)
-        self._text = outputs.check_infos(infos)
+    def _begin(self, options: LearnerOptions, count: int = 1, **settings: Any) -> None:
+        """Make the games; ``settings`` are those of :class:`~ddz_env.envs.learner_games.LearnerGames`."""
+        self._refuse = checks.check_choice("illegal_action", options.illegal_action, ILLEGAL_ACTIONS) == "raise"
+        self.render_mode, self._screen = options.render_mode, outputs.Screen(options.render_mode, self._modes)
+        keys = options.observation_key, options.mask_key
+        self.form = outputs.ObservationForm(options.observation, options.dtype, *keys)
+        self._text = outputs.check_infos(options.infos)
         self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
-        settings: dict[str, Any] = {"threads": self._threads, "log": render_mode is not None, "renews": self._renew}
-        settings |= {"hands_out": self._hands_out, "deals": deals}
-        opponents = with_partner(partner, opponents, role, Rules.preset(rules))
-        self._games = LearnerGames(self._count, rules, opponents, role, scoring, **settings)
-        self._all = np.ones(self._count, np.bool_)
+        opponents = with_partner(options.partner, options.opponents, options.role, Rules.preset(options.rules))
+        game = options.rules, opponents, options.role, options.scoring
+        settings |= {"log": options.render_mode is not None, "deals": options.deals}
+        self._games = LearnerGames(count, *game, **settings)
+        self._all = np.ones(count, np.bool_)
         self._source: Any = None  # np_random as it was at the last reset
         self._lock = GamesLock()
 
@@ -140,6 +165,10 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [*RENDER_MODES], "render_fps": 2}  # type: ignore[misc]
+
+    @takes(LearnerOptions)
+    def __init__(self, options: LearnerOptions) -> None:
+        self._begin(options)
 
     @one_at_a_time
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -258,7 +287,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     Args:
         num_envs: How many games.
-        *options: All options of :class:`DouDizhuEnv`, in its order or by name; ``render_mode`` is ``"ansi"`` or
+        rules: This and the next twelve are the options of :class:`DouDizhuEnv`; ``render_mode`` is ``"ansi"`` or
             ``"rgb_array"``.
         autoreset_mode: One of Gymnasium's ``AutoresetMode``, or its value.
         max_episode_steps: After how many of its learner's steps a game is truncated, as by Gymnasium's ``TimeLimit``;
@@ -266,7 +295,6 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         threads: How many threads step, and call ``rules`` and ``policy``; None for one per core.  Results do not depend
             on it.
         copy: Whether observations and masks are the caller's own; without, every step overwrites them.
-        **named: As ``options``.
 
     Raises:
         InvalidRulesError: If the preset or the scoring is unknown, or an auction decides on the role.
@@ -276,33 +304,32 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     _modes = RENDER_MODES[:2]
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        *options: Any,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        max_episode_steps: int | None = None,
-        threads: int | None = None,
-        copy: bool = True,
-        **named: Any,
-    ) -> None:
-        if not isinstance(autoreset_mode, AutoresetMode):
-            checks.check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
-        self.num_envs = self._count = check_count("num_envs", num_envs)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+    @takes(VectorOptions)
+    def __init__(self, options: VectorOptions) -> None:
+        if not isinstance(options.autoreset_mode, AutoresetMode):
+            checks.check_choice("autoreset_mode", options.autoreset_mode, [mode.value for mode in AutoresetMode])
+        self.num_envs = check_count("num_envs", options.num_envs)
+        self.autoreset_mode = AutoresetMode(options.autoreset_mode)
         modes = {"render_modes": [*self._modes], "render_fps": 2}
         self.metadata = {**modes, "autoreset_mode": self.autoreset_mode}
-        self._hands_out = checks.check_flag("copy", copy)
-        self._threads, self._renew = usable_threads(threads), self.autoreset_mode == AutoresetMode.SAME_STEP
-        super().__init__(*options, **named)
+        self._hands_out = checks.check_flag("copy", options.copy)
+        self._renews = self.autoreset_mode == AutoresetMode.SAME_STEP
+        self._begin(
+            options,
+            self.num_envs,
+            threads=usable_threads(options.threads),
+            renews=self._renews,
+            hands_out=self._hands_out,
+        )
         self.single_observation_space, self.single_action_space = self.observation_space, self.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._ended = np.zeros(self.num_envs, np.bool_)
         self._elapsed = np.zeros(self.num_envs, np.int64)
         self._most_steps = _NO_LIMIT
-        if max_episode_steps is not None and checks.as_integer(max_episode_steps) != -1:
-            self._most_steps = checks.check_integer("max_episode_steps", max_episode_steps, 1, _NO_LIMIT)
+        limit = options.max_episode_steps
+        if limit is not None and checks.as_integer(limit) != -1:
+            self._most_steps = checks.check_integer("max_episode_steps", limit, 1, _NO_LIMIT)
 
     @one_at_a_time
     def reset(
@@ -381,7 +408,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             truncated = self._elapsed >= self._most_steps
         self._ended, cut = ended | truncated, truncated & ~ended
         final: dict[str, Any] = {}
-        if self._renew and self._ended.any():
+        if self._renews and self._ended.any():
             left = cut if self._games.renews else self._ended  # what still shows its last position
             final = self._final(ended, left, illegal)
             self._elapsed[self._ended] = 0
@@ -403,7 +430,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             values = self.form.vector(values, OBSERVATION)
         present = (self._all if dealt is None else dealt).copy()
         # Where the step that ends a game deals the next one, no game that is shown has ended by an illegal action.
-        illegal = np.zeros(self.num_envs, np.int64) if self._renew else slots.games["illegal"].astype(np.int64)
+        illegal = np.zeros(self.num_envs, np.int64) if self._renews else slots.games["illegal"].astype(np.int64)
         infos = self._stacked(present, slots.infos[:, 0].T.copy(), illegal, masks)
         return self.form.of(values, masks), infos
 

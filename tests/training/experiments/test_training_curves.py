@@ -24,7 +24,7 @@ EVALUATIONS = "update,opponent,deals,wins,low,high\n"
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[Path, Path]:
     """Two runs: of two updates and an evaluation, and one that is still writing its files."""
-    lines = "1,random,20,0.7,0.6,0.8\n2,random,20,0.9,0.85,0.95\n2,rules,20,0.25,0.2,0.3\n"
+    lines = "0,random,20,0.5,0.4,0.6\n1,random,20,0.7,0.6,0.8\n2,random,20,0.9,0.85,0.95\n2,rules,20,0.25,0.2,0.3\n"
     for name, curves, evaluations in (
         ("first", "1,1000,50,0.5,1800\n2,2500,90,0.4,3600\n", lines),
         ("second", "1,700,30,0.3,900\n2,9", ""),
@@ -43,6 +43,7 @@ def test_stages_are_read_as_they_were_saved(runs: tuple[Path, Path], tmp_path: P
         assert stage.name == before.name
         assert stage.updates == [{**line, "stage": stage.name} for line in before.updates]
         assert stage.evaluations == [{**line, "stage": stage.name} for line in before.evaluations]
+    assert [stages[0].reached("decisions", line) for line in stages[0].evaluations] == [0, 1000, 2500, 2500]
     assert stage_table(stages).lines == [
         ("one", "2", "90", "2,500", "1.00", "90.0 (85.0–95.0)", "25.0 (20.0–30.0)"),
         ("two", "1", "30", "700", "0.25", "", ""),
@@ -74,7 +75,7 @@ def test_the_command_puts_runs_together_and_goes_by_its_own_files_after_that(
     added = ddz("train", "curves", "--out", out, "--add", f"second={runs[1]}", f"new={runs[0]}")
     assert added.exit_code == 0, added.output
     stages = load_training(out)
-    assert [(stage.name, len(stage.evaluations)) for stage in stages] == [("alone", 3), ("second", 1), ("new", 3)]
+    assert [(stage.name, len(stage.evaluations)) for stage in stages] == [("alone", 4), ("second", 1), ("new", 4)]
     assert (stages[0].evaluations[0]["more"], stages[1].evaluations[0]["more"]) == ("", "7")
     assert ddz("train", "curves", *runs).exit_code == 0
     assert [stage.name for stage in load_training(runs[1])] == ["first", "second"]

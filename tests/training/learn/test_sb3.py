@@ -166,7 +166,7 @@ def test_a_run_writes_its_tables_its_evaluations_and_its_model(tmp_path: Path) -
     assert [int(float(line["time/total_timesteps"])) for line in table] == seen
     assert all(float(line["train/entropy_loss"]) < 0 for line in table[1:])
     evaluations = [(int(line["update"]), line["opponent"]) for line in lines(tmp_path / "evaluations.csv")]
-    assert evaluations == [(update, name) for update in (2, 4, 5) for name in ("random", "rules")]
+    assert evaluations == [(update, name) for update in (0, 2, 4, 5) for name in ("random", "rules")]
     assert [(line.update, line.opponent) for line in found] == evaluations
     saved = MaskablePPO.load(tmp_path / MODEL)
     assert all(torch.equal(weight, weights(saved)[name]) for name, weight in weights(model).items())

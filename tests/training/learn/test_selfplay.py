@@ -213,6 +213,10 @@ def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path
     for name in (CURVES, EVALUATIONS):
         assert without_times(tmp_path / "whole" / name) == without_times(tmp_path / "cut" / name)
     assert [int(row["update"]) for row in without_times(tmp_path / "cut" / CURVES)] == [1, 2, 3, 4, 5]
+    assert [int(row["update"]) for row in without_times(tmp_path / "cut" / EVALUATIONS)] == [0, 3, 5]
+    unmeasured = SelfPlay(small_config(), 1)  # evaluations change nothing of what is learned
+    train(unmeasured, Budget(updates=5))
+    assert_same((everything(whole)[0], {}), (everything(unmeasured)[0], {}))
     one, other = (load_weights(tmp_path / run / POLICY).policy for run in ("whole", "cut"))
     assert all((array == other[name]).all() for name, array in one.items())
 
@@ -239,11 +243,11 @@ def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -
 
     def stop() -> bool:
         asked.append(run.counters.update)
-        return len(asked) > 2  # after the first update's evaluation has played two deals
+        return len(asked) > 2  # after the evaluation of the start has played two deals
 
     run = SelfPlay(small_config(evaluate_every=1, evaluate_deals=1000, opponents=("random",)), 1)
     train(run, Budget(updates=50), tmp_path, on_evaluation=found.extend, stop=stop)
-    assert asked == [1, 1, 1, 1]
+    assert asked == [0, 0, 0, 1, 1]  # one update, for a checkpoint
     assert found == without_times(tmp_path / EVALUATIONS) == []
     assert_same(everything(run), everything(SelfPlay.resume(tmp_path / CHECKPOINT, 1)))
 
@@ -255,7 +259,7 @@ def test_an_evaluation_that_was_cut_off_is_made_when_the_run_goes_on(updates: in
     train(SelfPlay(config, 1), Budget(updates=updates), tmp_path / "whole")
     run = SelfPlay(config, 1)
     train(run, Budget(updates=updates), tmp_path / "cut", stop=lambda: run.counters.update == 2)
-    assert without_times(tmp_path / "cut" / EVALUATIONS) == []
+    assert [row["update"] for row in without_times(tmp_path / "cut" / EVALUATIONS)] == ["0"]
     for _ in "12":  # the second time there is nothing to do
         train(SelfPlay.resume(tmp_path / "cut" / CHECKPOINT, 1), Budget(updates=updates), tmp_path / "cut")
         for name in (CURVES, EVALUATIONS):

@@ -53,8 +53,8 @@ class Stage:
         return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
 
     def reached(self, column: str, evaluation: Mapping[str, str]) -> float:
-        """The value of a counter of the curve at an evaluation."""
-        return next(float(line[column]) for line in self.updates if line["update"] == evaluation["update"])
+        """The value of a counter of the curve at an evaluation; 0 at that of the start, before the first update."""
+        return next((float(line[column]) for line in self.updates if line["update"] == evaluation["update"]), 0.0)
 
 
 def read_run(name: str, folder: Path) -> Stage:
@@ -67,7 +67,7 @@ def read_run(name: str, folder: Path) -> Stage:
     updates = _lines(folder / CURVES, _CURVE_COLUMNS)
     if not updates:
         raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
-    reached = {line["update"] for line in updates}
+    reached = {"0", *(line["update"] for line in updates)}
     evaluations = _lines(folder / EVALUATIONS, _EVALUATION_COLUMNS)
     return Stage(name, updates, [line for line in evaluations if line["update"] in reached])
 

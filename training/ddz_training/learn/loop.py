@@ -179,8 +179,9 @@ def train(
     """Train until the budget is spent.
 
     Each file of the folder is whole whenever the training is killed; it continues from the last checkpoint, and what
-    the curves have beyond that is written again.  There is a checkpoint after the first update, then by time.  An
-    evaluation that was cut off is made first when the training goes on.
+    the curves have beyond that is written again.  There is a checkpoint after the first update, then by time.  A new
+    run is evaluated before its first update, too, so that its curve has a beginning.  A later evaluation that was cut
+    off is made first when the training goes on.
 
     Args:
         run: What learns, new or resumed.
@@ -207,14 +208,14 @@ def train(
         log = stack.enter_context(contextlib.closing(RunLog(run.tables, *targets, run.counters.update)))
 
         def evaluate() -> None:
-            last = budget.share(run.counters) >= 1.0
-            if run.leads and (run.evaluates() or (last and run.config.evaluate_every)):
+            at_an_end = run.counters.update == 0 or budget.share(run.counters) >= 1.0
+            if run.leads and (run.evaluates() or (at_an_end and run.config.evaluate_every)):
                 evaluations = run.measure(stop)
                 for evaluation in evaluations:
                     log.add(evaluation)
                 on_evaluation(evaluations)
 
-        if run.leads and folder is not None and log.evaluated < run.counters.update:
+        if run.counters.update == 0 or (folder is not None and log.evaluated < run.counters.update):
             evaluate()
         while not stopped and budget.share(run.counters) < 1.0:
             run.spent = budget.share(run.counters)

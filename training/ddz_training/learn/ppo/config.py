@@ -72,7 +72,7 @@ class GamesConfig(TrainingSettings):
         average: Weight of the past in the running average of the policy's weights, which is saved and evaluated; 0
             saves the weights themselves.
         checkpoint_minutes: Minutes between two checkpoints; the first follows the first update.
-        evaluate_every: Updates between two evaluations; 0 for none.
+        evaluate_every: Updates between two evaluations, besides those of the start and the end; 0 for none at all.
         evaluate_deals: Duplicate deals per opponent.
         opponents: Whom the policy is evaluated against.
 

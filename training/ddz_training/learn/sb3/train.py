@@ -45,7 +45,7 @@ class Sb3Config(TrainingSettings):
         ent_coef: Weight of the entropy bonus.
         width: Units of each of the two hidden layers of the policy, and of the value.
         device: PyTorch's name of the device.
-        evaluate_every: Steps between two evaluations; 0 for none.
+        evaluate_every: Steps between two evaluations, besides those of the start and the end; 0 for none at all.
         evaluate_deals: Duplicate deals per opponent of the evaluations.
         baselines: Whom the policy is evaluated against.
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ddz_training.measure.duplicate import GameRecord
-from ddz_training.measure.store import of_rows, read_results
+from ddz_training.measure.store import columns_of, of_rows, read_results
 from tests.training.apps.terminal import as_options
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,7 +104,9 @@ def games(name: str) -> str:
         out = Path(folder) / "games.sqlite"
         fixed = f"--seed 11 --no-timing --processes 1 --out {out}"
         ddz("arena", *(GAMES | LEARNED)[name].split(), *fixed.split())
-        lines = [vars(record) for record in of_rows(GameRecord, read_results(out).rows)]
+        saved = [column.name for column in columns_of(GameRecord)]
+        records = of_rows(GameRecord, read_results(out).rows)
+        lines = [{name: getattr(game, name) for name in saved} for game in records]
     return _digest(json.dumps(lines, sort_keys=True).encode())
 
 

@@ -128,6 +128,26 @@ def most_cards(agent: str) -> int | None:
     return most
 
 
+def is_given_time(agent: str) -> bool:
+    """Whether an agent is given milliseconds for each decision, and not a number of iterations.
+
+    Args:
+        agent: As for :func:`make_agent`.
+
+    Raises:
+        UnknownAgentError: If nothing answers to the name.
+        InvalidAgentOptionError: If the options cannot be read, or a value is not allowed.
+
+    Example:
+        >>> is_given_time("ddz_agents.random:RandomAgent")
+        False
+    """
+    factory, options = read_agent(agent)
+    declared = options_type(factory)
+    made = vars(declared.of(**options)) if declared is not None else options
+    return made.get(_TIME) is not None
+
+
 def compile_seconds(agent: str) -> int | None:
     """About how many processor seconds a fresh machine compiles for an agent of this package, besides the engine.
 

@@ -98,6 +98,9 @@ def _milliseconds(value: float) -> str:
     return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
 
 
+CPU_TIME = "CPU ms"
+"""The column that says whether agents that are given milliseconds got them: a busy machine takes some away."""
+
 _COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
     "agent": lambda result: result.agent,
     "against": lambda result: result.opponent,
@@ -110,6 +113,7 @@ _COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
     "score peasants": lambda result: result.peasant_score.score(),
     "score overall": lambda result: result.score.score(),
     "ms per decision": lambda result: _milliseconds(result.ms_per_decision),
+    CPU_TIME: lambda result: _milliseconds(result.cpu_ms_per_decision),
 }
 
 

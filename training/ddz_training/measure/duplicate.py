@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import string
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
@@ -38,6 +40,7 @@ from ddz_training.measure.agent_process import AgentProcesses
 from ddz_training.measure.clocks import processor_time, thinking_time
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
+from ddz_training.measure.store import UNSAVED
 
 SIDES = ("landlord", "peasants")
 KEY = ("deal", "a", "b")
@@ -84,6 +87,9 @@ class GameRecord:
         ms_b: Milliseconds per decision of B.
         fault_by: ``a`` or ``b`` if that agent failed and lost the game by it; empty in a game played to its end.
         fault: Where and how it failed.
+        cpu_ms_a: Milliseconds of this process's processor per decision of A; NaN where times are not recorded, where
+            the agent lives in another process, and in a game that was read from a file, which does not hold it.
+        cpu_ms_b: The same of B.
     """
 
     deal: int
@@ -104,6 +110,8 @@ class GameRecord:
     ms_b: float
     fault_by: str = ""
     fault: str = ""
+    cpu_ms_a: float = field(default=math.nan, compare=False, metadata=UNSAVED)
+    cpu_ms_b: float = field(default=math.nan, compare=False, metadata=UNSAVED)
 
     def label(self, letter: str) -> str:
         """The agent of a letter in ``seats``."""
@@ -185,13 +193,15 @@ class Played(NamedTuple):
     Attributes:
         state: The game as it was left.
         decisions: How often each seat chose a move.
-        seconds: How long each seat took for all of them; both grow while the game is played.
+        seconds: How long each seat took for all of them.
+        cpu_seconds: How long it kept the processor busy; these three grow while the game is played.
         fault: The fault, if one ended it early.
     """
 
     state: State
     decisions: list[int]
     seconds: list[float]
+    cpu_seconds: list[float]
     fault: AgentFaultError | None = None
 
 
@@ -259,6 +269,7 @@ class DealPlayer:
         self._make_generator = make_generator
         self._on_fault = on_fault
         self._clock = processor_time if processor else thinking_time
+        self._apart = time_limit is not None
         processes = None if time_limit is None else AgentProcesses(time_limit, rules)
         maker = maker or functools.partial(make_agent, rules=rules if timing else None)
         self.agents = AgentKeeper(maker, processes)
@@ -313,7 +324,7 @@ class DealPlayer:
 
     def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
         """The records of deals whose agents may all play many games at once."""
-        layouts, seconds = seatings(self.rules), np.zeros(len(specs))
+        layouts, spent = seatings(self.rules), np.zeros((2, len(specs)))
         games = [(match, number, seats) for match in block for number, seats in enumerate(layouts)]
         rows = np.array([self.start(match.deal).row for match, _, _ in games])
         spec_indices = np.array(  # in specs, of the agent in each seat
@@ -327,15 +338,15 @@ class DealPlayer:
             return self._make_generator([self.seed, match.deal, number, seat])
 
         def answer(index: int, waiting: Waiting) -> Words:
-            start = self._clock()
+            start = self._times()
             moves = ask(agents[index], waiting)
-            seconds[index] += self._clock() - start
+            spent[:, index] += self._times() - start
             return moves
 
         decided = play_side_by_side(rows, self.rules, spec_indices, answer, rng)[:, : self.rules.players]
-        seconds /= np.maximum(np.bincount(spec_indices.ravel(), decided.ravel(), len(specs)), 1)  # of each decision
+        spent /= np.maximum(np.bincount(spec_indices.ravel(), decided.ravel(), len(specs)), 1)  # of each decision
         records = [
-            self._record(Played(State(row, self.rules), counts.tolist(), (counts * seconds[indices]).tolist()), *game)
+            self._record(Played(State(row, self.rules), counts.tolist(), *(counts * spent[:, indices]).tolist()), *game)
             for row, counts, indices, game in zip(rows, decided, spec_indices, games, strict=True)
         ]
         return [records[first : first + len(layouts)] for first in range(0, len(records), len(layouts))]
@@ -354,7 +365,7 @@ class DealPlayer:
             UnknownAgentError: If an agent does not exist.
         """
         deal, specs, names, players = match.deal, match.specs, match.names, self.rules.players
-        played = Played(self.start(deal), [0] * players, [0.0] * players)
+        played = Played(self.start(deal), [0] * players, [0.0] * players, [0.0] * players)
         indices = [LETTERS.index(letter) for letter in seats]
         try:
             agents = [
@@ -384,9 +395,11 @@ class DealPlayer:
         while not state.is_over:
             seat, agent = state.seat, agents[state.seat]
             view, act = sight(agent, state), agent.act if ask is None else functools.partial(ask, agent)
-            start = self._clock()
+            start = self._times()
             answer = call(agent, seat, "act", act, view, rngs[seat])
-            played.seconds[seat] += self._clock() - start
+            wall, cpu = self._times() - start
+            played.seconds[seat] += float(wall)
+            played.cpu_seconds[seat] += float(cpu)
             played.decisions[seat] += 1
             play_and_tell(state, agents, answer)
 
@@ -397,7 +410,9 @@ class DealPlayer:
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None and fault is None:
             landlord = -1
-        (decisions_a, ms_a), (decisions_b, ms_b) = (self._times(played, seats, agent) for agent in PAIR)
+        (decisions_a, ms_a, cpu_ms_a), (decisions_b, ms_b, cpu_ms_b) = (
+            self._spent(played, seats, agent) for agent in PAIR
+        )
         return GameRecord(
             match.deal,
             names[0],
@@ -417,14 +432,25 @@ class DealPlayer:
             ms_b=ms_b,
             fault_by=letter,
             fault=_in_a_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
+            cpu_ms_a=cpu_ms_a,
+            cpu_ms_b=cpu_ms_b,
         )
 
-    def _times(self, played: Played, seats: str, letter: str) -> tuple[int, float]:
-        """The decisions of an agent in all its seats, and milliseconds per decision."""
+    def _times(self) -> npt.NDArray[np.float64]:
+        """The clock of the records, and that of the processor, in seconds; shape ``[2]``."""
+        return np.array((self._clock(), processor_time()))
+
+    def _spent(self, played: Played, seats: str, letter: str) -> tuple[int, float, float]:
+        """The decisions of an agent in all its seats, and milliseconds per decision by both clocks."""
         seated = [seat for seat, occupant in enumerate(seats) if occupant == letter]
         decisions = sum(played.decisions[seat] for seat in seated)
-        seconds = sum(played.seconds[seat] for seat in seated)
-        return decisions, round(1000 * seconds / decisions, 4) if self.timing and decisions else 0.0
+        if not (self.timing and decisions):
+            return decisions, 0.0, math.nan
+        ms, cpu_ms = (
+            round(1000 * sum(seconds[seat] for seat in seated) / decisions, 4)
+            for seconds in (played.seconds, played.cpu_seconds)
+        )
+        return decisions, ms, math.nan if self._apart else cpu_ms
 
 
 def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:

@@ -256,6 +256,7 @@ class AgentResult:
         ms_per_decision: Milliseconds per decision, forced moves included.
         decisions: Decisions.
         faults: Games that the agent lost by a fault of its own.
+        cpu_ms_per_decision: Milliseconds of a processor per decision, in the games in which it was measured; else NaN.
     """
 
     agent: str
@@ -271,6 +272,7 @@ class AgentResult:
     ms_per_decision: float
     decisions: int
     faults: int
+    cpu_ms_per_decision: float
 
 
 def plain_values(result: Any) -> dict[str, Any]:
@@ -319,13 +321,15 @@ def won_by_side(records: Sequence[GameRecord]) -> tuple[GameRecord, GameRecord, 
     return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
 
 
-def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]]) -> float:
+def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]], clock: str = "ms") -> float:
     """Mean milliseconds per decision of an agent in some games; NaN where it never came to act.
 
     Args:
         samples: Games, each with the agent's letter.
+        clock: ``ms``, or ``cpu_ms`` for those of a processor in the games that have them.
     """
-    spent = [(getattr(game, f"decisions_{letter}"), getattr(game, f"ms_{letter}")) for game, letter in samples]
+    both = [(getattr(game, f"decisions_{letter}"), getattr(game, f"{clock}_{letter}")) for game, letter in samples]
+    spent = [(count, ms) for count, ms in both if not math.isnan(ms)]
     decisions = sum(count for count, _ in spent)
     return sum(count * ms for count, ms in spent) / decisions if decisions else math.nan
 
@@ -393,6 +397,7 @@ def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str)
         ms_per_decision=milliseconds_a_decision(samples),
         decisions=sum(getattr(record, f"decisions_{letter}") for record, letter in samples),
         faults=sum(record.fault_by == letter for record, letter in samples),
+        cpu_ms_per_decision=milliseconds_a_decision(samples, "cpu_ms"),
     )
 
 

@@ -21,6 +21,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from filelock import FileLock, Timeout
@@ -34,6 +35,9 @@ from ddz_training.measure.workers import DoTasks, Start, in_blocks, workers
 CSV = ".csv"
 DATABASES = (".sqlite", ".db")
 TAKEN = "being written by another process: wait until it has ended, or name another"
+
+UNSAVED: Mapping[str, Any] = MappingProxyType({"saved": False})
+"""The metadata of a result's field that lives in memory only; it has a default and is a last one."""
 
 Key = tuple[Any, ...]
 OnProgress = Callable[[int, int], None]
@@ -72,7 +76,8 @@ class ResultColumn(NamedTuple):
 def columns_of(kind: type[Any]) -> list[ResultColumn]:
     """The columns of a dataclass of results; ``Annotated[float, ".3f"]`` says how CSV writes a number."""
     hints = get_type_hints(kind, include_extras=True)
-    return [_column(field.name, hints[field.name]) for field in dataclasses.fields(kind)]
+    fields = [field for field in dataclasses.fields(kind) if field.metadata != UNSAVED]
+    return [_column(field.name, hints[field.name]) for field in fields]
 
 
 def _column(name: str, hint: Any) -> ResultColumn:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -33,6 +33,8 @@ _MOST_SAID = 2_000
 """Characters of an error."""
 _LOG_WIDTH = 160
 """Width where there is no terminal: a table in a log should not be folded."""
+_BETWEEN = 2
+"""Cells between two columns of a table; behind the last one is one."""
 _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 
@@ -88,14 +90,18 @@ def show(content: Table, *, screen: Console | None = None, sections: Collection[
     """
     from rich import box, table
 
+    from ddz_training.apps.cli.columns import column_widths, wrapped
+
     screen = screen or console()
     drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    for column, heading in enumerate(content.header):
-        cells = [line[column] for line in content.lines if line[column]]
-        is_numbers = bool(cells) and all(map(_NUMBER.match, cells))
-        drawn.add_column(_plain(heading), justify="right" if is_numbers else "left", overflow="fold")
-    for number, line in enumerate(content.lines):
-        drawn.add_row(*map(_plain, line), end_section=number in sections)
+    header, *lines = ([cell.replace("`", "") for cell in line] for line in (content.header, *content.lines))
+    widths = column_widths(header, lines, screen.width - _BETWEEN * len(header) + 1)
+    for column, (heading, width) in enumerate(zip(header, widths, strict=True)):
+        cells = [line[column] for line in lines if line[column]]
+        side: Literal["left", "right"] = "right" if cells and all(map(_NUMBER.match, cells)) else "left"
+        drawn.add_column(_plain(wrapped(heading, width)), justify=side, overflow="fold", width=width)
+    for number, line in enumerate(lines):
+        drawn.add_row(*map(_plain, map(wrapped, line, widths)), end_section=number in sections)
     for part in (content.title and _plain(content.title, "bold"), drawn, content.note and _plain(content.note, "dim")):
         if part:
             screen.print(part)

@@ -87,10 +87,10 @@ def _report(records: Sequence[GameRecord], compared: str, out: Path) -> None:
     from rich.console import Console
 
     from ddz_env.support.whole_file import replace_file
-    from ddz_training.apps.tables import note, results_table
+    from ddz_training.apps.tables import CPU_TIME, note, results_table
     from ddz_training.measure import league, plotting, ratings, statistics
 
-    totals = results_table(statistics.standings(records), "Against all others", _SCORING, "against")
+    totals = results_table(statistics.standings(records), "Against all others", _SCORING, "against", CPU_TIME)
     rated, _ = ratings.rate(records)
     tables = [
         dataclasses.replace(totals, note=f"{note(_SCORING)} Repeated by: {compared}"),

@@ -186,16 +186,19 @@ def _report_arena(
     contest: contest.Arena, records: Sequence[duplicate.GameRecord], scoring: str
 ) -> list[statistics.AgentResult]:
     """Print the tables; what is in them."""
-    from ddz_training.apps.tables import deals_for_one_percent, note, results_table
+    from ddz_env.playing.registry import is_given_time
+    from ddz_training.apps.tables import CPU_TIME, deals_for_one_percent, note, results_table
     from ddz_training.measure import statistics
 
+    measured = contest.timing and contest.time_limit is None
+    hidden = [] if measured and any(map(is_given_time, contest.agents)) else [CPU_TIME]
     results = statistics.summarize(records, scoring)
     totals = statistics.standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
     title = f"{plural(deals, 'duplicate deal')} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
-    show(results_table(results, title, scoring), sections=range(1, len(results), 2))
+    show(results_table(results, title, scoring, *hidden), sections=range(1, len(results), 2))
     if totals:
-        show(results_table(totals, "Against all others", scoring, "against"))
+        show(results_table(totals, "Against all others", scoring, "against", *hidden))
     remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
     if (most := max(deals_for_one_percent(result.wins) for result in results)) > deals:
         remark(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)
@@ -358,7 +361,7 @@ def _check_results(path: Path, sample: int, workers: Workers) -> None:
 
 def _report_benchmark(results: play.Results) -> None:
     """Tables of an agent, or of the field's ratings."""
-    from ddz_training.apps.tables import note, results_table
+    from ddz_training.apps.tables import CPU_TIME, note, results_table
     from ddz_training.measure import statistics
     from ddz_training.measure.benchmark import field, leaderboard
     from ddz_training.measure.benchmark.play import SCORING
@@ -368,7 +371,7 @@ def _report_benchmark(results: play.Results) -> None:
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
         title = f"{name}: {plural(results.deals, 'duplicate deal')} each, list {deals.name!r}"
-        show(results_table([*lines, totals[name]], title, SCORING, "agent"), sections=[len(lines) - 1])
+        show(results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1])
     remark(note(SCORING), dim=True)
     for name in own:
         ratings = leaderboard.field_ratings()

@@ -25,7 +25,14 @@ from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
 from ddz_env.playing.practice import COMPILE_SECONDS, ENGINE_SECONDS, compile_agent
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
-from ddz_env.support.options import Option, options_type, plain_value, split_options
+from ddz_env.support.options import (
+    Option,
+    options_type,
+    plain_value,
+    refuse_unknown,
+    signature_options,
+    split_options,
+)
 
 GROUP = "ddz_env.agents"
 """The entry-point group of agents."""
@@ -260,25 +267,29 @@ def _checked(agent: Any, text: str, name: str) -> Agent:
 
 
 def agent_options(name: str) -> tuple[Option, ...]:
-    """The options of an agent that text can name: those that its factory declares.
+    """The options of an agent that text can name: those that its factory declares, or its parameters.
+
+    Args:
+        name: A name, a level, or the user's own ``module:factory``.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    declared = options_type(agent_factory(name))
-    return () if declared is None else tuple(option for option in declared.options() if option.textual)
+    factory = agent_factory(name)
+    declared = options_type(factory)
+    options = (signature_options(factory) or ()) if declared is None else declared.options()
+    return tuple(option for option in options if option.textual)
 
 
 def agent_factory(name: str) -> Callable[..., Any]:
-    """What makes the agent of a name, or of a level.
+    """What makes the agent of a name, of a level, or the user's own ``module:factory``.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    factory = _factory(spelled_out(name).partition(":")[0]) if isinstance(name, str) else None
-    if factory is None:
+    if not isinstance(name, str):
         raise _unknown(name)
-    return factory
+    return _read_name(name)[1]
 
 
 def _split(text: str) -> dict[str, str]:
@@ -342,9 +353,12 @@ def _import_module(name: str) -> Any:
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Refuse options that a factory does not declare; one that declares none is called with them (:func:`_made`)."""
+    """Refuse options that a factory does not have."""
     declared = options_type(factory)
     if declared is None:
+        named = signature_options(factory)
+        if named is not None:
+            refuse_unknown(options, [option.name for option in named], InvalidAgentOptionError)
         return
     declared.check_names(options)
     for name in _WORK if options.get(_TIME) is not None else ():

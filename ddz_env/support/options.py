@@ -114,7 +114,7 @@ class Option(NamedTuple):
     @property
     def textual(self) -> bool:
         """Whether a text can denote a value other than none."""
-        return bool(self.choices or {int, float, bool, str, tuple}.intersection(self.kinds))
+        return bool(self.choices or {int, float, bool, str, tuple, object}.intersection(self.kinds))
 
     @property
     def values(self) -> str:
@@ -129,6 +129,8 @@ class Option(NamedTuple):
             words.append("a list, separated by commas")
         if str in self.kinds:
             words.append("text")
+        elif object in self.kinds:
+            words.append("anything")
         elif not words:
             words += [getattr(kind, "__name__", str(kind)) for kind in self.kinds]
         return ", or ".join([*words, "none"] if self.optional else words)
@@ -392,6 +394,36 @@ def takes(
 def options_type(factory: Callable[..., Any]) -> type[Options] | None:
     """The options that a class takes (:func:`takes`); None if it does not say."""
     return getattr(factory.__init__, "options_type", None)
+
+
+def signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | None:
+    """The options of a plain constructor or function: its parameters, as far as they can be given by name.
+
+    Returns:
+        Its options in order; None if it takes any name (``**options``), or is not made in Python.
+
+    Example:
+        >>> def make(depth: int = 3, *, path: str | None = None): ...
+        >>> [(option.name, option.written, option.values) for option in signature_options(make)]
+        [('depth', '3', 'a whole number'), ('path', 'none', 'text, or none')]
+    """
+    try:
+        parameters = inspect.signature(factory, eval_str=True).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    except NameError:  # an annotation that only type checkers can read
+        parameters = inspect.signature(factory).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return tuple(_of_parameter(parameter) for parameter in parameters if parameter.kind in named)
+
+
+def _of_parameter(parameter: inspect.Parameter) -> Option:
+    """A parameter as an option; without an annotation it may be anything."""
+    default = dataclasses.MISSING if parameter.default is parameter.empty else parameter.default
+    unknown = parameter.annotation is parameter.empty or isinstance(parameter.annotation, str)
+    return _of_hint(parameter.name, default, Any if unknown else parameter.annotation)
 
 
 def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:

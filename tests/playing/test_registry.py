@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from ddz_agents.random import RandomAgent
+from ddz_env import State
 from ddz_env.playing.registry import GROUP, agent_names, agent_options, make_agent
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_training.apps.cli import app
+from tests.rooms import ROOT
 
 
 def test_unknown_names_list_what_exists_and_suggest_the_nearest() -> None:
@@ -43,9 +47,9 @@ def test_what_is_no_agent_has_a_named_error(spec: str) -> None:
         ("isuct:=5", "'isuct:=5'"),
         ("isuct:iteration=5", r"did you mean 'iterations'\?\); there are .*exploration"),
         ("isuct:iterations=0", "'isuct:iterations=0': iterations=0 must be a whole number"),
-        ("rules:foo=1", "'rules:foo=1': .* got an unexpected keyword argument 'foo'"),
+        ("rules:foo=1", "'rules:foo=1': there is no option 'foo'; there are none"),
         ("policy:foo=1", "'policy:foo=1': there is no option 'foo'; there are path"),
-        (f"{__name__}:deeper:deph=1", "got an unexpected keyword argument 'deph'"),
+        (f"{__name__}:deeper:deph=1", r"there is no option 'deph' \(did you mean 'depth'\?\); there are depth, path"),
         (f"{__name__}:deeper", "missing 1 required positional argument: 'depth'"),
     ],
 )
@@ -82,7 +86,8 @@ class _Closed:
     def act(self, view: Any, rng: Any) -> None: ...
 
 
-def deeper(depth: int) -> _Bare:
+def deeper(depth: int, path: str | None = None) -> _Bare:
+    """Made to be told how deep."""
     if depth < 0:
         raise TypeError("the fault of the factory itself")
     return _Bare()
@@ -108,17 +113,40 @@ def test_an_object_that_can_act_is_an_agent_and_gets_a_name_if_it_has_none() -> 
 
 def test_the_options_of_an_agent_are_those_that_it_declares() -> None:
     assert {option.name for option in agent_options("isuct")} > {"iterations", "exploration"}
-    assert agent_options("rules") == ()
+    assert agent_options("rules") == agent_options("collections:Counter") == ()
+    mine = [(option.name, option.written, option.values) for option in agent_options(f"{__name__}:deeper")]
+    assert mine == [("depth", "–", "a whole number"), ("path", "none", "text, or none")]
+    assert [(option.name, option.values) for option in agent_options("html.parser:HTMLParser")] == [
+        ("convert_charrefs", "anything")  # nothing is said of it
+    ]
     with pytest.raises(UnknownAgentError, match="did you mean 'isuct'"):
         agent_options("isuctt")
 
 
+def test_the_guide_s_typed_agent_has_its_options_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (ROOT / "docs" / "guides" / "bring-your-own-agent.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"(?s)in `typed.py`:\n\n```python\n(.*?)```", guide)
+    (tmp_path / "typed.py").write_text(program, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    agent, view = make_agent("typed:Longest:most=5,ties=last"), State.new(0).view()
+    assert len(agent.act(view, np.random.default_rng(0)).cards) == 5
+    with pytest.raises(InvalidAgentOptionError, match="most=50 must be a whole number from 1 to 20"):
+        make_agent("typed:Longest:most=50")
+    assert agent_options("typed:Longest")[1].meaning == "Which of the longest moves is played."
+
+
 def test_agents_list_and_the_options_of_one() -> None:
-    asked: tuple[list[str], ...] = ([], ["isuct"], ["rules"], ["ruels"])
-    listed, isuct, rules, wrong = (CliRunner().invoke(app, ["agents", *name]) for name in asked)
+    asked: tuple[list[str], ...] = ([], ["isuct"], ["rules"], ["ruels"], [f"{__name__}:deeper"])
+    listed, isuct, rules, wrong, mine = (CliRunner().invoke(app, ["agents", *name]) for name in asked)
     assert (listed.exit_code, isuct.exit_code) == (0, 0)
     assert all(name in listed.output for name in agent_names())
-    for done, part in ((isuct, "exploration"), (rules, "rules has no options"), (wrong, "did you mean 'rules'")):
+    assert "Made to be told how deep." in mine.output
+    for done, part in (
+        (isuct, "exploration"),
+        (mine, "a whole number"),
+        (rules, "rules names no options"),
+        (wrong, "did you mean 'rules'"),
+    ):
         assert part in done.output
 
 

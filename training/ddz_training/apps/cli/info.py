@@ -35,7 +35,7 @@ _NOTE = (
 
 
 @click.command()
-@argument("name", required=False, help="An agent; all of them by default.")
+@argument("name", required=False, help="An agent, or your own (mymodule:MyAgent); all agents by default.")
 def agents(name: str | None) -> None:
     """List the agents with their strength, time and needs, or explain one and its options.
 
@@ -43,6 +43,7 @@ def agents(name: str | None) -> None:
     Examples:
       ddz agents
       ddz agents isuct
+      ddz agents mymodule:MyAgent
     """
     if name is None:
         _list_agents()
@@ -120,7 +121,7 @@ def show_options(what: str, options: Iterable[Option]) -> None:
     if table.lines:
         show(dataclasses.replace(table, lines=[tuple(map(unmarked, line)) for line in table.lines]))
     else:
-        remark(f"{what} has no options.")
+        remark(f"{what} names no options.")
 
 
 # --- the game ----------------------------------------------------------------

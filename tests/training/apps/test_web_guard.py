@@ -111,13 +111,18 @@ def test_a_fault_of_the_server_is_told_without_its_inside(tmp_path: Path) -> Non
     assert "inside" not in page.refused("choices", status=500)["error"]
 
 
-def test_what_does_not_arrive_is_not_waited_for(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing, half a header and half a body; behind a whole request the connection ends at once."""
+def test_what_does_not_arrive_is_not_waited_for(
+    page: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing, half a header and half a body, or too many headers; behind a request the connection ends at once."""
     monkeypatch.setattr(routes, "ARRIVING", 0.3)
     whole = b"GET /api/choices HTTP/1.1\r\nHost: localhost\r\n\r\n"
     post = (
         b"POST /api/games HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
     )
+
+    def long(lines: int) -> bytes:
+        return whole[:-2] + b"a: b\r\n" * (lines - whole.count(b"\n") + 1) + b"\r\n"
 
     async def answered() -> list[bytes]:
         server = routes.new_server(page.app)
@@ -131,15 +136,25 @@ def test_what_does_not_arrive_is_not_waited_for(page: Page, monkeypatch: pytest.
             writer.close()
             return answer
 
-        answers = await asyncio.gather(*map(sent, (b"", whole[:20], post, whole + whole[:20])))
+        async def broken_off() -> None:
+            _, writer = await asyncio.open_connection(*bound.getsockname())
+            writer.write(post)
+            await writer.drain()
+            writer.close()
+
+        await broken_off()
+        answers = await asyncio.gather(*map(sent, (b"", whole[:20], post, whole + whole[:20], long(99), long(20_000))))
         server.should_exit = True
         await serving
         return answers
 
-    nothing, half, body, second = page.run(answered())
+    nothing, half, body, second, much, too_much = page.run(answered())
     assert (nothing, half) == (b"", b"")
     assert body.startswith(b"HTTP/1.1 408 ")
     assert second.startswith(b"HTTP/1.1 200 ")
+    assert much.startswith(b"HTTP/1.1 200 ")
+    assert too_much.startswith(b"HTTP/1.1 431 ")
+    assert caplog.text == ""  # a client that leaves is no fault of the server
 
 
 def test_seeds_are_text_of_64_bits_that_the_game_shows_when_it_is_over(page: Page) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -270,6 +271,21 @@ def test_a_table_whose_rows_are_no_decisions_is_refused(case: str, tmp_path: Pat
     pq.write_table(change(pq.read_table(file)), file)
     with pytest.raises(DouDizhuError, match=message):
         load_recorded(tmp_path)
+
+
+@needs_tables
+def test_what_a_table_says_of_results_teaches_nothing(tmp_path: Path) -> None:
+    """Imitation reads no returns, so that those without a value harm no weights."""
+    import pyarrow.parquet as pq
+
+    record(tmp_path, "random", deals=1)
+    write_data_set(tmp_path)
+    [file] = table.table_files(tmp_path)
+    whole = load_recorded(tmp_path)
+    for value in (math.inf, math.nan):
+        pq.write_table(changed(pq.read_table(file), "win", lambda cells, value=value: [value] * len(cells)), file)
+        same = load_recorded(tmp_path)
+        assert all((vars(same)[name] == array).all() for name, array in vars(whole).items())
 
 
 @needs_tables

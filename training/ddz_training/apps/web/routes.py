@@ -58,7 +58,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -76,6 +76,8 @@ ARRIVING = 10.0
 """Seconds in which a request's headers must have come, and then its body."""
 LARGEST = 256 * 1024
 """Bytes of a request's body."""
+MOST_HEADER_LINES = 100
+"""Lines of a request's head; browsers send twenty."""
 THINKING = 16
 """Requests in which agents think, at the same time; the others wait.  Starlette has threads for 40 requests."""
 HEADERS = {
@@ -118,6 +120,8 @@ async def _read(request: Request) -> Json:
             body = await asyncio.wait_for(request.json(), ARRIVING)
         except asyncio.TimeoutError:
             raise HTTPException(408, "the body has not come whole") from None
+        except ClientDisconnect:  # nobody reads the answer, and nobody here is to be told
+            raise HTTPException(400, "the body has not come whole") from None
         except (ValueError, RecursionError):
             raise RequestError("the body is not JSON") from None
         if not isinstance(body, dict):
@@ -224,12 +228,26 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
 
 
 class PromptProtocol(H11Protocol):
-    """uvicorn's HTTP, which closes a connection whose request does not arrive in time; uvicorn itself would wait."""
+    """uvicorn's HTTP, which closes a connection whose request does not arrive in time, or whose head is too long.
+
+    uvicorn itself would wait, and read any number of lines as long as they come at once.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Set the time limit."""
         super().connection_made(transport)
+        self.head_lines = 0
         self.loop.call_later(ARRIVING, self._close_without_request)
+
+    def data_received(self, data: bytes) -> None:
+        """Count the lines of the head before it is read."""
+        if not self.cycle:
+            self.head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
+        if self.head_lines > MOST_HEADER_LINES:
+            self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n")
+            self.transport.close()
+        else:
+            super().data_received(data)
 
     def _close_without_request(self) -> None:
         if not self.cycle:  # made of the headers; a connection has one request

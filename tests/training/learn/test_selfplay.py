@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import OtherVersionWarning
 from tests.oracles.network_policy import NetworkPolicy
+from tests.rooms import ROOT
 from tests.training.apps.terminal import as_options, done, refused
 from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, masks_of
 
@@ -549,6 +551,17 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     new = ("train", "selfplay", "--out", tmp_path / "none", "--updates", 1)
     assert WEIGHTS_OR_ID.convert("policy-v3", None, None).is_file()
     assert "policy-v0: there is no such file" in refused(*new, "--init", "policy-v0")
+
+
+def test_the_page_s_term_of_the_loss_and_its_statistic_are_learned_from_and_written(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "guides" / "extend" / "loss.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"(?s)```python\n(.*?)```", page)
+    (tmp_path / "small_values.py").write_text(program, encoding="utf-8")
+    settings = {name: getattr(small_config(), name) for name in ("architecture", "num_games", "groups", "steps")}
+    runpy.run_path(str(tmp_path / "small_values.py"))["begin"](tmp_path / "run", 2, **settings, evaluate_every=0)
+    rows = without_times(tmp_path / "run" / CURVES)
+    assert [*rows[0]][-1] == "squares"
+    assert all(0 < float(row["squares"]) < 1 and float(row["entropy"]) > 0 for row in rows)
 
 
 def test_no_bar_at_0_stays_above_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

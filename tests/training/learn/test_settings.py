@@ -40,13 +40,13 @@ def test_settings_that_do_not_fit_have_a_named_error(settings: dict[str, Any], m
 
 def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.2, "entropy": 0.02, "final_entropy": 0.01}
-    weights, steps, policy_loss = list[float](), list[float](), PpoLearner._policy_loss
+    weights, steps, policy_loss = list[float](), list[float](), PpoLearner.policy_loss
 
     def spy(learner: PpoLearner, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> Any:
         weights.append(entropy_weight)
         return policy_loss(learner, rollout, rows, pairs, entropy_weight)
 
-    monkeypatch.setattr(PpoLearner, "_policy_loss", spy)
+    monkeypatch.setattr(PpoLearner, "policy_loss", spy)
     with contextlib.closing(SelfPlay(small_config(**rates), 1)) as run:
         optimizer = run.learner.optimizer
         train(run, Budget(updates=4), on_update=lambda _: steps.append(optimizer.param_groups[0]["lr"]))

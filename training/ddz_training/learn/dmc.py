@@ -21,12 +21,12 @@ from torch import Tensor
 from ddz_agents.neural.model import Floats
 from ddz_training.learn.ppo.config import GamesConfig
 from ddz_training.learn.ppo.ppo import (
-    STATISTICS,
     Advantages,
     Choice,
     Learner,
     Minibatch,
     Rollout,
+    Sums,
     first_of,
     last_best,
 )
@@ -122,15 +122,14 @@ class QLearner(Learner):
         rollout.choice = rollout.choice._replace(counts=torch.from_numpy(counts).to(rollout.seen.device))
         return np.zeros_like(counts), Advantages(np.zeros_like(targets), targets, decides & (weights > 0))
 
-    def _loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Tensor]:
+    def loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Sums]:
+        """Half the squared errors of the values."""
         rollout, (rows, pairs) = minibatch.rollout, minibatch.counted(shard)
         legal, starts = rollout.legal_of(rows, pairs)
         values, _ = read_policy(self.reading, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal)
         errors = 0.5 * (values[starts + rollout.choice.places[rows]] - rollout.targets[rows]).square()
         loss = (errors * rollout.choice.counts[rows]).sum()
-        statistics = torch.zeros(len(STATISTICS), dtype=torch.float64)
-        statistics[0] = loss.detach()
-        return loss, statistics
+        return loss, {"policy_loss": loss}
 
 
 class DeepMonteCarlo(SelfPlay):

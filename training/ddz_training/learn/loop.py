@@ -136,7 +136,7 @@ class Training(ABC):
         self.counters.update += 1
         self.counters.seconds += self.told(thinking_time() - began)
         values = {**vars(self.counters), **result}
-        return self.line_type(**{name: values[name] for name in field_names(self.line_type)})
+        return self.line_type(**{name: values[name] for name in field_names(self.line_type) if name in values})
 
     @property
     def leads(self) -> bool:

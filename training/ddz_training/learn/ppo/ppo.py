@@ -38,8 +38,8 @@ from ddz_training.learn.processes import Processes
 from ddz_training.learn.reading import DecisionReading, Legal, hold_sums, read_critic, read_policy
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
-STATISTICS = ("policy_loss", "value_loss", "critic_loss", "entropy", "divergence", "clipped")
-"""Means over the decisions of an update (:class:`ddz_training.learn.ppo.selfplay.CurveLine` says what they are)."""
+Sums = dict[str, Tensor]
+"""Sums over decisions by name; their means are the columns of :class:`ddz_training.learn.ppo.selfplay.CurveLine`."""
 
 _LIKELY = math.log(0.01)
 
@@ -437,8 +437,8 @@ class Learner(ABC):
         """Estimate the value of each decision, shape ``[n]``, and advantages and targets, ``[steps, games]``."""
 
     @abstractmethod
-    def _loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Tensor]:
-        """The sum of the losses of some decisions, and the sums of their statistics.
+    def loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Sums]:
+        """The sum of the losses of some decisions, and the sums of their statistics, always the same ones.
 
         Args:
             minibatch: The decisions of a gradient step.
@@ -486,12 +486,12 @@ class Learner(ABC):
             spent: The share of the budget that is spent.
 
         Returns:
-            The :data:`STATISTICS` of this update.
+            The mean of each statistic over the update's decisions; empty if there are none.
         """
         config = self._config
         rate = config.learning_rate * (1.0 - spent * (1.0 - config.final_learning_rate))
         counts, sizes = (part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes))
-        total, (decisions,) = torch.zeros(len(STATISTICS), dtype=torch.float64), self.processes.total(len(usable))
+        total, (decisions,) = dict[str, float](), self.processes.total(len(usable))
         steps = math.ceil(decisions / (self.processes.size * config.minibatch))
         for epoch in range(config.epochs if decisions else 0):
             for step, rows in enumerate(np.array_split(usable[rng.permutation(len(usable))], steps)):
@@ -499,17 +499,19 @@ class Learner(ABC):
                 for group in self.optimizer.param_groups:
                     group["lr"] = rate * warmth
                 minibatch = Minibatch(rollout, rows, counts, sizes)
-                total += self._step(minibatch, spent, update >= config.critic_updates)
-        means = self.processes.total(total.numpy()) / max(config.epochs * decisions, 1)
-        return dict(zip(STATISTICS, means.tolist(), strict=True))
+                for name, number in self._step(minibatch, spent, update >= config.critic_updates).items():
+                    total[name] = total.get(name, 0.0) + number
+        means = self.processes.total([*total.values()]) / max(config.epochs * decisions, 1)
+        return dict(zip(total, means.tolist(), strict=True))
 
-    def _step(self, minibatch: Minibatch, spent: float, learns_policy: bool) -> Tensor:
+    def _step(self, minibatch: Minibatch, spent: float, learns_policy: bool) -> dict[str, float]:
         """Take a gradient step on a minibatch, its shards shared among threads; returns the sums of its statistics."""
         (decisions,) = self.processes.total(len(minibatch)).tolist()
 
-        def loss(shard: slice) -> tuple[Tensor, Tensor]:
-            loss, statistics = self._loss(minibatch, shard, spent)
-            return loss / decisions, statistics
+        def loss(shard: slice) -> tuple[Tensor, tuple[list[str], Tensor]]:
+            loss, sums = self.loss(minibatch, shard, spent)
+            together = torch.stack([*sums.values()]).detach().double().cpu()  # one way from the device for all
+            return loss / decisions, ([*sums], together)
 
         pieces = shards(max(1, len(minibatch)), self._config.shard)  # of no decisions where only others have some
         statistics = add_gradients(self._threads, self._weights, loss, pieces)
@@ -520,7 +522,8 @@ class Learner(ABC):
         for part in (self._policy_weights, self._critic_weights):
             torch.nn.utils.clip_grad_norm_(part, self._config.max_gradient)
         self.optimizer.step()
-        return torch.stack(statistics).sum(0)
+        (names, *_), sums = zip(*statistics, strict=True)
+        return dict(zip(names, torch.stack(sums).sum(0).tolist(), strict=True))
 
 
 class PpoLearner(Learner):
@@ -548,20 +551,24 @@ class PpoLearner(Learner):
         steps = played.rewards, played.seats, decides, played.begins, played.done
         return values, seat_advantages(valued, *steps, config.gamma, config.lam, config.target_lam)
 
-    def _loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Tensor]:
+    def loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Sums]:
+        """The losses of the policy and of the critic."""
         config, rollout, rows = self._config, minibatch.rollout, minibatch.rows(shard)
         entropy_weight = config.entropy + spent * (config.final_entropy - config.entropy)
-        policy, statistics = self._policy_loss(rollout, *minibatch.counted(shard), entropy_weight)
+        policy, sums = self.policy_loss(rollout, *minibatch.counted(shard), entropy_weight)
         values = read_critic(self.reading, self.critic, rollout.seen[rows], rollout.hand_values[rows])
         critic = (0.5 * (values - rollout.targets[rows]).square()).sum()
-        policy_loss, value_loss, entropy, divergence, clipped = statistics
-        sums = torch.stack([policy_loss, value_loss, critic, entropy, divergence, clipped])
-        return policy + critic, sums.detach().double().cpu()
+        return policy + critic, {**sums, "critic_loss": critic}
 
-    def _policy_loss(
-        self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float
-    ) -> tuple[Tensor, list[Tensor]]:
-        """The policy's loss (clipped surrogates, own value, entropy), and the sums of its parts."""
+    def policy_loss(self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> tuple[Tensor, Sums]:
+        """The policy's loss (clipped surrogates, own value, entropy), and the sums of its parts.
+
+        Args:
+            rollout: The rollout.
+            rows: The decisions, shape ``[n]``, int64.
+            pairs: How many legal actions they have together.
+            entropy_weight: The weight of the entropy.
+        """
         config = self._config
         legal, starts = rollout.legal_of(rows, pairs)
         logits, values = read_policy(self.reading, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal)
@@ -573,10 +580,16 @@ class PpoLearner(Learner):
         value_losses = 0.5 * (values - rollout.targets[rows]).square()
         entropies = -torch.zeros_like(values).index_add(0, legal.rows, logs.exp() * logs)
         beyond = (ratio - 1.0).abs() > config.clip
-        parts = surrogates, value_losses, entropies, ratio - 1.0 - change, beyond.float()
+        parts = {
+            "policy_loss": surrogates,
+            "value_loss": value_losses,
+            "entropy": entropies,
+            "divergence": ratio - 1.0 - change,
+            "clipped": beyond.float(),
+        }
         counts = rollout.choice.counts[rows]
-        sums = [(counts * part).sum() for part in parts]
-        return sums[0] + config.value_weight * sums[1] - entropy_weight * sums[2], sums
+        sums = {name: (counts * part).sum() for name, part in parts.items()}
+        return sums["policy_loss"] + config.value_weight * sums["value_loss"] - entropy_weight * sums["entropy"], sums
 
 
 class Minibatch:

@@ -43,9 +43,11 @@ if TYPE_CHECKING:
 _GROUP_STREAM, _AGENTS_STREAM, _SHUFFLE_STREAM = 4, 5, 6  # of the seed; 1 is the run's own generator
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CurveLine:
     """The result of one update: one line of ``curves.csv``.
+
+    A field with the default 0 is the mean of what the learner's loss returns under its name.
 
     Attributes:
         update: Updates so far.
@@ -76,12 +78,12 @@ class CurveLine:
     games: int
     landlord_wins: float
     game_length: float
-    policy_loss: float
-    value_loss: float
-    critic_loss: float
-    entropy: float
-    divergence: float
-    clipped: float
+    policy_loss: float = 0.0
+    value_loss: float = 0.0
+    critic_loss: float = 0.0
+    entropy: float = 0.0
+    divergence: float = 0.0
+    clipped: float = 0.0
     explained: float
     rate: float
     workers: float

@@ -36,7 +36,8 @@ MOST_CARDS = 20
 HEAD = features.FIRST_MOVE
 """Bytes before the history."""
 
-TAIL = OBSERVATION.offsets["role"]
+TAIL, TAIL_END = OBSERVATION.offsets["role"], OBSERVATION.offsets["over"] + 1
+"""The bytes behind the history; a feature that is added behind them becomes an input of its own."""
 """The first byte behind it."""
 
 HAND, UNSEEN, TARGET, KEY, PENDING, KICKERS = (
@@ -197,7 +198,7 @@ def policy_inputs(history: int = HISTORY) -> Columns:
         Input(
             "state",
             "the bytes behind the history, scaled: role, stage and the like",
-            _scaled(TAIL, OBSERVATION.size),
+            _scaled(TAIL, TAIL_END),
         ),
         Input("hand", "thresholds of the own hand, and each chain that it holds", _planes(HAND) + chains),
         Input(
@@ -232,7 +233,7 @@ CRITIC_INPUTS = Columns(
         tuple(column for byte in _COUNTS.tolist() for column in _scaled(byte, byte + 1)),
     ),
     Input("half_built", "the bytes of the move in progress, scaled", _scaled(PENDING, _AFTER_PENDING)),
-    Input("state", "role, stage and the like, scaled", _scaled(TAIL, OBSERVATION.size)),
+    Input("state", "role, stage and the like, scaled", _scaled(TAIL, TAIL_END)),
     Input("undealt", "the cards that no seat holds, scaled", _scaled(_HIDDEN + _UNDEALT, _HIDDEN + CONCEALED.size)),
     Input("own", "thresholds of the own hand, without what the move in progress has taken", _planes(_LEFT_HAND)),
     Input("own_prospects", "its prospects against the two others", _prospects(OWN_HAND_IN_SIGHT)),

@@ -49,10 +49,11 @@ _MOST_HEADER = 8 * 2**20
 
 
 EARLIER_LAYOUTS = {"70fe356474e77c0d": "4771d11c82cb6176"}
-"""Fingerprints that files were written with, and what the layouts that they meant have today.
+"""Fingerprints that files were written with, and what the layouts that they meant have now.
 
 Until 0.2.0 a fingerprint was made of the layouts' descriptions, too.  Files are read for ever: where a layout gets
-another fingerprint without being another, what it was called before is added here.
+another fingerprint without being another, what it was called before is added here.  A layout that has only grown needs
+no entry (:func:`readable_layouts`).
 """
 
 
@@ -63,7 +64,21 @@ def layout_fingerprint() -> str:
     It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.  Which inputs
     are made of an observation is not part of it: files name those (:func:`ddz_agents.neural.architecture.inputs_of`).
     """
-    lines = [*OBSERVATION.places(), *CONCEALED.places(), *map(action_name, range(NUM_ACTIONS)), str(PROSPECT_NUMBERS)]
+    return _fingerprint([*OBSERVATION.places()])
+
+
+@functools.cache
+def readable_layouts() -> frozenset[str]:
+    """The fingerprints of all layouts of which the observation's is a continuation, this package's among them.
+
+    A network that was trained for one of them finds every byte that it reads where it was.
+    """
+    places = [*OBSERVATION.places()]
+    return frozenset(_fingerprint(places[:count]) for count in range(1, len(places) + 1))
+
+
+def _fingerprint(observation: list[str]) -> str:
+    lines = [*observation, *CONCEALED.places(), *map(action_name, range(NUM_ACTIONS)), str(PROSPECT_NUMBERS)]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
@@ -148,7 +163,7 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
             f"{where} has version {shown(metadata.get('version'))} of the {kind} format; this package reads {version}"
         )
     layout = metadata.get("layout", "")
-    if EARLIER_LAYOUTS.get(layout, layout) != layout_fingerprint():
+    if EARLIER_LAYOUTS.get(layout, layout) not in readable_layouts():
         raise TensorFileMismatchError(
             f"{where} was written for observations or actions with the fingerprint {shown(layout)}; "
             f"those of this package have {layout_fingerprint()!r}"

@@ -257,7 +257,7 @@ def test_networks_of_others_and_of_other_layouts_are_refused(
     ):
         with pytest.raises(TensorFileMismatchError, match=message):
             OnnxPolicy(broken(own, path, **heading))
-    monkeypatch.setattr(tensor_file, "layout_fingerprint", lambda: "0" * 16)
+    monkeypatch.setattr(tensor_file, "readable_layouts", lambda: frozenset({"0" * 16}))
     with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
         OnnxPolicy(exported)
 

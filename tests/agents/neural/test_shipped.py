@@ -133,6 +133,7 @@ def changed(first: Feature, *, move: bool = False) -> Layout:
 
 
 HAND = OBSERVATION.features[0]
+ADDED = replace(OBSERVATION.features[-1], name="added", size=8, description="What a later version sees, too.")
 
 
 def test_the_points_policy_is_a_file_of_0_2_0() -> None:
@@ -148,6 +149,9 @@ def test_the_points_policy_is_a_file_of_0_2_0() -> None:
     ("layout", "read"),
     [
         (changed(replace(HAND, description="worded anew")), True),
+        (Layout((*OBSERVATION.features, ADDED)), True),
+        (Layout((*OBSERVATION.features[:-1], ADDED, OBSERVATION.features[-1])), False),
+        (Layout(OBSERVATION.features[:-9]), False),
         (changed(replace(HAND, name="cards")), False),
         (changed(replace(HAND, high=4)), False),
         (changed(replace(HAND, low=-1)), False),
@@ -155,11 +159,12 @@ def test_the_points_policy_is_a_file_of_0_2_0() -> None:
         (changed(HAND, move=True), False),
     ],
 )
-def test_a_file_is_read_after_another_sentence_and_refused_after_another_layout(
+def test_a_file_is_read_after_another_sentence_or_a_longer_layout_and_refused_after_another(
     layout: Layout, read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tensor_file, "OBSERVATION", layout)
-    monkeypatch.setattr(tensor_file, "layout_fingerprint", tensor_file.layout_fingerprint.__wrapped__)
+    for cached in ("layout_fingerprint", "readable_layouts"):
+        monkeypatch.setattr(tensor_file, cached, getattr(tensor_file, cached).__wrapped__)
     if read:
         load_weights(policy_path("points"))
     else:

@@ -113,7 +113,7 @@ def test_files_of_another_kind_are_refused_by_name(
         read_tensor_file(saved, "ddz-selfplay-checkpoint", VERSION)
     with pytest.raises(TensorFileMismatchError, match="this package reads 2"):
         read_tensor_file(saved, KIND, VERSION + 1)
-    monkeypatch.setattr(tensor_file, "layout_fingerprint", lambda: "0" * 16)
+    monkeypatch.setattr(tensor_file, "readable_layouts", lambda: frozenset({"0" * 16}))
     with pytest.raises(TensorFileMismatchError, match="with the fingerprint"):
         load_weights(saved)
 

@@ -7,6 +7,7 @@ import runpy
 
 import pytest
 
+from tests.integrations.evaluation import SEEDS
 from tests.integrations.programs import CONSTRAINTS, PROGRAMS, results
 from tests.rooms import ROOT
 
@@ -28,6 +29,12 @@ def test_a_library_is_pinned(library: object) -> None:
     pins = [line for line in lines if not line.startswith("#")]
     assert all(re.fullmatch(r"[\w.-]+(\[[\w,-]+\])?==[\w.]+", pin) for pin in pins)
     assert any(pin.startswith("torch==") for pin in pins)
+
+
+def test_runs_with_different_seeds_play_different_deals_from_each_other_and_from_their_evaluation() -> None:
+    """Game i of a seed has the seed plus i; no program has more than a hundred games, nor has the evaluation."""
+    runs = [range(seed, seed + 100) for seed in (0, *SEEDS)]
+    assert len({seed for run in runs for seed in run}) == 100 * len(runs)
 
 
 LONG = [pytest.param(name, marks=pytest.mark.long) for name in ("pettingzoo", "sb3", "rlcard", "rlcard-nfsp")]

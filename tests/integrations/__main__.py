@@ -14,11 +14,11 @@ import sys
 import venv
 from pathlib import Path
 
+from tests.integrations.evaluation import SEEDS
 from tests.integrations.programs import CONSTRAINTS, PROGRAMS, RESULTS, results
 from tests.rooms import ROOT
 
 ENVIRONMENTS = ROOT / ".integrations"
-SEEDS = (1, 2, 3)
 SECONDS = 3600
 """After which a program is ended."""
 _WINS = re.compile(r"^seed (\d+): ([\d.]+)% of 4,000 games won against random play$", re.MULTILINE)

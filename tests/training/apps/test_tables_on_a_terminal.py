@@ -44,6 +44,17 @@ def test_an_arena_s_table_fits_and_breaks_no_name(
     assert ("neural-ismcts:prior=uniform,milliseconds=20" in shown) == (width == 300)
 
 
+@pytest.mark.parametrize(("width", "tables"), [(100, 2), (160, 1)])
+def test_on_a_narrow_terminal_scores_are_a_table_of_their_own(width: int, tables: int) -> None:
+    stakes = ("arena", "random", "random-staged", "--deals", 2, "--processes", 1, "--scoring", "stake")
+    shown = done(*stakes, width=width).stdout
+    assert max(map(len, shown.splitlines())) <= width
+    assert len(re.findall(r"(?m)^agent  ", shown)) == tables
+    assert len(re.findall(r"(?m)^random-staged ", shown)) == tables
+    assert "score" in shown
+    assert shown.count("decision") == 1
+
+
 def test_only_a_terminal_that_is_narrower_than_the_names_breaks_them() -> None:
     assert column_widths(("agent", "n"), [("a-rather-long-name", "12")], 12) == [10, 2]
     assert column_widths(("agent", "win %"), [("random", "1")], 40) == [6, 5]

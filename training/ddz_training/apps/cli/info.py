@@ -106,7 +106,8 @@ def _explain_agent(name: str) -> None:
     if level is not None:
         remark(f"The level {name} is {level.agent}, {level.elo:+} Elo points where rules is 0.")
         name = level.agent.partition(":")[0]
-    remark(_summary(name))
+    if summary := _summary(name):
+        remark(summary)
     if level is None and (strength := strengths().get(name)) is not None and name != "rules":
         won = f"{strength.wins.both(to='–')} % against rules (docs/results/{strength.source})"
         remark(f"With these options it wins {won}, {strength.ms:.2g} ms per move.", dim=True)

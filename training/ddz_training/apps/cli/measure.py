@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from click import argument, option
 
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import plural
-from ddz_training.apps.cli.console import complain, follow, quoted, remark, show
+from ddz_training.apps.cli.console import complain, console, follow, quoted, remark, show
 from ddz_training.apps.cli.faults import agent_failed
 from ddz_training.apps.cli.options import (
     COUNT,
@@ -41,6 +41,8 @@ ANCHOR, MEAN = "rules", "mean"
 TENDENCIES = ("none", "landlord", "peasants")
 _BLOCK = 25
 """Deals that a league schedules at a time."""
+_WIDE = 140
+"""Columns of a screen on which win rates and scores stand side by side."""
 _QUICK_DEALS, _FULL_DEALS = 400, 1000
 _CITED = "reporting"
 """The list of deals whose results may be cited."""
@@ -187,7 +189,7 @@ def _report_arena(
 ) -> list[statistics.AgentResult]:
     """Print the tables; what is in them."""
     from ddz_env.playing.registry import is_given_time
-    from ddz_training.apps.tables import CPU_TIME, deals_for_one_percent, note, results_table
+    from ddz_training.apps.tables import CPU_TIME, deals_for_one_percent, note
     from ddz_training.measure import statistics
 
     measured = contest.timing and contest.time_limit is None
@@ -196,14 +198,29 @@ def _report_arena(
     totals = statistics.standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
     title = f"{plural(deals, 'duplicate deal')} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
-    show(results_table(results, title, scoring, *hidden), sections=range(1, len(results), 2))
+    _show_results(results, title, scoring, *hidden, sections=range(1, len(results), 2))
     if totals:
-        show(results_table(totals, "Against all others", scoring, "against", *hidden))
+        _show_results(totals, "Against all others", scoring, "against", *hidden)
     remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
     if (most := max(deals_for_one_percent(result.wins) for result in results)) > deals:
         remark(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)
     report_faults(records)
     return [*results, *totals]
+
+
+def _show_results(
+    results: Sequence[statistics.AgentResult], title: str, scoring: str, *hidden: str, sections: Collection[int] = ()
+) -> None:
+    """Print results as a table; on a narrow screen the scores, where they are not those of wins, in a second one."""
+    from ddz_training.apps.tables import results_table
+
+    if scoring == "win" or console().width >= _WIDE:
+        show(results_table(results, title, scoring, *hidden), sections=sections)
+        return
+    wins = results_table(results, title, "win", *hidden)
+    only_there = [column for column in wins.header if column not in ("agent", "against", "deals")]
+    show(wins, sections=sections)
+    show(results_table(results, "Scores", scoring, *hidden, *only_there), sections=sections)
 
 
 # --- ddz rate ----------------------------------------------------------------

@@ -6,7 +6,7 @@ J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy
 2. :meth:`PpoLearner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
    advantages (:func:`seat_advantages`), seat by seat;
 3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized;
-4. :meth:`Learner.update`: go through the decisions in minibatches; their loss is :meth:`PpoLearner._loss`, the clipped
+4. :meth:`Learner.update`: go through the decisions in minibatches; their loss is :meth:`PpoLearner.loss`, the clipped
    surrogate, the values and the entropy.
 
 The games and their other players are in :mod:`.games`, the settings in :mod:`.config`, how networks read decisions in

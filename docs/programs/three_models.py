@@ -21,7 +21,7 @@ from ddz_env.table.session import Deal, Record, Session
 def any_number(messages):
     """One of the numbers in the last message that lists legal moves."""
     position = [message["content"] for message in messages if "legal moves:" in message["content"]][-1]
-    return random.choice(re.findall(r"(?m)^(\d{3}) ", position))
+    return json.dumps({"move": int(random.choice(re.findall(r"(?m)^(\d{3}) ", position)))})
 
 
 class Stub(ThreadingHTTPServer):

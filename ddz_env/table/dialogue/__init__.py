@@ -2,11 +2,11 @@
 
 ============  ===================================================================
 ``prompt``    what a seat knows, its legal moves with numbers, and the rules
-``answer``    the move that an answer names, or a sentence that says what is wrong
+``answer``    the form of an answer, and the move that it names
 ============  ===================================================================
 """
 
-from ddz_env.table.dialogue.answer import answered_move
+from ddz_env.table.dialogue.answer import answer_format, answered_move, read_move
 from ddz_env.table.dialogue.prompt import numbered, position_text, rules_text
 
-__all__ = ["answered_move", "numbered", "position_text", "rules_text"]
+__all__ = ["answer_format", "answered_move", "numbered", "position_text", "read_move", "rules_text"]

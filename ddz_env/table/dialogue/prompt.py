@@ -119,7 +119,7 @@ def position_text(view: View) -> str:
         Your legal moves:
         101 3
         102 4
-        Answer with the number or the cards of one move. Say it alone in the last line.
+        Answer with JSON: {"move": 101} with the number of one move, or with its cards in quotes.
     """
     return "\n".join([*_known(view), *_choices(view)])
 
@@ -165,7 +165,7 @@ def _choices(view: View) -> Iterator[str]:
         yield "And with kickers, which you write yourself:"
         kickers = (move for move in legal if move.kickers)
         yield from (_with_kickers(list(moves)) for _, moves in groupby(kickers, lambda move: move.main))
-    yield "Answer with the number or the cards of one move. Say it alone in the last line."
+    yield 'Answer with JSON: {"move": 101} with the number of one move, or with its cards in quotes.'
 
 
 def _with_kickers(moves: list[Move]) -> str:

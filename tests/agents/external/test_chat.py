@@ -17,9 +17,11 @@ from ddz_agents.external.chat import endpoint
 from ddz_agents.external.chat.agent import ChatAgent, Cost
 from ddz_agents.external.chat.endpoint import EndpointError
 from ddz_env import Move, State, View
+from ddz_env.core.spoken import offered
 from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_env.table.dialogue import numbered
 from tests.programs import program
 from tests.training.apps.terminal import ddz
 
@@ -57,7 +59,7 @@ def test_three_text_agents_play_a_whole_game(capsys: pytest.CaptureFixture[str])
 )
 def test_a_hostile_answer_costs_at_most_its_move(answer: str, tmp_path: Path) -> None:
     kept = tmp_path / "kept.jsonl"
-    with THREE["Stub"](talk([answer, answer, "or 6?\n**66**: no, number 102"])) as stub:
+    with THREE["Stub"](talk([answer, answer, "66 or 6?\n**102**"])) as stub:
         agent = ChatAgent(stub.address, model="stub", retries=1, transcript=kept)
         assert agent.act(VIEW, RNG) == Move.parse("pass")  # the first legal move
         assert agent.act(VIEW, RNG) == Move.parse("5")
@@ -89,11 +91,73 @@ def test_a_second_answer_counts_and_a_forced_move_needs_none() -> None:
     assert len(asked) == 2
 
 
+FORMS = {
+    "JSON": ('{{"move": {number}}}', True),
+    "the cards": ('They hold {other}.\n{{"move": "{move}"}}', True),
+    "the last line": ("Not {other}, that is early.\n**{number}**", True),
+    "prose": ("I play {move} and keep {other}.", False),
+    "two moves": ("{move} or {other}", False),
+    "no number": ('{{"move": 999}}', False),
+    "an unfinished thought": ("<think>{other}", False),
+}
+"""Answers of a small model, each with whether it is one."""
+
+
+@pytest.mark.parametrize("deals", [2, pytest.param(200, marks=pytest.mark.long)])
+def test_a_model_that_answers_in_many_ways_plays_what_it_means(deals: int) -> None:
+    meant: dict[str, Any] = {}
+    rng, draw = np.random.default_rng(deals), np.random.default_rng(0)
+
+    def answer(messages: Any) -> str:
+        form, is_one = FORMS[list(FORMS)[draw.integers(len(FORMS))]]
+        meant["refused"] += not is_one
+        meant["failed"] = 0 if is_one else meant["failed"] + 1
+        return form.format(**meant)
+
+    meant["refused"], fallbacks = 0, 0
+    with THREE["Stub"](answer) as stub:
+        agent = ChatAgent(stub.address, model="stub")
+        for seed in range(deals):
+            state = State.new(seed, ("standard", "robbing", "botzone")[seed % 3])
+            while not state.is_over:
+                view = state.view()
+                words = list(offered(view).items())
+                (word, move), (other, _) = (words[rng.integers(len(words))] for _ in range(2))
+                number = {each: number for number, each in numbered(view).items()}.get(move, word)
+                meant |= {"move": word, "other": other, "failed": 0}
+                meant["number"] = number if isinstance(number, int) else json.dumps(number)
+                chosen, fell = agent.act(view, RNG), meant["failed"] == 3
+                fallbacks += fell
+                assert chosen == (view.legal_moves()[0] if fell else move)
+                state.step(chosen)
+    assert agent.cost.refused == meant["refused"] > fallbacks * 3
+    assert agent.cost.fallbacks == fallbacks
+
+
+def test_an_endpoint_that_refuses_the_form_is_asked_without(refusing: Any) -> None:
+    completion = json.dumps({"choices": [{"message": {"content": '{"move": 102}'}}]}).encode()
+    for code in (400, 422):
+        refusing.heard, refusing.asked, refusing.refused = [], [], ("response_format", code)
+        refusing.says = 200, completion, {}
+        agent = ChatAgent(refusing.address, model="stub", retries=0)
+        assert [agent.act(VIEW, RNG) for _ in range(2)] == [Move.parse("5")] * 2
+        assert ["response_format" in body for body in refusing.asked] == [True, False, False]
+        assert (agent.cost.requests, agent.cost.refused) == (2, 0)
+        assert '{"move": 101}' in refusing.asked[-1]["messages"][-1]["content"]
+    form = refusing.asked[0]["response_format"]["json_schema"]
+    assert form["strict"]
+    assert form["schema"]["properties"] == {"move": {"type": "integer", "enum": [101, 102, 103]}}
+
+
 class Refusing(BaseHTTPRequestHandler):
-    """Answers as its server says."""
+    """Answers as its server says, and refuses bodies with the key that it names."""
 
     def do_POST(self) -> None:
         code, body, headers = self.server.says
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)
+        key, refused = self.server.refused
+        code = refused if key in asked else code
         self.server.heard.append(dict(self.headers))
         self.send_response(code)
         for name, value in headers.items():
@@ -107,7 +171,8 @@ class Refusing(BaseHTTPRequestHandler):
 @pytest.fixture
 def refusing() -> Iterator[Any]:
     server: Any = HTTPServer(("127.0.0.1", 0), Refusing)
-    server.heard, server.address = [], f"http://127.0.0.1:{server.server_port}/v1"
+    server.heard, server.asked, server.refused = [], [], ("", 0)
+    server.address = f"http://127.0.0.1:{server.server_port}/v1"
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield server
     server.shutdown()
@@ -118,6 +183,7 @@ def refusing() -> Iterator[Any]:
     ("code", "body", "headers", "why", "attempts"),
     [
         (401, b'{"error": "no such key"}', {}, "HTTP 401 .*no such key", 1),
+        (400, b"no such model", {}, "HTTP 400 .*no such model", 2),  # the second without the form of answers
         (307, b"", {"Location": "http://127.0.0.1:1/"}, "HTTP 307", 1),
         (500, b"x" * 10**5, {}, r"HTTP 500 .*x\.\.\. \(2 attempts\)", 2),
         (200, b"<html>\x1b[31m", {}, r"not a chat completion: '<html>\\x1b", 2),

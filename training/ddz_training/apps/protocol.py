@@ -23,7 +23,7 @@ from ddz_env import Rules, __version__
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.support.checks import check_integer
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.table.dialogue import answered_move, position_text, rules_text
+from ddz_env.table.dialogue import position_text, read_move, rules_text
 from ddz_env.table.session import PERSON, Deal, Record, Session, SessionError
 from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
@@ -71,7 +71,7 @@ class GameTable:
         session = self._running()
         seat = _seat(session)
         session.let_agents_play()  # where one of them failed before
-        session.play(answered_move(str(move), session.view(seat)), seat)
+        session.play(read_move(str(move), session.view(seat)), seat)
         return self._shown(session)
 
     def hint(self) -> str:

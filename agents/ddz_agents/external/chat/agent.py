@@ -1,8 +1,9 @@
-"""The agent ``chat:http://...``: a language model that gets the position as text and answers in text.
+"""The agent ``chat:http://...``: a language model that gets the position as text and answers with a legal number.
 
-Every decision is a conversation of its own, as all that the seat knows is in the position.  What cannot be read, or is
-not legal, is answered with the reason, until the answers of the decision are used up.  How an endpoint draws its words
-is its own affair: the seeds of a match do not reach it, and the same match may go otherwise.
+Every decision is a conversation of its own, as all that the seat knows is in the position.  The request names the
+legal answers in ``response_format``; an endpoint that refuses this is asked by the text alone.  What cannot be read, or
+is not legal, is answered with the reason, until the answers of the decision are used up.  How an endpoint draws its
+words is its own affair: the seeds of a match do not reach it, and the same match may go otherwise.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ddz_agents.external.chat.endpoint import Endpoint
+from ddz_agents.external.chat.endpoint import Endpoint, RefusedRequestError, Reply
 from ddz_env import Move, View
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
 from ddz_env.support.options import Options, Range, takes
-from ddz_env.table.dialogue import answered_move, position_text, rules_text
+from ddz_env.table.dialogue import answer_format, answered_move, position_text, rules_text
 
 _REPEATED = 2000
 """Characters of an answer, its last, that the conversation about it repeats."""
@@ -126,6 +127,7 @@ class ChatAgent:
         self.options = options
         key = options.key and os.environ[options.key]
         self._endpoint = Endpoint(options.address, key, options.seconds, options.retries + 1, options.proxy)
+        self._takes_format = True
         self.cost = Cost()
         try:
             self._write(b"")  # before the first answer is paid for
@@ -158,9 +160,7 @@ class ChatAgent:
 
     def _answered(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
         """The model's answer with the move in it, or with the reason why there is none."""
-        chosen = {"temperature": self.options.temperature, "max_tokens": self.options.max_tokens}
-        settings = {name: value for name, value in chosen.items() if value is not None}
-        reply = self._endpoint.answer({"model": self.options.model, "messages": messages, **settings})
+        reply = self._reply(messages, view)
         self.cost.requests += 1
         self.cost.prompt_tokens += reply.prompt_tokens
         self.cost.completion_tokens += reply.completion_tokens
@@ -173,6 +173,21 @@ class ChatAgent:
         said = {"text": reply.text, "prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
         self._keep(view, messages=messages, **said, move=move and str(move), complaint=complaint)
         return reply.text, move, complaint
+
+    def _reply(self, messages: list[dict[str, str]], view: View) -> Reply:
+        """What the endpoint answers; once it has refused the form of answers, it is asked without."""
+        chosen = {"temperature": self.options.temperature, "max_tokens": self.options.max_tokens}
+        settings = {name: value for name, value in chosen.items() if value is not None}
+        body = {"model": self.options.model, "messages": messages, **settings}
+        if self._takes_format:
+            try:
+                return self._endpoint.answer({**body, "response_format": answer_format(view)})
+            except RefusedRequestError as error:
+                reply = self._endpoint.answer(body)  # which fails if the form was not the reason
+                _log.info("chat: asked without response_format from now on (%s)", error)
+                self._takes_format = False
+                return reply
+        return self._endpoint.answer(body)
 
     def _keep(self, view: View, **said: Any) -> None:
         """Append a line to the transcript."""

@@ -30,6 +30,8 @@ _MOST_BYTES = 1 << 22
 _SHOWN_BYTES = 1 << 16
 _TEMPORARY = (408, 425, 429)
 """Codes after which another attempt may succeed, besides those from 500 on."""
+_REFUSED = (400, 415, 422)
+"""Codes of a request that another one may replace."""
 _CUT_OFF = ("length", "max_tokens", "content_filter")
 
 
@@ -38,6 +40,10 @@ class EndpointError(InvalidAgentOptionError):
 
     No move is played instead.  A match stops, as for an agent that cannot be made, and can be resumed.
     """
+
+
+class RefusedRequestError(EndpointError):
+    """The endpoint understands the request and refuses what it asks for (HTTP 400, 415 or 422)."""
 
 
 class Reply(NamedTuple):
@@ -98,12 +104,13 @@ class Endpoint:
             body: Model, messages and settings.
 
         Raises:
+            RefusedRequestError: If the endpoint refuses what the body asks for.
             EndpointError: If no attempt brings a chat completion, or the endpoint refuses for good.
         """
         pause, why = 0.0, ""
         for attempt in range(self._attempts):
             time.sleep(min(pause, self._seconds))
-            pause, for_good = _PAUSE * 2**attempt, False
+            pause, for_good, kind = _PAUSE * 2**attempt, False, EndpointError
             try:
                 answer = _in_a_thread(self._exchange, json.dumps(body).encode())
             except TimeoutError:
@@ -116,9 +123,10 @@ class Endpoint:
                     return reply
                 why = self._refusal(answer)
                 for_good = is_refused and answer.code < 500 and answer.code not in _TEMPORARY
+                kind = RefusedRequestError if answer.code in _REFUSED else EndpointError
                 pause = float(answer.wait) if answer.wait.isascii() and answer.wait.isdecimal() else pause
             if for_good:
-                raise EndpointError(f"{self._address}: {why}")
+                raise kind(f"{self._address}: {why}")
         raise EndpointError(f"{self._address}: {why} ({plural(self._attempts, 'attempt')})")
 
     async def _exchange(self, body: bytes) -> _Answer:

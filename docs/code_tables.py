@@ -15,7 +15,7 @@ from typing import Any
 from ddz_env.core.observation import OBSERVATION, STATE
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
-from ddz_env.playing.registry import GROUP, agent_options
+from ddz_env.playing.registry import GROUP, POLICIES, agent_options
 from ddz_env.support.options import as_written, meanings
 from ddz_training.apps import tables
 from ddz_training.data.dataset import columns_table
@@ -84,8 +84,9 @@ def agent_options_tables() -> str:
 
 def agents_table() -> str:
     """What each named agent is, from the first paragraph of its docstring; nothing that it needs is imported."""
-    agents = sorted((entry.name, _summary(entry.module, entry.attr)) for entry in _own_agents())
-    return markdown_table(("agent", "what it is"), safe((f"`{name}`", about) for name, about in agents))
+    agents = [(entry.name, _summary(entry.module, entry.attr)) for entry in _own_agents()]
+    agents += [(policy.name, policy.meaning) for policy in POLICIES]
+    return markdown_table(("agent", "what it is"), safe((f"`{name}`", about) for name, about in sorted(agents)))
 
 
 def _summary(module: str, name: str) -> str:

@@ -28,7 +28,7 @@ COMPILE_SECONDS = {
     **dict.fromkeys(("isuct", "duct", "cheating-uct"), 12),
     "rollout": 30,
     **dict.fromkeys(("payoff", "payoff-search"), 13),
-    **dict.fromkeys(("policy", "policy-v1", "policy-v2", "policy-v3", "policy-raw", "policy-without"), 28),
+    **dict.fromkeys(("policy", "policy-without"), 28),
     "neural-ismcts": 66,
     **dict.fromkeys(("solver", "determinized-solver"), 20),
     **dict.fromkeys(("cheating-minimax", "determinized-minimax", "expectimax"), 20),

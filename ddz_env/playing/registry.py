@@ -65,33 +65,69 @@ LEVELS = (
 )
 """The levels of play, from the weakest to the strongest."""
 
-_BY_NAME = {level.name: level for level in LEVELS}
+
+class ShippedPolicy(NamedTuple):
+    """A policy that ships, by its id.
+
+    Attributes:
+        name: The id, which always names the same file.
+        meaning: What it is.
+    """
+
+    name: str
+    meaning: str
+
+    @property
+    def agent(self) -> str:
+        """The agent that plays by it."""
+        return f"policy:path={self.name}"
+
+
+POLICIES = (
+    ShippedPolicy(
+        "policy-v1",
+        "Plays by the first policy that shipped: the yardstick of the benchmark and of later policies.",
+    ),
+    ShippedPolicy("policy-v2", "Plays by the second policy that shipped."),
+    ShippedPolicy("policy-v3", "Plays by the third policy that shipped, the first that was trained on a GPU."),
+    ShippedPolicy(
+        "policy-raw",
+        "Plays by the policy of bytes alone, which programs without this package play by; needs the extra `onnx`.",
+    ),
+)
+"""The policies that have a name."""
+
+_LEVELS = {level.name: level.agent for level in LEVELS}
+_POLICIES = {policy.name: policy.agent for policy in POLICIES}
 
 
 def spelled_out(agent: str) -> str:
-    """An agent's specification, where a level's name (``easy`` ...) is replaced by the agent that plays it.
+    """An agent's specification, where a level (``easy`` ...) or a policy's id is replaced by the agent that plays it.
 
-    Its own options come before those that are added; an option that both name is the added one.
+    Its own options come before those that are added; an option that a level and its user name is the user's.
 
     Example:
         >>> spelled_out("medium"), spelled_out("easy:exploration=0.9"), spelled_out("random")
         ('rules-without:rule=pass', 'isuct:iterations=200,exploration=0.9', 'random')
+        >>> spelled_out("policy-v1:temperature=1")
+        'policy:path=policy-v1,temperature=1'
     """
     name, _, extra = agent.strip().partition(":")
-    level = _BY_NAME.get(name)
-    if level is None or (extra and "=" not in extra.partition(":")[0]):  # `easy:MyAgent` is somebody's own module
+    known = (_LEVELS | _POLICIES).get(name)
+    if known is None or (extra and "=" not in extra.partition(":")[0]):  # `easy:MyAgent` is somebody's own module
         return agent
-    player, _, text = level.agent.partition(":")
-    added = {option.partition("=")[0].strip() for option in extra.split(",")}
+    player, _, text = known.partition(":")
+    added = {option.partition("=")[0].strip() for option in extra.split(",")} if name in _LEVELS else set()
     added.update(_WORK if _TIME in added else ())
-    level_options = [option for option in text.split(",") if option and option.partition("=")[0] not in added]
-    options = ",".join([*level_options, *filter(None, [extra])])
+    own = [option for option in text.split(",") if option and option.partition("=")[0] not in added]
+    options = ",".join([*own, *filter(None, [extra])])
     return f"{player}:{options}" if options else player
 
 
 def agent_names() -> list[str]:
-    """All names that :func:`make_agent` knows, sorted."""
-    return sorted(_entry_points())
+    """All names that :func:`make_agent` knows but the levels', sorted."""
+    points = _entry_points()
+    return sorted([*points, *(_POLICIES if "policy" in points else ())])
 
 
 def make_agent(agent: str | object, rules: Rules | None = None) -> Agent:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ddz_env.playing.registry import GROUP, agent_names
+from ddz_env.playing.registry import GROUP
 from ddz_env.support.options import Option, options_type
 from tests.rooms import ROOT, SOURCES, pythonpath
 
@@ -52,7 +52,7 @@ def test_every_agent_refuses_wrong_names_and_types_of_options(tmp_path: Path, mo
     api = pytest.importorskip("mypy.api")
     points = {point.name: point for point in metadata.entry_points(group=GROUP)}
     lines, wrong = [], set()
-    for name in agent_names():
+    for name in sorted(points):
         module, _, cls = points[name].value.partition(":")
         lines.append(f"from {module} import {cls}")
         declared = options_type(points[name].load())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -214,79 +214,3 @@ class PolicyAgent(ModelAgent):
     def __init__(self, options: PolicyOptions) -> None:
         name = str(options.path) if options.path in BY_ID else "policy"
         super().__init__(options.load(), options.temperature, name)
-
-
-@dataclass(frozen=True)
-class PolicyV1Options(PolicyOptions):
-    """How ``policy-v1`` is played.
-
-    Attributes:
-        path: Its own file, and no other.
-    """
-
-    path: Literal["policy-v1"] = "policy-v1"
-
-
-class PolicyV1Agent(ModelAgent):
-    """Plays by the first policy that shipped: the yardstick of the benchmark and of later policies."""
-
-    @takes(PolicyV1Options)
-    def __init__(self, options: PolicyV1Options) -> None:
-        super().__init__(options.load(), options.temperature, options.path)
-
-
-@dataclass(frozen=True)
-class PolicyV2Options(PolicyOptions):
-    """How ``policy-v2`` is played.
-
-    Attributes:
-        path: Its own file, and no other.
-    """
-
-    path: Literal["policy-v2"] = "policy-v2"
-
-
-class PolicyV2Agent(ModelAgent):
-    """Plays by the second policy that shipped."""
-
-    @takes(PolicyV2Options)
-    def __init__(self, options: PolicyV2Options) -> None:
-        super().__init__(options.load(), options.temperature, options.path)
-
-
-@dataclass(frozen=True)
-class PolicyV3Options(PolicyOptions):
-    """How ``policy-v3`` is played.
-
-    Attributes:
-        path: Its own file, and no other.
-    """
-
-    path: Literal["policy-v3"] = "policy-v3"
-
-
-class PolicyV3Agent(ModelAgent):
-    """Plays by the third policy that shipped, the first that was trained on a GPU."""
-
-    @takes(PolicyV3Options)
-    def __init__(self, options: PolicyV3Options) -> None:
-        super().__init__(options.load(), options.temperature, options.path)
-
-
-@dataclass(frozen=True)
-class PolicyRawOptions(PolicyOptions):
-    """How ``policy-raw`` is played.
-
-    Attributes:
-        path: Its own file, and no other.
-    """
-
-    path: Literal["policy-raw"] = "policy-raw"
-
-
-class PolicyRawAgent(ModelAgent):
-    """Plays by the policy of bytes alone, which programs without this package play by; needs the extra `onnx`."""
-
-    @takes(PolicyRawOptions)
-    def __init__(self, options: PolicyRawOptions) -> None:
-        super().__init__(options.load(), options.temperature, options.path)

@@ -13,7 +13,7 @@ import ddz_agents
 import ddz_env
 from ddz_env.playing.agent import cheats
 from ddz_env.playing.provenance import agent_files
-from ddz_env.playing.registry import GROUP, read_agent
+from ddz_env.playing.registry import GROUP, read_agent, spelled_out
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import as_written
 from ddz_env.support.whole_file import replace_file
@@ -133,7 +133,7 @@ def _sources(read: set[str]) -> dict[str, Path]:
 
 def _factory(spec: str, paths: dict[str, str]) -> str:
     """The agent as ``module:factory:options``: an archive has no entry points."""
-    name, _, _ = spec.strip().partition(":")
+    name, _, _ = spelled_out(spec).strip().partition(":")
     points = metadata.entry_points(group=GROUP)
     value = next((point.value for point in points if point.name == name), "")
     if not value.startswith("ddz_agents."):

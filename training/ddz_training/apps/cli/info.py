@@ -78,8 +78,10 @@ def _cells(strength: Strength | None) -> tuple[str, str]:
 
 def _summary(name: str) -> str:
     """The first paragraph of an agent's documentation."""
-    from ddz_env.playing.registry import agent_factory
+    from ddz_env.playing.registry import POLICIES, agent_factory
 
+    if policy := next((policy for policy in POLICIES if policy.name == name), None):
+        return unmarked(policy.meaning)
     try:
         about = inspect.getdoc(agent_factory(name)) or ""
     except ImportError as error:

@@ -28,7 +28,6 @@ from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import Block, masked_log_probabilities
 from ddz_agents.neural.onnx_files import stamp_onnx, to_graph
-from ddz_agents.neural.onnx_policy import OWN, two_rows
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
@@ -284,7 +283,7 @@ def write_onnx(network: ByteNetwork, out: Path, notes: dict[str, Any]) -> None:
         out: Where to.
         notes: Plain values for people.
     """
-    model = to_graph(network.eval(), tuple(map(torch.from_numpy, two_rows())), OWN, ("n", "n"))
+    model = to_graph(network.eval())
     replace_file(out, _halved(model).SerializeToString())
     stamp_onnx(out, out, notes=notes)
 

@@ -61,7 +61,7 @@ def test_the_shipped_weights_are_named_where_no_others_are() -> None:
 def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> None:
     file, found = tmp_path / "weights.bin", []
     file.write_text("anything")
-    for name in set(agent_names()) - {"chat", *BY_ID}:  # the only path of which is written; whose path is their own
+    for name in set(agent_names()) - {"chat", *BY_ID}:  # which writes its path; an id has its own
         declared = options_type(agent_factory(name))
         for option in declared.options() if declared else ():
             if Path in option.kinds:

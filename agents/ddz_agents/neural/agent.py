@@ -203,9 +203,8 @@ class PolicyAgent(ModelAgent):
 
     Raises:
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
-        MissingTorchError: If the file is a ``.zip`` and PyTorch is not installed.
         MissingOnnxError: If it is an ONNX file and ONNX Runtime is not installed.
-        MissingSb3Error: If sb3-contrib is.
+        MissingSb3Error: If it is a ``.zip`` and sb3-contrib or PyTorch is not.
         TensorFileError: If the file cannot be read or does not fit this package.
         InvalidAgentOptionError: If an option's value is not allowed.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ddz_agents.neural.errors import MissingTorchError, TensorFileError
+from ddz_agents.neural.errors import MissingSb3Error, TensorFileError
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.shipped import policy_path
 from ddz_env import State
@@ -32,8 +32,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
     Raises:
         InvalidOptionError: If the number of threads is out of range.
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
-        MissingSb3Error: If it is, and sb3-contrib is not installed.
-        MissingTorchError: If it is, and PyTorch is not installed.
+        MissingSb3Error: If it is, and sb3-contrib or PyTorch is not installed.
         MissingOnnxError: If an ONNX file is and ONNX Runtime is not installed.
         TensorFileError: If the file is missing, truncated, corrupt or of another format, or answers the first position
             with numbers that are not finite.
@@ -49,7 +48,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
         try:
             from ddz_agents.neural.sb3_policy import load_sb3_policy
         except ImportError as error:
-            raise MissingTorchError(f"a .zip policy needs PyTorch ({error}): {install_hint('train')}") from error
+            raise MissingSb3Error(f"a .zip policy needs sb3-contrib ({error}): {install_hint('train')}") from error
         return _checked(load_sb3_policy(chosen, trust_file=trust_file, threads=cores), chosen)
     from ddz_agents.neural.compiled_policy import CompiledPolicy
     from ddz_agents.neural.weights import load_weights

@@ -1,4 +1,4 @@
-"""Writing ONNX files that can be played: the export of a policy, and a stamp for a network of another program.
+"""Writing ONNX files that can be played: of a PyTorch module, and a stamp for a network of another program.
 
 A file says in its metadata what it is (:mod:`ddz_agents.neural.onnx_policy`).  One without these words is refused: it
 could have been trained for other observations and actions, and would then play badly without an error.
@@ -10,89 +10,127 @@ import importlib
 import json
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ddz_agents.neural.architecture import inputs_of
-from ddz_agents.neural.errors import MissingOnnxError, OnnxExportError, TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.errors import (
+    MissingOnnxError,
+    MissingTorchError,
+    OnnxExportError,
+    TensorFileError,
+    TensorFileMismatchError,
+)
 from ddz_agents.neural.onnx_policy import (
+    INPUTS,
+    KIND,
+    LOGITS,
+    LOGITS_AND_VALUES,
     NO_DIGEST,
-    OWN,
-    Format,
+    VERSION,
     check_nodes,
     digest_of,
-    exported_format,
     session_of,
     two_rows,
 )
 from ddz_agents.neural.tensor_file import check_purpose, heading, read_bytes, replace_file
-from ddz_agents.neural.weights import Weights
 from ddz_env import Rules, __version__
 from ddz_env.support.errors import install_hint
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
 _OLDEST = "2.6"
 """The first PyTorch whose exporter takes what depends on the data, as the number of legal actions does."""
 
 
-def export_onnx(weights: Weights, path: str | Path) -> None:
-    """Write a policy as ONNX, for :class:`~ddz_agents.neural.onnx_policy.OnnxPolicy` and for everybody else.
+def save_policy(
+    module: nn.Module,
+    path: str | Path,
+    rules: str = "standard",
+    *,
+    objective: str = "win",
+    notes: Mapping[str, Any] | None = None,
+    dtype: str = "float32",
+) -> None:
+    """Write a PyTorch module as an ONNX file: ``policy:path=FILE`` plays it, and so does any ONNX runtime.
 
-    The inputs are those of :class:`ddz_agents.neural.network.PolicyInput`, by their names and for any number of rows;
-    the outputs are ``logits``, which say nothing where an action is illegal, and ``values``.  The critic is left out.
+    The file has the inputs ``observation`` ``[n, 512]`` and ``action_mask`` ``[n, 400]``, both int8, and the outputs
+    ``logits`` ``[n, 400]`` and, if the module answers with values, ``values`` ``[n]``, both float32, for any number
+    ``n`` of rows.
 
     Args:
-        weights: The weights; only the policy is written.
+        module: What :class:`~ddz_agents.neural.torch_model.TorchModel` plays: it is called with observations and masks,
+            and answers with logits, or with logits and values.  It is put into evaluation mode.
         path: Where to; the file is replaced atomically.
+        rules: The preset that it was trained under.
+        objective: What it was trained for, and what its values mean: ``win`` or ``stake``.
+        notes: Plain values for people, by name.
+        dtype: The form of observations that it learned from: ``"float32"``, scaled to 0..1, or ``"int8"``.
 
     Raises:
         MissingOnnxError: If onnx or onnxscript is not installed.
-        OnnxExportError: If this PyTorch is too old.
+        MissingTorchError: If PyTorch is not.
+        OnnxExportError: If PyTorch cannot export the module.
+        InvalidPolicyOutputError: If it does not take observations and masks, or answers with something else.
+        InvalidRulesError: If there is no such preset.
         TensorFileError: If the file cannot be written.
+        TensorFileMismatchError: If the objective is unknown, or the notes are not plain values.
+
+    Example:
+        ``save_policy(module, "mine.onnx", "standard")``, then ``ddz arena policy:path=mine.onnx rules``.
     """
     _import("onnx", "onnxscript")  # PyTorch's exporter imports the second
-    from ddz_agents.neural.network import policy_input
+    try:
+        from ddz_agents.neural.torch_model import FromBytes, TorchModel, first_weight
+    except ImportError as error:
+        raise MissingTorchError(f"writing a module needs PyTorch ({error}): {install_hint('train')}") from error
+    name, plain_notes = Rules.preset(rules).name, dict(notes or {})
+    has_values = TorchModel(module, dtype).leaf == "value"
+    check_purpose(path, name, objective, plain_notes, has_values)
+    device = first_weight(module).device
+    try:
+        model = to_graph(FromBytes(module.cpu(), dtype), has_values)
+    finally:
+        module.to(device)
+    try:
+        content = stamped(model, name, objective, plain_notes, has_values)
+    except (TypeError, ValueError) as error:
+        raise TensorFileError(f"{path}: the notes are not plain values: {error}") from error
+    replace_file(Path(path), content)
 
-    form, (network, _) = exported_format(weights.architecture.history), weights.networks()
-    inputs = policy_input(*two_rows(), network.architecture.history)
-    model = to_graph(network, inputs, form, ("n", "pairs", "pairs", "pairs"))
-    purpose = weights.rules, weights.objective, weights.notes, weights.values_trained
-    replace_file(Path(path), stamped(model, form, *purpose))
 
-
-def to_graph(network: nn.Module, inputs: Sequence[Tensor], form: Format, batches: Sequence[str]) -> Any:
-    """The ONNX graph of a PyTorch network, an ``onnx.ModelProto``.
+def to_graph(network: nn.Module, has_values: bool = False) -> Any:
+    """The ONNX graph of a PyTorch network that takes bytes, an ``onnx.ModelProto``.
 
     Args:
-        network: The network.
-        inputs: What it takes, for two rows.
-        form: Names of inputs and outputs.
-        batches: The name of each input's first size; inputs of the same size have the same name.
+        network: Called with observations and masks, int8; it answers with logits, or with logits and values.
+        has_values: Whether it does.
 
     Raises:
-        OnnxExportError: If this PyTorch is too old.
+        OnnxExportError: If PyTorch cannot export it.
     """
     import torch
 
     if torch.__version__ < _OLDEST:
         raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: {_OLDEST} or newer can")
-    sizes = {name: torch.export.Dim(name) for name in batches}
-    with _quiet():
-        program = torch.onnx.export(
-            network,
-            tuple(inputs),
-            dynamo=True,
-            verbose=False,
-            input_names=list(form.inputs),
-            output_names=list(form.outputs),
-            dynamic_shapes=tuple({0: sizes[name]} for name in batches),
-        )
+    rows = torch.export.Dim("n")
+    try:
+        with _quiet():
+            program = torch.onnx.export(
+                network,
+                tuple(map(torch.from_numpy, two_rows())),
+                dynamo=True,
+                verbose=False,
+                input_names=list(INPUTS),
+                output_names=list(LOGITS_AND_VALUES if has_values else LOGITS),
+                dynamic_shapes=tuple({0: rows} for _ in INPUTS),
+            )
+    except torch.onnx.errors.OnnxExporterError as error:
+        raise OnnxExportError(f"PyTorch cannot export this network: {str(error).splitlines()[0]}") from error
     if program is None:
         raise OnnxExportError("PyTorch's exporter returned nothing")
     return _without_origins(program.model_proto)
@@ -122,14 +160,11 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def stamped(
-    model: Any, form: Format, rules: str, objective: str, notes: Mapping[str, Any], values_trained: bool
-) -> bytes:
+def stamped(model: Any, rules: str, objective: str, notes: Mapping[str, Any], values_trained: bool) -> bytes:
     """An ONNX file that says what it is.
 
     Args:
         model: An ``onnx.ModelProto``, changed in place; what else its metadata say is kept.
-        form: The kind of file.
         rules: The preset that it was trained under.
         objective: ``win`` or ``stake``.
         notes: Plain values for people.
@@ -141,8 +176,7 @@ def stamped(
     (onnx,) = _import("onnx")
     properties = {entry.key: entry.value for entry in model.metadata_props}
     metadata = {
-        **heading(form.kind, form.version),
-        "inputs": json.dumps(inputs_of(*form.tables)),
+        **heading(KIND, VERSION),
         "package": f"ddz-env {__version__}",
         "rules": rules,
         "objective": objective,
@@ -166,9 +200,9 @@ def stamp_onnx(
     """Make an ONNX file of your own playable as ``policy:path=FILE``.
 
     The file has the inputs ``observation`` ``[n, 512]`` and ``action_mask`` ``[n, 400]``, both int8, and the output
-    ``logits`` ``[n, 400]``, float32, for any number ``n`` of rows.  What it says of illegal actions is ignored.
-    Observations and actions are taken to be those of this package: stamp a file with the version that it was trained
-    with.
+    ``logits`` ``[n, 400]``, float32, for any number ``n`` of rows; it may have ``values`` ``[n]``, float32, too.
+    What it says of illegal actions is ignored.  Observations and actions are taken to be those of this package: stamp a
+    file with the version that it was trained with.
 
     Args:
         path: The file.
@@ -190,10 +224,9 @@ def stamp_onnx(
     check_purpose(path, name, objective, plain_notes, False)
     data = read_bytes(Path(path))
     session = session_of(path, data, 1)
-    check_nodes(path, session, OWN)
-    seen = two_rows()
+    outputs, seen = check_nodes(path, session), two_rows()
     try:
-        (logits,) = session.run(list(OWN.outputs), dict(zip(OWN.inputs, seen, strict=True)))
+        logits, *_ = session.run(outputs, dict(zip(INPUTS, seen, strict=True)))
     except Exception as error:  # ONNX Runtime's own classes
         raise TensorFileMismatchError(f"{path} does not take two rows (is its batch dynamic?): {error}") from error
     if logits.shape != seen[1].shape or np.isnan(logits).any():
@@ -201,7 +234,7 @@ def stamp_onnx(
     (onnx,) = _import("onnx")
     model = onnx.load_from_string(data)
     try:
-        content = stamped(model, OWN, name, objective, plain_notes, False)
+        content = stamped(model, name, objective, plain_notes, len(outputs) > 1)
     except (TypeError, ValueError) as error:
         raise TensorFileError(f"{path}: the notes are not plain values: {error}") from error
     replace_file(Path(out), content)

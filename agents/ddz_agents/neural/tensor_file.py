@@ -17,7 +17,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -201,8 +201,8 @@ def check_size(where: object, size: int) -> None:
         )
 
 
-def check_archive(path: str | Path | IO[bytes]) -> list[str]:
-    """The members of a zip archive that is small enough when it is unpacked.
+def check_archive(path: Path | str) -> None:
+    """Refuse a zip archive that would not fit into memory when it is unpacked.
 
     Raises:
         TensorFileError: If it is missing, no zip file or too large.
@@ -213,7 +213,6 @@ def check_archive(path: str | Path | IO[bytes]) -> list[str]:
     except (OSError, zipfile.BadZipFile) as error:
         raise TensorFileError(f"{path} is missing, no zip file, or was truncated: {error}") from error
     check_size(path, sum(member.file_size for member in members))
-    return [member.filename for member in members]
 
 
 def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:

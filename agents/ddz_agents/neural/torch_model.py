@@ -67,8 +67,7 @@ class TorchModel:
         """Logarithms of the probabilities and values, checked; float32 on the processor."""
         if self.module.training:  # also where its training goes on between games
             self.module.eval()
-        weights = itertools.chain(self.module.parameters(), self.module.buffers(), [torch.empty(0)])
-        weight = next(tensor for tensor in weights if tensor.is_floating_point())
+        weight = first_weight(self.module)
         seen = torch.from_numpy(self._form.vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
         legal = torch.from_numpy(masks != 0)
         with torch.inference_mode():
@@ -89,6 +88,44 @@ class TorchModel:
         if not values.isfinite().all():
             raise InvalidPolicyOutputError("the module's values are NaN or infinite")
         return logs, values
+
+
+class FromBytes(torch.nn.Module):
+    """A module that takes the bytes of observations and masks, and calls another one as :class:`TorchModel` does.
+
+    Args:
+        module: What a :class:`TorchModel` plays, on the processor; it is put into evaluation mode.
+        dtype: The form of observations that it learned from.
+    """
+
+    highest: Tensor
+
+    def __init__(self, module: torch.nn.Module, dtype: str = "float32") -> None:
+        super().__init__()
+        self.module = module
+        self._dtype = first_weight(module).dtype
+        scaled = ObservationForm("vector", dtype, "observation", "action_mask").scaled
+        highest = OBSERVATION.high if scaled else np.ones(OBSERVATION_SIZE)
+        self.register_buffer("highest", torch.from_numpy(highest.astype(np.float32)), persistent=False)
+        self.eval()
+
+    def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor] | Tensor:
+        """Logits, shape ``[n, 400]``, and values, shape ``[n]``, if the module has them; both float32."""
+        answer = self.module((observation.float() / self.highest).to(self._dtype), action_mask != 0)
+        if isinstance(answer, (tuple, list)) and len(answer) == 2:
+            return answer[0].float(), answer[1].float().reshape(-1)
+        logits: Tensor = answer.float()
+        return logits
+
+
+def first_weight(module: torch.nn.Module) -> Tensor:
+    """The weight that says in which type and on which device a module computes.
+
+    Args:
+        module: Any module; one without weights computes as PyTorch does by default.
+    """
+    weights = itertools.chain(module.parameters(), module.buffers(), [torch.empty(0)])
+    return next(tensor for tensor in weights if tensor.is_floating_point())
 
 
 def _check(name: str, answer: Any, *shapes: tuple[int, ...]) -> None:

@@ -209,7 +209,6 @@ class NeuralSearchAgent(ModelSearchAgent):
     Raises:
         InvalidAgentOptionError: If an option's value is not allowed.
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.
-        MissingTorchError: If the file is a ``.zip`` and PyTorch is not installed.
         TensorFileError: If the file cannot be read or does not fit this package.
     """
 

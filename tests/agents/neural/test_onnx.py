@@ -1,4 +1,4 @@
-"""ONNX: the exported policy says what PyTorch's says, plays where there is no PyTorch, and is refused when broken."""
+"""ONNX: a module says what PyTorch's says, plays where there is none, and is refused when broken."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ddz_agents.neural.agent import ModelAgent, PolicyAgent
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.errors import (
     InvalidPolicyInputError,
+    InvalidPolicyOutputError,
     MissingOnnxError,
     OnnxExportError,
     TensorFileError,
@@ -25,7 +26,7 @@ from ddz_agents.neural.errors import (
 )
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.neural.onnx_files import export_onnx, stamp_onnx
+from ddz_agents.neural.onnx_files import save_policy, stamp_onnx
 from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, save_weights
@@ -35,20 +36,41 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidRulesError
 from ddz_training.apps.cli import app
 from tests.agents.neural.test_networks import positions, said_without, shown, small_networks
-from tests.oracles.network_policy import NetworkPolicy
 
 pytest.importorskip("onnxscript")
 pytest.importorskip("onnxruntime")
+torch = pytest.importorskip("torch")
+
+from ddz_agents.neural.torch_model import TorchModel  # noqa: E402
 
 # Exporting takes seconds: one worker exports for all of them.
 pytestmark = pytest.mark.xdist_group("onnx")
 
 
+class Small(torch.nn.Module):  # type: ignore[misc, name-defined]  # torch may be missing
+    """Somebody's own network, which reads the mask, too."""
+
+    def __init__(self, width: int = 16, layers: int = 5) -> None:
+        super().__init__()
+        sizes = [512 + 400, *[width] * layers]
+        hidden = [(torch.nn.Linear(size, width), torch.nn.Tanh()) for size in sizes]
+        self.trunk = torch.nn.Sequential(*(part for parts in hidden for part in parts))
+        self.logits, self.values = torch.nn.Linear(width, 400), torch.nn.Linear(width, 1)
+
+    def forward(self, observations: Any, masks: Any) -> Any:
+        inner = self.trunk(torch.cat((observations, masks.to(observations.dtype)), 1))
+        return self.logits(inner), self.values(inner)
+
+
+def small() -> Small:
+    torch.manual_seed(0)
+    return Small()
+
+
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("onnx") / "policy.onnx"
-    said: dict[str, Any] = {"rules": "rlcard", "objective": "stake", "notes": {"seed": 3, "name": "斗地主"}}
-    export_onnx(Weights.of(*small_networks(), **said, values_trained=False), path)
+    save_policy(small(), path, "rlcard", objective="stake", notes={"seed": 3, "name": "斗地主"})
     return path
 
 
@@ -66,12 +88,47 @@ def test_probabilities_and_values_equal_pytorchs_at_every_stage(exported: Path) 
     states = [state for rules in ("standard", "rlcard", "mini", auction) for state in positions(rules, 5)]
     assert {state.stage for state in states} == {"bid", "double", "play", "kicker"}
     observations, masks = shown(states)
-    here, here_values = NetworkPolicy(small_networks()[0]).evaluate(observations, masks)
+    here, here_values = TorchModel(small()).evaluate(observations, masks)
     there, there_values = OnnxPolicy(exported).evaluate(observations, masks)
     assert (there.dtype, there.shape, there_values.dtype) == (here.dtype, here.shape, here_values.dtype)
     assert np.isneginf(there[masks == 0]).all()
     np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
     np.testing.assert_allclose(there_values, here_values, rtol=0, atol=1e-4)
+
+
+def test_a_module_may_learn_from_bytes_and_answer_without_values(tmp_path: Path) -> None:
+    class Half(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(512, 400, dtype=torch.float64)
+
+        def forward(self, observations: Any, masks: Any) -> Any:
+            return self.layer(observations)
+
+    module = Half()
+    save_policy(module, tmp_path / "p.onnx", dtype="int8")
+    observations, masks = shown(positions("standard", 2))
+    written, here = load_policy(tmp_path / "p.onnx"), TorchModel(module, "int8")
+    assert written.leaf == here.leaf == "playout"
+    for mine, theirs in zip(written.evaluate(observations, masks), here.evaluate(observations, masks), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("module", "named", "error", "message"),
+    [
+        (torch.nn.Linear(512, 400), {}, InvalidPolicyOutputError, "must take observations and masks"),
+        (Small(), {"rules": "poker"}, InvalidRulesError, "poker"),
+        (Small(), {"objective": "elo"}, TensorFileMismatchError, "objective='elo'"),
+        (Small(), {"notes": {"model": object()}}, TensorFileError, "not plain values"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_by_name(
+    module: Any, named: dict[str, Any], error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=message):
+        save_policy(module, tmp_path / "p.onnx", **named)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Path, tmp_path: Path) -> None:
@@ -86,7 +143,7 @@ def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Pat
         model.evaluate(np.zeros((1, 512), np.int8), np.zeros((1, 400), np.int8))
     proto = onnx.load(exported)
     onnx.checker.check_model(proto)
-    assert b"network.py" not in exported.read_bytes(), "no folder of the machine that wrote it"
+    assert b"test_onnx.py" not in exported.read_bytes(), "no folder of the machine that wrote it"
     assert {prop.key: prop.value for prop in proto.metadata_props}["layout"] == tensor_file.layout_fingerprint()
     save_weights(tmp_path / "policy.safetensors", Weights.of(*small_networks()))
     assert isinstance(load_policy(tmp_path / "policy.safetensors"), CompiledPolicy)
@@ -102,7 +159,7 @@ def test_it_plays_the_games_that_pytorch_plays_where_there_is_none(exported: Pat
         "for seed in range(3):\n"
         "    print(*play_game(State.new(seed), [agent] * 3, seat_generators([seed, 0], 3)).history)\n"
     )
-    agent = ModelAgent(NetworkPolicy(small_networks()[0]))
+    agent = ModelAgent(TorchModel(small()))
     games = [play_game(State.new(seed), [agent] * 3, seat_generators([seed, 0], 3)) for seed in range(3)]
     said = said_without(("torch", "safetensors", "onnx", "onnxscript"), program, tmp_path)
     assert said == [" ".join(map(str, game.history)) for game in games]
@@ -251,9 +308,10 @@ def test_networks_of_others_and_of_other_layouts_are_refused(
 ) -> None:
     path, own = tmp_path / "p.onnx", onnx.load(own_network(tmp_path / "own.onnx", kind=onnx.TensorProto.FLOAT))
     for heading, message in (
-        ({}, "is not a ddz-policy-onnx file but 'something else'"),
-        (tensor_file.heading("ddz-policy-onnx", 2), "has the inputs"),
-        (tensor_file.heading("ddz-policy-onnx", 1), "this package reads 2"),
+        ({}, "is not a ddz-standalone-onnx file but 'something else'"),
+        (tensor_file.heading("ddz-standalone-onnx", 1), "has the inputs"),
+        (tensor_file.heading("ddz-standalone-onnx", 2), "this package reads 1"),
+        (tensor_file.heading("ddz-policy-onnx", 2), "inputs that only this package computes"),
     ):
         with pytest.raises(TensorFileMismatchError, match=message):
             OnnxPolicy(broken(own, path, **heading))
@@ -268,13 +326,13 @@ def test_without_onnx_or_with_an_old_pytorch_the_errors_say_what_to_install(
     with monkeypatch.context() as patch:
         patch.setattr(onnx_files, "_OLDEST", "99.0")
         with pytest.raises(OnnxExportError, match=r"99\.0 or newer"):
-            export_onnx(Weights.of(small_networks()[0]), tmp_path / "policy.onnx")
+            save_policy(small(), tmp_path / "policy.onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
         OnnxPolicy(exported)
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(MissingOnnxError, match=r"pip install -e '\.\[onnx\]'"):
-        export_onnx(Weights.of(small_networks()[0]), tmp_path / "policy.onnx")
+        save_policy(small(), tmp_path / "policy.onnx")
     assert not list(tmp_path.iterdir())
 
 
@@ -284,25 +342,27 @@ def exported_by_command(*options: str) -> str:
     return done.output
 
 
-def test_the_command_writes_the_shipped_policy_whole_or_in_half_precision(tmp_path: Path) -> None:
+def test_the_command_writes_the_policy_of_bytes_or_weights_in_half_precision(tmp_path: Path) -> None:
     """Half the size, and the same players up to rounding."""
     weights, whole, half = policy_path("policy-v1"), tmp_path / "out" / "policy.onnx", tmp_path / "half.safetensors"
-    assert "standard rules, win" in exported_by_command(str(weights), "--out", str(whole))
+    assert "standard rules, win" in exported_by_command("--out", str(whole))
+    assert whole.read_bytes() == policy_path("policy-raw").read_bytes()
     assert "standard rules, win, half precision" in exported_by_command(str(weights), "--half", "--out", str(half))
     assert half.stat().st_size < 0.51 * weights.stat().st_size
     observations, masks = shown(positions("standard", 1))
-    models = load_policy(weights), OnnxPolicy(whole), load_policy(half)
-    here, there, rounded = (model.evaluate(observations, masks)[0] for model in models)
-    np.testing.assert_allclose(there[masks == 1], here[masks == 1], rtol=0, atol=1e-4)
+    here, rounded = (model.evaluate(observations, masks)[0] for model in (load_policy(weights), load_policy(half)))
     np.testing.assert_allclose(np.exp(rounded), np.exp(here), rtol=0, atol=0.02)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["mine.safetensors", "--out", "policy.onnx"], "mine.safetensors: there is no such file"),
+        (["mine.safetensors", "--half", "--out", "half.safetensors"], "mine.safetensors: there is no such file"),
+        (["policy-v3", "--out", "policy.onnx"], "policy-v3.safetensors reads hand values that only this package"),
+        (["policy-raw", "--half", "--out", "half.safetensors"], "holds no weights of this package"),
+        (["mine.zip", "--out", "policy.onnx"], "write --trust"),
         (["--half", "--out", "half.onnx"], "must end in .safetensors"),
-        (["policy-raw", "--out", "policy.onnx"], "policy-raw.onnx is an ONNX file already"),
+        (["mine.onnx", "--out", "policy.onnx"], "mine.onnx is an ONNX file already"),
     ],
 )
 def test_what_the_command_cannot_export_is_named(options: list[str], said: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.agent import ModelAgent, PolicyAgent, choose_actions
-from ddz_agents.neural.errors import MissingTorchError, TensorFileError
+from ddz_agents.neural.errors import MissingSb3Error, TensorFileError
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
@@ -149,5 +149,5 @@ def test_what_cannot_play_has_a_named_error(
     with pytest.raises(IllegalMoveError, match="seat 1 has nothing to decide"):
         ModelAgent(model).act(State.new(1).view(1), np.random.default_rng(0))
     monkeypatch.setitem(sys.modules, "ddz_agents.neural.sb3_policy", None)
-    with pytest.raises(MissingTorchError, match=r"pip install -e '\.\[train\]'"):
+    with pytest.raises(MissingSb3Error, match=r"pip install -e '\.\[train\]'"):
         PolicyAgent(tmp_path / "policy.zip", trust_file=True)

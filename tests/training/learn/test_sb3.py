@@ -17,7 +17,8 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
 
-from ddz_agents.neural.sb3_policy import SB3Policy
+from ddz_agents.neural.sb3_policy import Sb3Module
+from ddz_agents.neural.torch_model import TorchModel
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.rules import Rules
 from ddz_env.envs.gym import DouDizhuEnv
@@ -231,5 +232,5 @@ def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_twenty_seconds_of_maskable_ppo_beat_random_by_a_wide_margin(tmp_path: Path) -> None:
     model = trained(Sb3Config(evaluate_every=0), tmp_path, 57_344)
-    (result,) = measure_strength(SB3Policy(model.policy), ["random"], 100)
+    (result,) = measure_strength(TorchModel(Sb3Module(model.policy), "int8"), ["random"], 100)
     assert result.wins.low > 0.8

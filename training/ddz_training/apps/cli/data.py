@@ -11,6 +11,7 @@ import click
 from click import argument, option
 
 from ddz_env.support.errors import plural
+from ddz_env.support.whole_file import replace_file
 from ddz_training.apps.cli.console import bar, follow, quoted, show
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import (
@@ -157,33 +158,60 @@ def _review(record: Record, as_json: bool) -> None:
 
 
 @click.command()
-@argument("policy", required=False, type=Path, help="Weights; the shipped policy by default.")
+@argument("policy", required=False, type=Path, help="A zip of MaskablePPO, or weights with --half; or policy-raw.")
 @option("--out", type=Output(), default=f"policy{ONNX}", help="Where to write the file (FILE.onnx).")
 @option("--half", is_flag=True, help="Write FILE.safetensors of half the size instead, for ddz itself.")
-def export(policy: Path | None, out: Path, half: bool) -> None:
+@option("--trust", is_flag=True, help="Allow the zip to run the code in it.")
+@option("--rules", default="standard", help="What the zip was trained under.")
+@option("--objective", type=click.Choice(("win", "stake")), default="win", help="What the zip was trained for.")
+def export(policy: Path | None, out: Path, half: bool, trust: bool, rules: str, objective: str) -> None:
     """Write a policy as an ONNX file, for any ONNX runtime and for ddz itself (policy:path=policy.onnx).
 
     \b
     Examples:
       ddz export --out policy.onnx
-      ddz export runs/first/policy.safetensors --out first.onnx
+      ddz export model.zip --trust --rules rlcard --out policy.onnx
       ddz export policy.safetensors --half --out half.safetensors
     """
     if out.suffix != (suffix := WEIGHTS if half else ONNX):
         raise CommandLineError(f"{out} must end in {suffix}")
     if half and out.exists():
         raise CommandLineError(f"{out} is there already: name another file")
-    from ddz_agents.neural import onnx_files
-    from ddz_agents.neural.shipped import policy_path
-    from ddz_agents.neural.weights import load_weights, save_weights
+    from ddz_agents.neural.shipped import RAW, policy_path
 
-    if (path := policy_path(policy)).suffix == ONNX:
-        raise CommandLineError(f"{quoted(path)} is an ONNX file already")
-    weights = load_weights(path)
+    path = policy_path(policy if policy or half else RAW)
     if half:
-        save_weights(out, weights, half=True)
+        about = f"{_halve(path, out)}, half precision"
+    elif path.suffix == ".zip":
+        _write_zip_as_onnx(path, out, trust, rules, objective)
+        about = f"{rules} rules, {objective}"
+    elif path == policy_path(RAW):
+        replace_file(out, path.read_bytes())
+        about = "standard rules, win"
     else:
-        onnx_files.export_onnx(weights, out)
-    about = f"{weights.rules} rules, {weights.objective}{', half precision' if half else ''}"
+        why = "is an ONNX file already" if path.suffix == ONNX else "reads hand values that only this package computes"
+        raise CommandLineError(f"{quoted(path)} {why}: {RAW} is the policy for other programs")
     click.echo(f"{quoted(out)}: {out.stat().st_size / 1e6:.1f} MB, {about}")
     follow("to play it", "arena", f"policy:path={out}", "rules")
+
+
+def _halve(path: Path, out: Path) -> str:
+    """Write weights in half precision; returns what they were trained for."""
+    from ddz_agents.neural.weights import load_weights, save_weights
+
+    if path.suffix in (ONNX, ".zip"):
+        raise CommandLineError(f"{quoted(path)} holds no weights of this package")
+    weights = load_weights(path)
+    save_weights(out, weights, half=True)
+    return f"{weights.rules} rules, {weights.objective}"
+
+
+def _write_zip_as_onnx(path: Path, out: Path, trust: bool, rules: str, objective: str) -> None:
+    """Write the policy of a zip of Stable-Baselines3 as an ONNX file."""
+    from ddz_agents.neural.onnx_files import save_policy
+    from ddz_agents.neural.sb3_policy import Sb3Module, check_trust, load_sb3_policy
+
+    check_trust(path, trust, "--trust")
+    module = load_sb3_policy(path, trust_file=True).module
+    assert isinstance(module, Sb3Module)
+    save_policy(module, out, rules, objective=objective, dtype=module.dtype)

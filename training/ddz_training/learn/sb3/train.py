@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,8 +13,11 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger, make_output_format
 
-from ddz_agents.neural.sb3_policy import Purpose, SB3Policy, add_purpose, load_maskable_ppo
+from ddz_agents.neural.errors import MissingOnnxError, OnnxExportError
+from ddz_agents.neural.onnx_files import save_policy
+from ddz_agents.neural.sb3_policy import Sb3Module, load_maskable_ppo
 from ddz_agents.neural.tensor_file import replace_file
+from ddz_agents.neural.torch_model import TorchModel
 from ddz_env.core.rules import Rules
 from ddz_env.support.options import Range
 from ddz_env.support.whole_file import read_text
@@ -22,7 +26,8 @@ from ddz_training.learn.loop import Training
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from ddz_training.learn.settings import Count, Natural, NotNegative, Objective, Positive, Share, TrainingSettings
 
-MODEL, SETTINGS = "model.zip", "run.json"
+_log = logging.getLogger(__name__)
+MODEL, POLICY, SETTINGS = "model.zip", "policy.onnx", "run.json"
 
 
 @dataclass(frozen=True)
@@ -167,25 +172,30 @@ class Sb3Run(Training):
         decisions, every = self.counters.decisions, self.config.evaluate_every
         return bool(every) and decisions // every > (decisions - self._size) // every
 
-    def player(self) -> SB3Policy:
+    def player(self) -> TorchModel:
         """The policy with its present weights, for evaluations."""
-        return SB3Policy(self.model.policy)
+        module = Sb3Module(self.model.policy)
+        return TorchModel(module, module.dtype)
 
     def keep(self, folder: Path) -> None:
-        """Write the model and the settings."""
+        """Write the model, the policy alone for every program, and the settings."""
         replace_file(folder / SETTINGS, json.dumps(self.config.as_dict(), indent=2).encode())
-        save_model(folder / MODEL, self.model, Purpose(self.config.rules, self.config.objective))
+        save_model(folder / MODEL, self.model)
+        module = Sb3Module(self.model.policy)
+        try:
+            save_policy(module, folder / POLICY, self.config.rules, objective=self.config.objective, dtype=module.dtype)
+        except (MissingOnnxError, OnnxExportError) as error:  # no reason to lose a training
+            _log.warning("%s is not written: %s", folder / POLICY, error)
 
     def close(self) -> None:
         """Close the games."""
         self._games.close()
 
 
-def save_model(path: Path, model: MaskablePPO, purpose: Purpose) -> None:
-    """Write a model and what it was trained for, replacing the file atomically."""
+def save_model(path: Path, model: MaskablePPO) -> None:
+    """Write a model, replacing the file atomically."""
     buffer = io.BytesIO()
     model.save(buffer)
-    add_purpose(buffer, purpose)
     replace_file(path, buffer.getvalue())
 
 

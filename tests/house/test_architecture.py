@@ -111,6 +111,19 @@ def test_no_import_cycles() -> None:
     assert not _cycle(_edges())
 
 
+def test_scripts_of_the_page_do_not_import_each_other() -> None:
+    scripts = [file for folder in SOURCES.values() for file in sorted(folder.rglob("*.js"))]
+    assert scripts
+    imported = [
+        (file, (file.parent / name).resolve())
+        for file in scripts
+        for name in re.findall(r'(?m)^import\b[^;]*?"(\.[^"]*)";$', file.read_text(encoding="utf-8"))
+    ]
+    assert {target for _, target in imported} < set(scripts)
+    cycle = _cycle((file.name, target.name) for file, target in imported)
+    assert not cycle
+
+
 def _room(module: str) -> str:
     """The folder of a module; a module beside the rooms of a package is a room of its own."""
     folder = module if _modules()[module].name == "__init__.py" else module.rpartition(".")[0]

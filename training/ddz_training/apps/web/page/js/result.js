@@ -1,11 +1,9 @@
 // How a game ended: a sentence for everybody, and a banner for the person who played.
 
 import { make } from "./dom.js";
-import { results } from "./recent.js";
 import { payText } from "./table.js";
-import { word } from "./words.js";
+import { signed, word } from "./words.js";
 
-export const signed = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}${Math.abs(result)}`;
 const points = ({ result, scoring }) => word(scoring === "win" && Math.abs(result) < 1 ? "half" : Math.abs(result) === 1 ? "point" : "points", { n: signed(result) });
 const how = (game) => [word(game.winner === game.table.landlord ? "landlord wins" : "peasants win"), game.table.spring && word("spring")].filter(Boolean).join(" ");
 
@@ -20,13 +18,6 @@ export function ending(game) {
 export function endingShort({ result, role }) {
   if (result == null) return word("no bids");
   return word("as", { name: `${word(result > 0 ? "won" : "lost")} ${signed(result)}`, role: word(role) });
-}
-
-/** What the games of this browser have come to, those that count as this one does; nothing before the first. */
-export function scoreElement({ scoring }) {
-  const all = results().filter((one) => one.scoring === scoring).map(({ result }) => result);
-  const sum = all.reduce((one, other) => one + other, 0);
-  return all.length > 0 && make("div", { class: "score" }, word("score", { n: signed(sum) || 0, games: all.length, won: all.filter((one) => one > 0).length }));
 }
 
 /** The banner: who won, as what, for how much; `title` and `text` say more than the game knows (a puzzle). */

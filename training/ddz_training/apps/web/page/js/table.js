@@ -3,8 +3,8 @@
 import { short } from "./agents.js";
 import { LETTERS, rankName, row, said } from "./cards.js";
 import { make, symbol } from "./dom.js";
-import { scoreElement } from "./result.js";
-import { word } from "./words.js";
+import { results } from "./recent.js";
+import { signed, word } from "./words.js";
 
 const count = (size) => (size === 1 ? word("card") : word("cards", { n: size }));
 
@@ -46,6 +46,13 @@ function played(game, seat, place) {
   const kind = `play ${place} ${play.current ? "current" : ""} ${play.to_beat ? "beat" : ""}`;
   const what = play.cards.length ? row([...play.cards].reverse(), 0, "small") : make("span", { class: "word" }, said(play.text));
   return make("div", { class: kind, "data-move": play.text, role: "group", "aria-label": `${whoAs(game, seat.number)}: ${said(play.text)}` }, what);
+}
+
+/** What the games of this browser have come to, those that count as this one does; nothing before the first. */
+function scoreElement({ scoring }) {
+  const all = results().filter((one) => one.scoring === scoring).map(({ result }) => result);
+  const sum = all.reduce((one, other) => one + other, 0);
+  return all.length > 0 && make("div", { class: "score" }, word("score", { n: signed(sum) || 0, games: all.length, won: all.filter((one) => one > 0).length }));
 }
 
 /** What makes the stake: what was bid, times two for each who robbed or showed, for each bomb, for a spring, and `more`. */

@@ -3,9 +3,8 @@
 
 import { draw, make } from "./dom.js";
 import { rankName, said } from "./cards.js";
-import { signed } from "./result.js";
 import { whoAs } from "./table.js";
-import { word } from "./words.js";
+import { signed, word } from "./words.js";
 
 const WORST = 3; // moves that are listed
 const ERROR = 8; // of a chance, in 100, against played-out worlds: 7.5 (6.8 to 8.2) on 600 positions of benchmarks/chance_errors.py

@@ -148,6 +148,9 @@ export const switchLanguage = () => {
 /** What the window is called. */
 export const entitle = (text) => { document.title = text ? `${text} · ${word("title")}` : word("title"); };
 
+/** A result with its sign. */
+export const signed = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}${Math.abs(result)}`;
+
 /** Put the words into everything that names one by `data-word`. */
 export function translate(root = document) {
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en";

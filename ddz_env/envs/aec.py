@@ -278,7 +278,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
     def _begin(self, state: State) -> None:
         """Put a position on the table; all agents see it, and are paid if it is the end of a game."""
         self._games.lay_out(0, state)
-        self._carry_out(BEGIN)
+        self._run(BEGIN)
         self.beginning = object()  # one per game, by which players recognize it
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -308,12 +308,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         number = action if type(action) is int else as_integer(action)
-        if number is None or not 0 <= number < NUM_ACTIONS or not self._carry_out(ACT, number):
+        if number is None or not 0 <= number < NUM_ACTIONS or not self._run(ACT, number):
             raise illegal_action(self.game_state(), check_action(action))
         self._cumulative_rewards[agent] = 0.0
         self._select()
 
-    def _carry_out(self, order: int, action: int = 0) -> bool:
+    def _run(self, order: int, action: int = 0) -> bool:
         """Carry out an order in the game; returns False, and does nothing, if the action is not legal."""
         lock = self._lock
         if not lock.acquire(False):

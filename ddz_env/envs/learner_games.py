@@ -76,7 +76,7 @@ def _seat_learner(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> N
 
 
 @part_kernel
-def _carry_out(index: int, slots: Slots) -> bool:
+def _obey_and_seat(index: int, slots: Slots) -> bool:
     """Carry out the order of a game; returns whether the game goes on from there."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
     order = game["order"]
@@ -157,7 +157,7 @@ def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray,
             game["done"] = True
             plays = False
         while True:
-            if plays and _carry_out(index, slots):
+            if plays and _obey_and_seat(index, slots):
                 _play_opponents(index, slots)
             over = game["status"] == FINISHED
             if game["status"] != OPPONENT_TURN and (game["decided"] or not (over and slots.renews)):

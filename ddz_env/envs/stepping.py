@@ -380,13 +380,13 @@ def play(first: int, stop: int, slots: Slots) -> None:
         slots: The games.
     """
     for index in range(first, stop):
-        if _carry_out(index, slots):
+        if _obey_order(index, slots):
             deal_game(slots.rows[index], slots.rings[index], slots.games[index], slots.bits[index], slots.rules)
         write_outputs(index, slots, slots.rows[index, SEAT], False, slots.observations, slots.masks)
 
 
 @inline_kernel
-def _carry_out(index: int, slots: Slots) -> bool:
+def _obey_order(index: int, slots: Slots) -> bool:
     """Carry out the order of a game except dealing; returns whether a game is to be dealt."""
     row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
     if game["order"] != LOOK:
@@ -420,7 +420,7 @@ def play_alone(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, b
         return -1, False
     game = slots.games[0]
     game["order"], game["action"] = order, action
-    _carry_out(0, slots)  # it deals no next game, so that dealing need not be compiled
+    _obey_order(0, slots)  # it deals no next game, so that dealing need not be compiled
     write_outputs(0, slots, slots.rows[0, SEAT], False, slots.observations, slots.masks)
     return np.int64(game["seat"]), slots.rows[0, STAGE] == _STAGE_OVER  # type: ignore[return-value]  # Numba's integers
 

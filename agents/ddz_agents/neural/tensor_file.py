@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.features import PROSPECT_NUMBERS
-from ddz_env.core.actions import NUM_ACTIONS, action_name
-from ddz_env.core.observation import CONCEALED, OBSERVATION
+from ddz_env.core.observation import OBSERVATION, fingerprint
 from ddz_env.core.rules import Rules
 from ddz_env.support import whole_file
 from ddz_env.support.errors import DouDizhuError, shown
@@ -57,14 +56,13 @@ no entry (:func:`readable_layouts`).
 """
 
 
-@functools.cache
 def layout_fingerprint() -> str:
     """A hash of what gives a network's inputs and outputs their meaning, sixteen hexadecimal digits.
 
-    It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.  Which inputs
-    are made of an observation is not part of it: files name those (:func:`ddz_agents.neural.architecture.inputs_of`).
+    Which inputs are made of an observation is not part of it: files name those
+    (:func:`ddz_agents.neural.architecture.inputs_of`).
     """
-    return _fingerprint([*OBSERVATION.places()])
+    return fingerprint(True, str(PROSPECT_NUMBERS))
 
 
 @functools.cache
@@ -73,13 +71,8 @@ def readable_layouts() -> frozenset[str]:
 
     A network that was trained for one of them finds every byte that it reads where it was.
     """
-    places = [*OBSERVATION.places()]
-    return frozenset(_fingerprint(places[:count]) for count in range(1, len(places) + 1))
-
-
-def _fingerprint(observation: list[str]) -> str:
-    lines = [*observation, *CONCEALED.places(), *map(action_name, range(NUM_ACTIONS)), str(PROSPECT_NUMBERS)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    counts = range(1, 1 + len([*OBSERVATION.places()]))
+    return frozenset(fingerprint(True, str(PROSPECT_NUMBERS), places=count) for count in counts)
 
 
 def heading(kind: str, version: int) -> dict[str, str]:

@@ -32,6 +32,7 @@ from ddz_env.core.observation.layout import (
     STATE_WORDS,
     Feature,
     Layout,
+    fingerprint,
 )
 from ddz_env.core.observation.writing import expand_mask, write_concealed, write_mask, write_observation, write_state
 from ddz_env.support.checks import check_integer
@@ -52,6 +53,7 @@ __all__ = [
     "Layout",
     "action_mask",
     "expand_mask",
+    "fingerprint",
     "full_state",
     "mask_bytes",
     "observe",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import MAX_KICKERS, NUM_ACTIONS
+from ddz_env.core.actions import MAX_KICKERS, NUM_ACTIONS, action_name
 from ddz_env.core.cards import FULL_DECK, NUM_CARDS
 from ddz_env.core.engine.layout import HISTORY_MOVES
 
@@ -217,3 +218,18 @@ MASK_BYTE_WORDS: int = -(-NUM_ACTIONS // WORD)
 
 if sys.byteorder != "little":  # pragma: no cover
     raise ImportError("the vectors are packed for little-endian machines")
+
+
+def fingerprint(concealed: bool = False, *more: str, places: int | None = None) -> str:
+    """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits.
+
+    It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.
+
+    Args:
+        concealed: Whether what a seat does not see (:data:`CONCEALED`) is part of it.
+        more: What else gives numbers a meaning.
+        places: How many of the observation's places count, from the first; by default all.
+    """
+    hidden = CONCEALED.places() if concealed else ()
+    lines = [*[*OBSERVATION.places()][:places], *hidden, *map(action_name, range(NUM_ACTIONS)), *more]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

@@ -20,6 +20,7 @@ from ddz_agents.neural.shipped import BY_ID, NEWEST, POLICIES, RAW, policy_name,
 from ddz_agents.neural.weights import KIND, VERSION, load_weights, save_weights
 from ddz_env import State
 from ddz_env.core.observation import OBSERVATION, Feature, Layout, action_mask, observe
+from ddz_env.core.observation import layout as layouts
 from ddz_env.playing.provenance import agent_files, file_digest
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
@@ -162,9 +163,9 @@ def test_the_points_policy_is_a_file_of_0_2_0() -> None:
 def test_a_file_is_read_after_another_sentence_or_a_longer_layout_and_refused_after_another(
     layout: Layout, read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(layouts, "OBSERVATION", layout)
     monkeypatch.setattr(tensor_file, "OBSERVATION", layout)
-    for cached in ("layout_fingerprint", "readable_layouts"):
-        monkeypatch.setattr(tensor_file, cached, getattr(tensor_file, cached).__wrapped__)
+    monkeypatch.setattr(tensor_file, "readable_layouts", tensor_file.readable_layouts.__wrapped__)
     if read:
         load_weights(policy_path("points"))
     else:
@@ -174,11 +175,10 @@ def test_a_file_is_read_after_another_sentence_or_a_longer_layout_and_refused_af
 
 @pytest.mark.parametrize("part", ["action_name", "CONCEALED", "PROSPECT_NUMBERS"])
 def test_actions_concealed_cards_and_prices_are_part_of_the_layout(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, fingerprint = tensor_file.layout_fingerprint(), tensor_file.layout_fingerprint.__wrapped__
-    assert fingerprint() == before
+    before = tensor_file.layout_fingerprint()
     others = {"action_name": str, "CONCEALED": OBSERVATION, "PROSPECT_NUMBERS": (8, 12)}
-    monkeypatch.setattr(tensor_file, part, others[part])
-    assert fingerprint() != before
+    monkeypatch.setattr(tensor_file if part == "PROSPECT_NUMBERS" else layouts, part, others[part])
+    assert tensor_file.layout_fingerprint() != before
 
 
 # --- Inputs -----------------------------------------------------------------------------------------------------------

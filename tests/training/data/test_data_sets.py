@@ -16,6 +16,7 @@ import pytest
 
 from ddz_env import Hand, Move, Rules, State, __version__
 from ddz_env.core.observation import OBSERVATION, Layout, observe
+from ddz_env.core.observation import layout as layouts
 from ddz_env.core.rules import PRESETS
 from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
 from ddz_env.support.errors import DouDizhuError
@@ -307,14 +308,14 @@ def test_a_table_that_unpacks_to_too_much_is_refused_before_it_is_read(
 
 @needs_tables
 def test_the_fingerprint_is_of_the_layout_not_of_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, (hand, *others) = table.fingerprint(), OBSERVATION.features
+    known, (hand, *others) = layouts.fingerprint(), OBSERVATION.features
     for first, alike in (
         (dataclasses.replace(hand, description="worded anew"), True),
         (dataclasses.replace(hand, name="cards"), False),
         (dataclasses.replace(hand, high=4), False),
     ):
-        monkeypatch.setattr(table, "OBSERVATION", Layout((first, *others)))
-        assert (table.fingerprint.__wrapped__() == known) == alike
+        monkeypatch.setattr(layouts, "OBSERVATION", Layout((first, *others)))
+        assert (layouts.fingerprint() == known) == alike
 
 
 @needs_tables

@@ -6,8 +6,6 @@ are in ``COLUMNS``; the files' metadata describe the games under the key ``ddz``
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import importlib.util
 import itertools
 import json
@@ -17,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ddz_env import Move, Rules, State
-from ddz_env.core.actions import NUM_ACTIONS, action_name
-from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE, observe
+from ddz_env.core.observation import OBSERVATION_SIZE, fingerprint, observe
 from ddz_env.support.errors import install_hint, shown
 from ddz_env.support.whole_file import replacing
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
@@ -131,16 +128,6 @@ COLUMNS = (
     ),
 )
 """The columns, in order."""
-
-
-@functools.cache
-def fingerprint() -> str:
-    """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits.
-
-    It is made of names, offsets, sizes and ranges, not of descriptions, which may be reworded.
-    """
-    lines = [*OBSERVATION.places(), *map(action_name, range(NUM_ACTIONS))]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def check_tables() -> None:

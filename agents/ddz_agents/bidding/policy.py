@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -127,6 +127,59 @@ def with_hand_shown(view: View) -> View:
     return View(row, view.rules, view.rule_words, view.seat, view.history, view.ring)
 
 
+class Stake(NamedTuple):
+    """What an answer puts at stake.
+
+    Attributes:
+        move: The answer.
+        landlord: The seat that then plays as landlord.
+        chip: What the observer then has at stake, in base stakes.
+    """
+
+    move: Move
+    landlord: int
+    chip: float
+
+
+def _stakes(view: View) -> tuple[list[Stake], int]:
+    """What each legal answer puts at stake, and what opponents have staked, in base stakes.
+
+    ==================  =====================  ============================  =====================================
+    stage               answer                 chip                          staked by opponents
+    ==================  =====================  ============================  =====================================
+    auction             fold (no bid)          the highest bid so far        the highest bid so far
+    auction             raise (bid)            twice the bid                 the highest bid so far
+    auction             raise (rob)            twice the doubled stake       the highest bid so far
+    show, double        no, as landlord        twice the stake               none
+    show, double        no, as peasant         the stake                     the stake, if the landlord raised it
+    ... if the landlord doubled, as a peasant  twice as much                 twice as much
+    ... any answer yes                         twice as much                 the same
+    ==================  =====================  ============================  =====================================
+    """
+    if view.landlord is None:
+        return _stakes_of_bids(view)
+    base, landlord, is_landlord = view.stake, view.landlord, view.landlord == view.seat
+    has_doubled = _doubled(view, landlord)
+    has_raised = view.rules.bidding != "fixed" or view.is_shown or has_doubled
+    against_double = 2 if has_doubled and not is_landlord else 1
+    chip = base * (2 if is_landlord else against_double)
+    answers = [Stake(move, landlord, float(chip * (1 + move.main - DOUBLE_BASE))) for move in view.legal_moves()]
+    return answers, base * against_double if has_raised and not is_landlord else 0
+
+
+def _stakes_of_bids(view: View) -> tuple[list[Stake], int]:
+    """The rows of the auction of :func:`_stakes`."""
+    base = view.stake if view.highest_bid else 0
+    robs = view.rules.bidding == "robbing" and base > 0
+    folded_to = int(view.row[OWNER]) if base else view.seat
+    stakes = []
+    for move in view.legal_moves():
+        bid = 2 * base if robs else move.main - BID_BASE
+        raises = move.main > BID_BASE
+        stakes.append(Stake(move, view.seat, 2.0 * bid) if raises else Stake(move, folded_to, float(base)))
+    return stakes, base
+
+
 def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcomes | None = None) -> list[Appraisal]:
     """Appraise each legal answer by its expected payoff.
 
@@ -139,27 +192,12 @@ def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcom
     Returns:
         In the order of the legal moves: the cautious answer first.
     """
-    base, seat = view.stake if view.highest_bid else 0, view.seat
-    landlord = view.landlord
-    if landlord is not None:
-        base = view.stake
-        raised = view.rules.bidding != "fixed" or view.is_shown or _doubled(view, landlord)
-        staked = base * (2 if _doubled(view, landlord) else 1) if landlord != seat and raised else 0
-        chip = base * (2 if landlord == seat else 1) * (2 if landlord != seat and _doubled(view, landlord) else 1)
-        chips = [(landlord, float(chip * (1 + move.main - DOUBLE_BASE))) for move in view.legal_moves()]
-    else:
-        staked = base
-        bids = [move.main - BID_BASE for move in view.legal_moves()]
-        owner = int(view.row[OWNER])
-        robs = view.rules.bidding == "robbing" and base > 0
-        chips = [
-            (seat, 2.0 * (2 * base if robs else bid)) if bid else (owner if base else seat, float(base)) for bid in bids
-        ]
+    stakes, staked = _stakes(view)
     share = staked / most_staked(view.rules)
-    worlds = [hidden, hidden if shown is None else shown] if view.stage == "show" else [hidden] * len(chips)
+    worlds = [hidden, hidden if shown is None else shown] if view.stage == "show" else [hidden] * len(stakes)
     max_chip = math.inf if options.bankroll is None else options.bankroll
     appraisals = []
-    for move, dealt, (landlord_seat, at_stake) in zip(view.legal_moves(), worlds, chips, strict=True):
+    for (move, landlord_seat, at_stake), dealt in zip(stakes, worlds, strict=True):
         rate = dealt.win_rate(landlord_seat)
         win_rate = 1.0 - opponent_win_rate(rate, share)
         gain = None if options.gain == "wins" else dealt.gain(landlord_seat) - 2.0 * (rate - win_rate)

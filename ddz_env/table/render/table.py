@@ -331,42 +331,54 @@ class _Reader:
         Returns:
             The landlord cards; what each seat holds and shows; the cards of each move.
         """
+        deck = Deck(len(self.seats), self.suits)
         played = [np.array(self.view.played(seat).counts) for seat in self.seats]
+        held = self._held()
+        bottom = self._see_deal(deck, observer, [own + more for own, more in zip(played, held, strict=True)])
+        for seat, counts in enumerate(played):  # before the history begins
+            deck.play(seat, counts - sum(np.array(move.cards.counts) for mover, move in self.history if mover == seat))
+        moves = [self._see_move(deck, seat, move) for seat, move in self.history]
+        self._see_moves_to_come(deck)
+        for seat, counts in enumerate(held):  # hands that are shown in the end only
+            deck.see(seat, counts)
+        return bottom, [tuple(sorted(hand)) for hand in deck.hands], moves
+
+    def _held(self) -> list[npt.NDArray[np.int64]]:
+        """What is known of the cards that each seat holds, by rank."""
         words = [int(self.row[at.HANDS + seat]) for seat in self.seats]
         if self.landlord is not None:
             words[self.landlord] = words[self.landlord] or int(self.row[at.KNOWN])
-        held = [np.array(Hand.from_word(word).counts) for word in words]
-        first = observer or 0
-        open_hands = set(self.seats) if observer is None or self.rules.open_hands else {first}
-        if self.view.is_shown and self.landlord is not None:
-            open_hands.add(self.landlord)
+        return [np.array(Hand.from_word(word).counts) for word in words]
 
-        pack = _Pack(len(self.seats), self.suits)
-        dealt = [own + more for own, more in zip(played, held, strict=True)]
+    def _see_deal(self, deck: Deck, observer: int | None, dealt: list[npt.NDArray[np.int64]]) -> Cards:
+        """See the observer's hand, the landlord cards, then the other open hands; returns the landlord cards."""
+        first = observer or 0
+        others = set(self.seats) if observer is None or self.rules.open_hands else set[int]()
         if self.landlord is not None:
             dealt[self.landlord] = dealt[self.landlord] - self.bottom
-        pack.show(first, dealt[first])
-        bottom = pack.draw(self.bottom)
-        for seat in sorted(open_hands - {first}):
-            pack.show(seat, dealt[seat])
+            others |= {self.landlord} if self.view.is_shown else set()
+        deck.see(first, dealt[first])
+        bottom = deck.draw(self.bottom)
+        for seat in sorted(others - {first}):
+            deck.see(seat, dealt[seat])
         if self.landlord is not None:
-            pack.hands[self.landlord] = tuple(sorted(pack.hands[self.landlord] + bottom))
-        for seat, counts in enumerate(played):  # before the history begins
-            pack.play(seat, counts - sum(np.array(move.cards.counts) for mover, move in self.history if mover == seat))
-        moves: list[Cards] = []
-        for seat, move in self.history:
-            body = pack.play(seat, move.group.need) if move.group is not None else ()
-            moves.append(body + pack.play(seat, move.kicker_counts) if move.kickers else body)
+            deck.take(self.landlord, bottom)
+        return bottom
+
+    def _see_move(self, deck: Deck, seat: int, move: Move) -> Cards:
+        """The cards of a move, which leave their hand: the body's, then the kickers'."""
+        body = deck.play(seat, move.group.need) if move.group is not None else ()
+        return body + deck.play(seat, move.kicker_counts) if move.kickers else body
+
+    def _see_moves_to_come(self, deck: Deck) -> None:
+        """See the cards of the moves after this position, in their order."""
         to_come = np.zeros((len(self.seats), NUM_RANKS), np.int64)
         leads = [seat for seat, move in self.later if len(move.cards)]
         if self.landlord is None and leads:  # the landlord, who plays the landlord cards, too, does not hold them yet
             to_come[leads[0]] -= self.bottom
         for seat, move in self.later:
             to_come[seat] += move.cards.counts
-            pack.show(seat, to_come[seat])
-        for seat, counts in enumerate(held):  # hands that are shown in the end only
-            pack.show(seat, counts)
-        return bottom, [tuple(sorted(hand)) for hand in pack.hands], moves
+            deck.see(seat, to_come[seat])
 
     def _seat(self, seat: int) -> Seat:
         return Seat(
@@ -417,8 +429,8 @@ class _Reader:
         )
 
 
-class _Pack:
-    """The cards that have come to light: the copies of each rank are numbered in the order of their appearance.
+class Deck:
+    """The cards that an observer gets to see: the copies of each rank are numbered in the order of their appearance.
 
     Args:
         players: How many hands there are.
@@ -433,7 +445,7 @@ class _Pack:
         self.hands: list[Cards] = [()] * players
         self._next = [0] * NUM_RANKS
 
-    def show(self, seat: int, counts: Counts) -> Cards:
+    def see(self, seat: int, counts: Counts) -> Cards:
         """Some cards of a hand; those that were hidden until now are drawn."""
         missing = list(counts)
         for card in self.hands[seat]:
@@ -442,10 +454,14 @@ class _Pack:
         return _picked(self.hands[seat], counts)
 
     def play(self, seat: int, counts: Counts) -> Cards:
-        """Some cards of a hand, as :meth:`show` gives them, which then leave it."""
-        cards = self.show(seat, counts)
+        """Some cards of a hand, as :meth:`see` gives them, which then leave it."""
+        cards = self.see(seat, counts)
         self.hands[seat] = tuple(card for card in self.hands[seat] if card not in cards)
         return cards
+
+    def take(self, seat: int, cards: Cards) -> None:
+        """Put cards that lie open into a hand."""
+        self.hands[seat] = tuple(sorted(self.hands[seat] + cards))
 
     def draw(self, counts: Counts) -> Cards:
         """New cards, by rank; none where a count is not positive."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from ddz_agents.worlds.determinize import InconsistentViewError, Words, belief_of
+from ddz_agents.worlds.determinize import Words, belief_of
 from ddz_agents.worlds.inference import inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
@@ -16,11 +16,11 @@ from ddz_env.core.engine.legal import finishing_action, legal_mask, nth_legal
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import remove_hand
-from ddz_env.core.notation import word_to_counts
-from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
+from ddz_env.core.rules import R_PLAYERS
+from ddz_env.core.view import check_cards
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief
-from ddz_env.support.errors import IllegalMoveError
+from ddz_env.support.errors import IllegalMoveError, InconsistentViewError
 from ddz_env.support.options import Options, Range
 from ddz_env.support.owned import OwnsArrays
 
@@ -88,26 +88,7 @@ def check_view(row: Words, seat: int, rules: Words) -> None:
         >>> check_view(view.row, view.seat, view.rule_words)
     """
     _check_start(row)
-    players, landlord, open_hands = int(rules[R_PLAYERS]), int(row[at.LANDLORD]), bool(rules[R_OPEN_HANDS])
-    sizes = [(int(row[at.SIZES]) >> (8 * other)) & 255 for other in range(players)]
-    for other in range(players) if open_hands else (seat,):
-        held = int(row[at.HANDS + other]).bit_count()
-        if held != sizes[other]:
-            raise InconsistentViewError(f"seat {other}'s hand has {held} cards, its size is given as {sizes[other]}")
-    words = [row[at.HIDDEN], row[at.LEFT_OUT], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
-    if not open_hands and landlord not in (seat, at.NO_SEAT):  # landlord cards that the landlord still holds
-        words.append(row[at.KNOWN])
-        sizes[landlord] -= int(row[at.KNOWN]).bit_count()
-    others = [size for other, size in enumerate(sizes) if other != seat]
-    pool = int(row[at.HIDDEN]).bit_count()
-    if not open_hands and (min(others) < 0 or sum(others) > pool):
-        raise InconsistentViewError(f"seat {seat} sees {pool} unplaced cards for hands of {others}: no deal agrees")
-    cards = [sum(column) for column in zip(*(word_to_counts(int(word)) for word in words), strict=True)]
-    deck = list(word_to_counts(int(rules[R_DECK])))
-    if cards != deck:
-        raise InconsistentViewError(
-            f"the hand, the played and the unseen cards are {cards} by rank; the deck is {deck}"
-        )
+    check_cards(row, seat, rules)
 
 
 def check_turn(row: Words, seat: int) -> None:

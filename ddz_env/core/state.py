@@ -19,14 +19,16 @@ from ddz_env.core.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, wri
 from ddz_env.core.engine.step import apply_and_record, main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
-from ddz_env.core.notation import Hand, Move, slot_move
+from ddz_env.core.engine.worlds import play_out, play_outs, sample_row
+from ddz_env.core.notation import Hand, Move, slot_move, word_to_counts
 from ddz_env.core.rules import Rules
 from ddz_env.core.spoken import MOST_LISTED, offered, question, said, worded
-from ddz_env.core.view import AUCTION, STAGE_NAMES, View, legal_ids, role_of, whole_moves, write_view
+from ddz_env.core.view import AUCTION, STAGE_NAMES, View, check_cards, legal_ids, role_of, whole_moves, write_view
 from ddz_env.support.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.support.errors import (
     GameOverError,
     IllegalMoveError,
+    InconsistentViewError,
     InvalidDealError,
     InvalidMoveError,
     InvalidRulesError,
@@ -130,6 +132,71 @@ class State:
         row[at.RNG] = game_key(seed)
         start_game(row, rules.words())
         return cls(row, rules)
+
+    @classmethod
+    def of(cls, view: View, hands: Sequence[str | Hand | int] | npt.NDArray[np.uint64], seed: int = 0) -> State:
+        """The game that a view and the hands of all seats make.
+
+        Args:
+            view: What a seat knows.
+            hands: One per seat, the observer's own included, as text, as a :class:`Hand`, or as a word
+                (a row of :meth:`View.sample_worlds` will do); the cards that remain are in no hand.
+            seed: Generator of later deals in an auction.
+
+        Raises:
+            InconsistentViewError: If the hands contradict what the seat knows.
+            InvalidHandError: If a hand cannot be read.
+            InvalidDealError: If there are fewer hands than seats.
+
+        Example:
+            >>> state = State.new(seed=1)
+            >>> State.of(state.view(), [state.hand(seat) for seat in range(3)]).view().key() == state.view().key()
+            True
+        """
+        players = view.rules.players
+        if len(hands) < players:
+            raise InvalidDealError(
+                f"the {view.rules.name} rules have {players} seats, got {plural(len(hands), 'hand')}"
+            )
+        check_cards(view.row, view.seat, view.rule_words)
+        row, held = view.row.copy(), [_read_hand(hand) for hand in hands[:players]]
+        row[at.HANDS : at.HANDS + players] = [hand.word for hand in held]
+        row[at.SIZES], row[at.RNG] = 0, game_key(seed)
+        rest = _rest(view, held)
+        row[at.BOTTOM if view.landlord is None and view.rules.bottom else at.HIDDEN] = rest.word
+        if view.landlord is None and view.rules.bottom:
+            row[at.HIDDEN] = 0
+        return cls._of_view(view, row)
+
+    @classmethod
+    def sample(cls, view: View, rng: np.random.Generator) -> State:
+        """Draw a game that agrees with all that a seat knows, uniformly over deals of cards.
+
+        Args:
+            view: What the seat knows.
+            rng: The only source of randomness.
+
+        Raises:
+            InconsistentViewError: If no deal agrees with the view.
+
+        Example:
+            >>> view, rng = State.new(seed=1).view(), np.random.default_rng(0)
+            >>> world = State.sample(view, rng)
+            >>> world.view().key() == view.key(), world.hand(1) == State.sample(view, rng).hand(1)
+            (True, False)
+        """
+        row = np.empty(at.ROW_WORDS, np.uint64)
+        state = rng.integers(0, 2**64, dtype=np.uint64)
+        if not sample_row(view.row, np.uint64(view.seat), view.rule_words, state, row):
+            check_cards(view.row, view.seat, view.rule_words)
+        return cls._of_view(view, row)
+
+    @classmethod
+    def _of_view(cls, view: View, row: npt.NDArray[np.uint64]) -> State:
+        state = cls.__new__(cls)
+        state._row, state._ring, state._log = row, view.ring.copy(), list(view.history)
+        state._rules, state._rule_words = view.rules, view.rule_words
+        return state
 
     @property
     def rules(self) -> Rules:
@@ -262,6 +329,42 @@ class State:
         write_returns(self._row, self._rule_words, SCORINGS[name], self._rules.peasant_reward, values)
         return tuple(float(v) for v in values[: self._rules.players])
 
+    def playout(self, rng: np.random.Generator) -> tuple[float, ...]:
+        """Play a copy of the game to its end at random, each stage uniformly; each seat's return.
+
+        Args:
+            rng: The only source of randomness.
+
+        Example:
+            >>> sum(State.new(seed=1).playout(np.random.default_rng(0)))
+            0.0
+        """
+        played = self.copy()
+        play_out(played._row, self._rule_words, rng.integers(0, 2**64, dtype=np.uint64))
+        return played.returns()
+
+    def playouts(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        """Play copies of the game to their ends at random, each stage uniformly.
+
+        Args:
+            count: How many.
+            rng: The only source of randomness.
+
+        Returns:
+            Each seat's return, shape ``[count, players]``, float64.
+
+        Raises:
+            InvalidDealError: If the count is negative.
+        """
+        returns = np.zeros((check_integer("count", count, 0, 2**32, InvalidDealError), 3))
+        state, scoring = rng.integers(0, 2**64, dtype=np.uint64), SCORINGS[self._rules.scoring]
+        play_outs(self._row, self._rule_words, state, scoring, self._rules.peasant_reward, returns)
+        return returns[:, : self._rules.players]
+
+    def key(self, seat: int | None = None) -> bytes:
+        """All that a seat (the acting seat by default) knows: :meth:`View.key`."""
+        return self.view(seat).key()
+
     def next_deal(self, seed: int = 0) -> tuple[tuple[Hand, ...], Hand]:
         """The cards of the next game at this table, where the deck is not shuffled.
 
@@ -346,6 +449,40 @@ class State:
             self._log.clear()  # everybody declined and the cards were dealt again
         elif after != before:
             self._log.append(slot_move(*self._ring[before % at.HISTORY_MOVES].tolist()))
+
+
+def _read_hand(hand: str | Hand | int) -> Hand:
+    if isinstance(hand, str):
+        return Hand.parse(hand)
+    return hand if isinstance(hand, Hand) else Hand.from_word(int(hand))
+
+
+def _rest(view: View, hands: Sequence[Hand]) -> Hand:
+    """The unseen cards that are in none of the hands.
+
+    Raises:
+        InconsistentViewError: If the hands contradict the view.
+    """
+    if hands[view.seat] != view.hand:
+        raise InconsistentViewError(f"seat {view.seat} holds {view.hand}, not {hands[view.seat]}")
+    for seat, (hand, size) in enumerate(zip(hands, view.hand_sizes, strict=True)):
+        if len(hand) != size:
+            raise InconsistentViewError(f"seat {seat} has {plural(size, 'card')}, not {len(hand)}")
+    counts = np.array([hand.counts for hand in hands])
+    landlord, known = view.landlord, np.array(view.known_cards.counts)
+    if view.rules.open_hands:
+        if counts.tolist() != [list(word_to_counts(int(word))) for word in view.row[at.HANDS : at.HANDS + len(hands)]]:
+            raise InconsistentViewError("the hands are open, and others than these")
+        return Hand.from_word(int(view.row[at.HIDDEN]))
+    if landlord not in (None, view.seat):
+        counts[landlord] -= known
+        if (counts[landlord] < 0).any():
+            raise InconsistentViewError(f"the landlord still holds {view.known_cards}")
+    counts[view.seat] = 0
+    rest = np.array(word_to_counts(int(view.row[at.HIDDEN]))) - counts.sum(axis=0)
+    if (rest < 0).any():
+        raise InconsistentViewError(f"seat {view.seat} does not see {RANK_NAMES[int(rest.argmin())]} that often")
+    return Hand(tuple(rest.tolist()))
 
 
 def _check_dealt(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: bool) -> None:

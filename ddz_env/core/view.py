@@ -14,11 +14,12 @@ from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.engine.score import bid_of, is_shown, stake
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U8, add_hand, popcount, remove_hand
-from ddz_env.core.notation import Hand, Move
-from ddz_env.core.rules import R_OPEN_HANDS, R_PLAYERS, Rules
+from ddz_env.core.engine.worlds import sample_hands
+from ddz_env.core.notation import Hand, Move, word_to_counts
+from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS, Rules
 from ddz_env.support.checks import check_integer
 from ddz_env.support.compiling import pure_kernel
-from ddz_env.support.errors import InvalidDealError
+from ddz_env.support.errors import InconsistentViewError, InvalidDealError
 from ddz_env.support.owned import OwnsArrays
 
 ROLES = ("landlord", "peasant_down", "peasant_up")
@@ -227,8 +228,76 @@ class View(OwnsArrays):
         """Legal whole moves in the engine's order; empty unless it is the observer's turn."""
         return whole_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
+    def sample_worlds(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+        """Draw hands that agree with all that the seat knows, uniformly over deals of cards.
+
+        :meth:`ddz_env.State.of` makes a game of a row; :meth:`ddz_env.State.sample` draws one game.
+
+        Args:
+            count: How many worlds.
+            rng: The only source of randomness.
+
+        Returns:
+            The hands of the three seats and the cards that none of them holds, as words
+            (:meth:`ddz_env.Hand.from_word`), shape ``[count, 4]``, uint64.
+
+        Raises:
+            InvalidDealError: If the count is negative.
+            InconsistentViewError: If no deal agrees with the view.
+
+        Example:
+            >>> from ddz_env import State
+            >>> view = State.new(seed=1).view()
+            >>> worlds = view.sample_worlds(1000, np.random.default_rng(0))
+            >>> worlds.shape, bool((worlds[:, view.seat] == view.hand.word).all())
+            ((1000, 4), True)
+        """
+        check_cards(self.row, self.seat, self.rule_words)
+        hands = np.empty((check_integer("count", count, 0, 2**32, InvalidDealError), 4), np.uint64)
+        state = rng.integers(0, 2**64, dtype=np.uint64)
+        sample_hands(self.row, np.uint64(self.seat), self.rule_words, state, hands)
+        return hands
+
+    def key(self) -> bytes:
+        """All that the seat knows, as bytes: equal for two games if and only if the seat cannot tell them apart."""
+        moves = np.array([(seat, *move.words) for seat, move in self.history], np.uint64)
+        return self.row.tobytes() + moves.tobytes()
+
     def __repr__(self) -> str:
         return f"<View of seat {self.seat} ({self.role}): {self.hand}, stage {self.stage}>"
+
+
+def check_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
+    """Raise unless some deal agrees with the cards of a view.
+
+    Args:
+        row: A view's row (:func:`write_view`), shape ``[32]``.
+        seat: The observer.
+        rules: The rules array.
+
+    Raises:
+        InconsistentViewError: If the hand sizes or the cards do not add up.
+    """
+    players, landlord, open_hands = int(rules[R_PLAYERS]), int(row[at.LANDLORD]), bool(rules[R_OPEN_HANDS])
+    sizes = [(int(row[at.SIZES]) >> (8 * other)) & 255 for other in range(players)]
+    for other in range(players) if open_hands else (seat,):
+        held = int(row[at.HANDS + other]).bit_count()
+        if held != sizes[other]:
+            raise InconsistentViewError(f"seat {other}'s hand has {held} cards, its size is given as {sizes[other]}")
+    words = [row[at.HIDDEN], row[at.LEFT_OUT], *row[at.PLAYED : at.PLAYED + 3], *row[at.HANDS : at.HANDS + 3]]
+    if not open_hands and landlord not in (seat, at.NO_SEAT):  # landlord cards that the landlord still holds
+        words.append(row[at.KNOWN])
+        sizes[landlord] -= int(row[at.KNOWN]).bit_count()
+    others = [size for other, size in enumerate(sizes) if other != seat]
+    pool = int(row[at.HIDDEN]).bit_count()
+    if not open_hands and (min(others) < 0 or sum(others) > pool):
+        raise InconsistentViewError(f"seat {seat} sees {pool} unplaced cards for hands of {others}: no deal agrees")
+    cards = [sum(column) for column in zip(*(word_to_counts(int(word)) for word in words), strict=True)]
+    deck = list(word_to_counts(int(rules[R_DECK])))
+    if cards != deck:
+        raise InconsistentViewError(
+            f"the hand, the played and the unseen cards are {cards} by rank; the deck is {deck}"
+        )
 
 
 @pure_kernel

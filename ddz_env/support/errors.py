@@ -80,6 +80,10 @@ class InvalidDealError(DouDizhuError):
     """A deal that does not fit the rules (wrong hand sizes, cards that the deck does not have)."""
 
 
+class InconsistentViewError(DouDizhuError):
+    """A view whose history does not account for the cards on the table, or that no deal agrees with."""
+
+
 class GameOverError(DouDizhuError):
     """A step in a game that has ended."""
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import determinize
 from ddz_env import Rules, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import key
@@ -20,6 +19,7 @@ from ddz_env.core.engine.score import SCORE_STAKE, write_returns
 from ddz_env.core.engine.step import apply_action, make_landlord
 from ddz_env.core.engine.tables import DOUBLE_ID
 from ddz_env.core.engine.words import U0, U1, U24
+from ddz_env.core.engine.worlds import determinize
 from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game

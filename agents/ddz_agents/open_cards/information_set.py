@@ -19,13 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.minimax import NotSolvableError, SearchLimitError
-from ddz_agents.worlds.determinize import InconsistentViewError, Words
+from ddz_agents.worlds.determinize import Words
 from ddz_agents.worlds.story import check_history
 from ddz_env import View
 from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, LEFT_OUT, NO_SEAT, PLAYED, SEAT, SIZES
 from ddz_env.core.engine.words import add_hand, remove_hand
 from ddz_env.core.notation import word_to_counts
+from ddz_env.support.errors import InconsistentViewError
 
 MAX_STATES = 50_000
 """Largest information set that is enumerated; those of Mini have at most 66 states."""

@@ -1,4 +1,4 @@
-"""Determinization: a full game drawn from everything a seat cannot see, uniformly or from a pool of weighted deals.
+"""Full games drawn from everything a seat cannot see, uniformly or from a pool of weighted deals.
 
 The compiled code checks nothing: :func:`ddz_agents.searching.check_view` says first whether any deal agrees with a
 view.
@@ -13,74 +13,17 @@ import numpy.typing as npt
 
 from ddz_env import View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.deal import share_out
 from ddz_env.core.engine.random import advance, mix
-from ddz_env.core.engine.words import U0, U1, U2, U8, U16, U32, U48, add_hand, popcount
-from ddz_env.core.rules import R_BOTTOM_SIZE, R_OPEN_HANDS
+from ddz_env.core.engine.words import U0
+from ddz_env.core.engine.worlds import determinize
 from ddz_env.playing.thoughts import Belief
 from ddz_env.support.compiling import inline_kernel, kernel
-from ddz_env.support.errors import DouDizhuError
 
 Words = npt.NDArray[np.uint64]
 Reals = npt.NDArray[np.float64]
 _NO_SEAT = np.uint64(at.NO_SEAT)
-_BYTE = np.uint64(0xFF)
 _ELEVEN = np.uint64(11)
 _UNIT = 2.0**-53
-
-
-@inline_kernel
-def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
-    """Draw a game that is consistent with a view, uniformly over deals of cards.
-
-    The face-up landlord cards that the landlord has not played stay with the landlord; cards that are in no hand stay
-    undealt; before the auction has ended three of them are the bottom.  Under unshuffled rules the deals of cards are
-    not equally likely; they are drawn as if they were.
-
-    Args:
-        view: The observer's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
-        seat: The observer.
-        rules: The rules array.
-        state: The generator's state.
-        row: Output, shape ``[32]``.
-
-    Returns:
-        The generator's new state.
-    """
-    for word in range(at.ROW_WORDS):
-        row[word] = view[word]
-    row[at.RNG] = state
-    row[at.SIZES] = U0
-    if rules[R_OPEN_HANDS] == U1:
-        return state
-    landlord = view[at.LANDLORD]
-    slots = U0
-    for other in range(3):
-        index = np.uint64(other)
-        size = (view[at.SIZES] >> (U8 * index)) & _BYTE
-        if index == seat:
-            size = U0
-        elif index == landlord:
-            size -= popcount(view[at.KNOWN])
-        slots |= size << (U16 * index)
-    unplaced = popcount(view[at.HIDDEN]) - (slots & np.uint64(0xFFFF))
-    unplaced -= ((slots >> U16) & np.uint64(0xFFFF)) + ((slots >> U32) & np.uint64(0xFFFF))
-    slots |= unplaced << U48
-    hand0, hand1, hand2, rest, state = share_out(view[at.HIDDEN], slots, state)
-    row[at.HIDDEN] = rest
-    if landlord == _NO_SEAT and rules[R_BOTTOM_SIZE] == unplaced:
-        row[at.BOTTOM] = rest
-        row[at.HIDDEN] = U0
-    if seat != U0:
-        row[at.HANDS] = hand0
-    if seat != U1:
-        row[at.HANDS + 1] = hand1
-    if seat != U2:
-        row[at.HANDS + 2] = hand2
-    if landlord != _NO_SEAT and landlord != seat:
-        word = at.HANDS + np.int64(landlord)
-        row[word] = add_hand(row[word], view[at.KNOWN])
-    return state
 
 
 @kernel
@@ -187,7 +130,3 @@ def belief_of(view: View, pool: WorldPool) -> Belief:
     if not len(pool.cumulative):
         return Belief.uniform(view)
     return Belief.of_worlds(pool.hands, np.diff(pool.cumulative, prepend=0.0))
-
-
-class InconsistentViewError(DouDizhuError):
-    """A view whose history does not account for the cards on the table, or that no deal agrees with."""

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import InconsistentViewError, Reals, Words
+from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine import layout as at
@@ -23,7 +23,7 @@ from ddz_env.core.engine.words import add_hand
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
 from ddz_env.support.compiling import inline_kernel, kernel
-from ddz_env.support.errors import DouDizhuError
+from ddz_env.support.errors import DouDizhuError, InconsistentViewError
 
 S_SEAT, S_MAIN, S_KICKERS = 0, 1, 2
 _PLAYED = slice(at.PLAYED, at.PLAYED + 3)

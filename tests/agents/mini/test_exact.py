@@ -24,7 +24,6 @@ from ddz_agents.mini.expectimax import ExpectimaxSolver
 from ddz_agents.mini.inference import History
 from ddz_agents.open_cards.information_set import information_set, shares
 from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
-from ddz_agents.worlds.determinize import InconsistentViewError
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS, PLAYED
@@ -32,7 +31,7 @@ from ddz_env.core.engine.words import add_hand
 from ddz_env.core.notation import Hand, word_to_counts
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
-from ddz_env.support.errors import IllegalMoveError
+from ddz_env.support.errors import IllegalMoveError, InconsistentViewError
 from ddz_training.experiments.mini import mini_deals
 
 MINI = PRESETS["mini"]

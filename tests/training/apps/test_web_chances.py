@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.worlds.determinize import determinize
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.engine.layout import HIDDEN, ROW_WORDS
+from ddz_env.core.engine.worlds import determinize
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
 from ddz_env.table.session.certain import CertainWins

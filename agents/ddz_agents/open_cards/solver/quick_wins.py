@@ -47,6 +47,43 @@ def _open_frame(search: Search, depth: int, hand: np.uint64, top: int) -> None:
     frame.hand, frame.next, frame.end = hand, top, game.lead_moves(search.moves, top, hand, search.rules)
 
 
+@inline_kernel
+def _retreat(moves: game.Moves, depth: int) -> int:
+    """Take back the move that led to a hand; returns the depth before it."""
+    frame = moves.work[depth]
+    moves.tally[frame.segment] -= frame.weight
+    return depth - 1
+
+
+@inline_kernel
+def _weigh(search: Search, depth: int, index: int, hands: np.ndarray, owner: int) -> tuple[int, int, int]:
+    """A move's weight, and with it the beatable moves so far, and those of them without a master."""
+    moves, frame = search.moves, search.moves.work[depth]
+    code = game.code_after(moves, moves.mains[index], moves.kickers[index], search.rules)
+    weight, kept = _weight(hands, owner, code, search.landlord, search.rules), moves.tally[_segment_of(moves, index)]
+    beatable, without_master = frame.beatable, frame.without_master
+    if weight > 0:
+        beatable += 1
+        without_master += 1 if kept >= 0 else 0
+    elif weight < 0 and kept > 0:
+        without_master -= 1
+    return weight, beatable, without_master
+
+
+@inline_kernel
+def _segment_of(moves: game.Moves, index: int) -> int:
+    return np.int64(MAIN_SEGMENT[moves.mains[index]])
+
+
+@inline_kernel
+def _advance(moves: game.Moves, depth: int, index: int, weight: int, beatable: int, without_master: int) -> int:
+    """Make a move; returns the depth behind it."""
+    segment, frame = _segment_of(moves, index), moves.work[depth + 1]
+    moves.tally[segment] += weight
+    frame.segment, frame.weight, frame.beatable, frame.without_master = segment, weight, beatable, without_master
+    return depth + 1
+
+
 @part_kernel
 def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
     """Whether a leader wins against any defence, by keeping the lead or taking it back at once.
@@ -63,9 +100,9 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
         owner: The leader.
         spent: Moves that an opponent may have made since.
     """
-    rules, moves, tally = search.rules, search.moves, search.moves.tally
+    moves = search.moves
     fewest_turns = _fewest_turns(search, top, hands, owner, spent)
-    tally[:] = 0
+    moves.tally[:] = 0
     depth, looked = np.int64(game.RUN_FRAMES), 0
     frame = moves.work[depth]
     frame.segment, frame.weight, frame.beatable, frame.without_master = 0, 0, 0, 0
@@ -75,38 +112,24 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
         index, end = frame.next, frame.end
         if end > moves.mains.size or looked > RUN_LIMIT:
             return False
-        if index == end:  # take back the move that led here
+        if index == end:
             if depth == game.RUN_FRAMES:
                 return False
-            tally[frame.segment] -= frame.weight
-            depth -= 1
+            depth = _retreat(moves, depth)
             continue
         frame.next = index + 1
         rest = moves.rests[index]
         if not game.takes_lowest(frame.hand, rest):
             continue
         looked += 1
-        code = game.code_after(moves, moves.mains[index], moves.kickers[index], rules)
-        weight, segment = (
-            _weight(hands, owner, code, search.landlord, rules),
-            np.int64(MAIN_SEGMENT[moves.mains[index]]),
-        )
-        beatable, without_master = frame.beatable, frame.without_master
-        if weight > 0:
-            beatable += 1
-            without_master += 1 if tally[segment] >= 0 else 0
-            if beatable > fewest_turns:
-                continue
-        elif weight < 0 and tally[segment] > 0:
-            without_master -= 1
+        weight, beatable, without_master = _weigh(search, depth, index, hands, owner)
+        if beatable > fewest_turns:
+            continue
         if rest == U0:
             if without_master <= 1 and beatable - without_master < fewest_turns:
                 return True
             continue
-        tally[segment] += weight
-        depth += 1
-        frame = moves.work[depth]
-        frame.segment, frame.weight, frame.beatable, frame.without_master = segment, weight, beatable, without_master
+        depth = _advance(moves, depth, index, weight, beatable, without_master)
         _open_frame(search, depth, rest, end)
 
 

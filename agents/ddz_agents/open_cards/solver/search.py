@@ -220,6 +220,31 @@ def set_root(search: Search, row: np.ndarray, goal: int) -> None:
         control.value, control.status = value, memory.DONE
 
 
+@inline_kernel
+def _wanted(search: Search, ply: int) -> int:
+    """The value that the mover of a node wants: 1, the goal, for the landlord."""
+    return np.int64(1) if search.frames[ply].seat == search.landlord else np.int64(0)
+
+
+@inline_kernel
+def _leave(search: Search, ply: int, value: int) -> int:
+    """Store the value of a node, unless it comes from the table; returns it without the mark that says so."""
+    frame = search.frames[ply]
+    if value & KNOWN == 0:
+        store(search.table, frame.bucket, frame.name, frame.goal, value, search.control[0].nodes - frame.start)
+    return value & 1
+
+
+@inline_kernel
+def _try_next(search: Search, ply: int) -> int:
+    """Try the best move that is left at a node; the value behind it, below 0 where it opens a node."""
+    frame = search.frames[ply]
+    index = frame.next
+    _sort_in(search.moves, index, frame.end)
+    frame.next = index + 1
+    return child_of(search, ply, index)
+
+
 @pure_kernel
 def run(search: Search, budget: int) -> int:
     """Continue the search for at most ``budget`` nodes.
@@ -233,7 +258,7 @@ def run(search: Search, budget: int) -> int:
     Returns:
         ``RUNNING``, ``DONE`` (with ``control.value``) or ``NO_ROOM``.
     """
-    control, moves = search.control[0], search.moves
+    control = search.control[0]
     if control.status == memory.DONE:
         return memory.DONE
     stop = control.nodes + budget
@@ -248,32 +273,24 @@ def run(search: Search, budget: int) -> int:
         if value == -2:
             control.status = memory.NO_ROOM
             return memory.NO_ROOM
-        frame = search.frames[ply]
         if value >= 0:  # of the node at ply
-            was_stored = value & KNOWN
-            value &= 1
-            if was_stored == 0:
-                store(search.table, frame.bucket, frame.name, frame.goal, value, control.nodes - frame.start)
+            value = _leave(search, ply, value)
             if ply == 0:
                 control.value, control.status = value, memory.DONE
                 return memory.DONE
             ply -= 1
-            frame = search.frames[ply]
-            if value == (1 if frame.seat == search.landlord else 0):
+            if value == _wanted(search, ply):
                 continue
             value = np.int64(-1)
         if control.nodes >= stop:
             control.ply = ply
             return memory.RUNNING
-        index = frame.next
-        if index == frame.end:
-            value = np.int64(0 if frame.seat == search.landlord else 1)
+        if search.frames[ply].next == search.frames[ply].end:
+            value = np.int64(1) - _wanted(search, ply)
             continue
-        _sort_in(moves, index, frame.end)
-        frame.next = index + 1
-        value = child_of(search, ply, index)
+        value = _try_next(search, ply)
         if value < 0:
             ply += 1
             entering = True
-        elif value != (1 if frame.seat == search.landlord else 0):
+        elif value != _wanted(search, ply):
             value = np.int64(-1)  # over, and not as the mover wants

@@ -562,7 +562,7 @@ def test_a_result_says_what_made_it(person: Person, seat: int, doubled: str, sai
     assert text.endswith(said)
 
 
-def _play_badly(person: Person, declines: int = 0) -> None:
+def play_badly(person: Person, declines: int = 0) -> None:
     """Decline some auctions, then bid what there is, pass where that is possible, and else lead the lowest card."""
     page = person.page
     for _ in range(400):
@@ -590,7 +590,7 @@ def test_my_game_is_mine_after_an_auction(person: Person, seed: int, declines: i
     person.deal("0", "bidding", seed=seed)
     page.expose_function("noted", lambda text: status.append(text))
     page.evaluate("new MutationObserver(() => noted(announced.textContent)).observe(announced, { childList: true })")
-    _play_badly(person, declines)
+    play_badly(person, declines)
     assert status.count("Nobody bid: new cards.") == redeals  # told to a screen reader, before the new cards
     assert person.has(".story .source:has-text('Nobody bid, 2 times: new cards.')") == (redeals == 2)
     won = "won" in str(page.get_attribute(".result", "class"))

@@ -1,7 +1,9 @@
 // The puzzles: a game with open hands, against a player that makes no mistakes.  The server keeps what was solved.
 
 import { get, post } from "./api.js";
+import { said } from "./cards.js";
 import { choice, make, messages, once } from "./dom.js";
+import { drop, positions, practise } from "./recent.js";
 import { setting, set } from "./settings.js";
 import { word } from "./words.js";
 
@@ -26,6 +28,14 @@ async function all() {
 async function begin(number) {
   const { id } = await post("games", { puzzle: number }, "dealing");
   return `#/game/${id}/${number}`;
+}
+
+/** Begin a game in the position of an own mistake, which is offered once; say where it is. */
+async function again(position) {
+  drop(position);
+  const { id } = await post(`games/${position.id}/moves/${position.number}/branch`, {}, "dealing");
+  practise(id);
+  return `#/game/${id}`;
 }
 
 const matches = ({ stars, hands }) => stars === (setting("stars") ?? 1) && (THEMES[setting("theme")] ?? THEMES.any)(hands);
@@ -63,7 +73,10 @@ export async function puzzlePage(root) {
   }
 
   show();
+  const own = positions().map((one) => make("button", { type: "button", class: "own", click: () => once(root, async () => (location.hash = await again(one))) },
+    said(one.move), make("small", {}, `${new Date(one.day).toLocaleDateString(document.documentElement.lang, { month: "short", day: "numeric" })} · ${word("loss", { n: (100 * one.loss).toFixed(0) })}`)));
+  const mine = own.length > 0 && [make("h2", {}, word("own positions")), make("p", {}, word("own positions about")), make("div", { class: "puzzles" }, own)];
   const facts = tried > 0 && make("p", { id: "record" }, word("puzzle record", { rating, streak, first: first.length, tried, solved: solved.length, all: list.length }));
   const today = make("button", { type: "button", class: "first", id: "daily", click: () => go(daily) }, `${solved.includes(daily) ? "✓ " : ""}${word("daily")}`);
-  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), facts || "", make("div", { class: "controls" }, today, stars, theme), messages(), place));
+  root.replaceChildren(make("section", { class: "panel" }, make("h1", {}, word("puzzle")), make("p", {}, word("puzzle first")), facts || "", make("div", { class: "controls" }, today, stars, theme), messages(), mine || [], place));
 }

@@ -5,9 +5,10 @@ import { download, get, post } from "./api.js";
 import { said } from "./cards.js";
 import { keysElement } from "./controls.js";
 import { announce, heading, hush, make, messages, notify, redraw } from "./dom.js";
+import { noteReview, practise } from "./recent.js";
 import { ending } from "./result.js";
 import { logElement, tableElement, who, whoAs } from "./table.js";
-import { curveElement, mineElement, numbersElement, thoughtsElement } from "./thoughts.js";
+import { curveElement, findings, mineElement, numbersElement, thoughtsElement } from "./thoughts.js";
 import { entitle, word } from "./words.js";
 
 const PACE = 900; // ms between moves that play by themselves
@@ -92,6 +93,7 @@ export async function replayPage(root, id, at) {
       }
       if (!alive || !asking) break;
     }
+    if (asking && own != null && !game.running && chances[game.total]) noteReview(id, ...findings(chances, game, own));
     asking = false;
     show();
   }
@@ -100,6 +102,7 @@ export async function replayPage(root, id, at) {
 
   const tryAgain = (number) => guarded(async () => {
     const found = await post(`games/${id}/moves/${number}/branch`);
+    practise(found.id);
     location.hash = `#/game/${found.id}`;
   });
 

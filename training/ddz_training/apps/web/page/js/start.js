@@ -3,11 +3,13 @@
 import { agentChoice, offers } from "./agents.js";
 import { post, tellPreparing } from "./api.js";
 import { choice, field, hush, make, messages, once } from "./dom.js";
-import { recent } from "./recent.js";
-import { endingShort } from "./result.js";
+import { LEAST, ratingOf } from "./rating.js";
+import { recent, results, reviews } from "./recent.js";
+import { endingShort, signed } from "./result.js";
 import { set, setting } from "./settings.js";
 import { word } from "./words.js";
 
+const REVIEWED = 10; // reviews in a line
 const ORDINARY = ["bidding", "bidding,doubling=true", "robbing", "standard", "standard,unshuffled=true"]; // the first by default
 
 /** A game of this browser in a line: what, since when, how it ended. */
@@ -16,6 +18,17 @@ function kept({ id, rules, puzzle, since, end }) {
   const what = puzzle ? word("puzzle number", { n: puzzle }) : word(`rules ${rules}`);
   const link = make("a", { href: `#/game/${id}${puzzle ? `/${puzzle}` : ""}` }, `${what}, ${when}`);
   return make("li", { class: end ? (end.result > 0 ? "won" : "lost") : "" }, link, " ", make("span", {}, end ? endingShort(end) : word("running")));
+}
+
+/** How the person has played: a rating against the levels, and how many of the decisions were best, review by review. */
+function record({ levels }) {
+  const eloOf = (name) => levels.find((level) => level.name === name)?.elo;
+  const games = results().map(({ result, rivals = [] }) => ({ won: Number(result > 0), elos: rivals.map(eloOf) })).filter(({ elos }) => elos.length > 1 && elos.every(Number.isFinite));
+  const found = ratingOf(games.map(({ won, elos }) => ({ won, elo: elos.reduce((sum, elo) => sum + elo) / elos.length })));
+  const scale = levels.map(({ name, elo }) => `${word(`level ${name}`)} ${signed(elo) || 0}`).join(", ");
+  const rating = found ? word("my rating", { value: signed(found.value) || 0, error: found.error, games: games.length, levels: scale }) : word("rating to come", { n: LEAST - games.length });
+  const shares = reviews().filter(({ all }) => all).slice(-REVIEWED).map(({ best, all }) => Math.round((100 * best) / all));
+  return [games.length > 0 && make("p", { id: "rating" }, rating), shares.length > 0 && make("p", { id: "reviews" }, word("best so far", { list: shares.join(" · ") }))].map((line) => line || "");
 }
 
 /** Deal a new game: rules, seat, an agent for each other seat, seed. */
@@ -62,6 +75,6 @@ export async function startPage(root) {
   root.replaceChildren(make("form", { class: "panel", submit: (event) => { event.preventDefault(); deal(); }, input: hush },
     make("h1", {}, word("new game")), field(word("rules"), rules), field(word("seat"), seat), make("fieldset", {}, make("legend", {}, word("opponents")), others), field(word("seed"), seed),
     messages(prepared), make("button", { class: "first", id: "deal" }, word("deal"))),
-    games.length > 0 ? make("section", { class: "panel narrow" }, make("h2", {}, word("resume")), make("ul", { class: "recent" }, games)) : "");
+    games.length > 0 ? make("section", { class: "panel narrow" }, make("h2", {}, word("resume")), make("ul", { class: "recent" }, games), record(choices)) : "");
   tellPreparing(prepared);
 }

@@ -8,6 +8,9 @@ import { signed, word } from "./words.js";
 
 const WORST = 3; // moves that are listed
 const ERROR = 8; // of a chance, in 100, against played-out worlds: 7.5 (6.8 to 8.2) on 600 positions of benchmarks/chance_errors.py
+
+/** Where chances come from, and against whom they hold. */
+const sourceText = ({ source, opponents }) => word(`source ${source}`, { error: ERROR, between: word(`between ${opponents ?? "policy"}`) });
 const percent = (share) => (100 * share).toFixed(0);
 
 /** Why a move is advised, in the language of the page; null where nothing is said. */
@@ -41,7 +44,7 @@ export function thoughtsElement(thoughts, choose = null, title = word("thoughts"
     return make("li", {}, entry(best, choose, thoughts.played), more || null);
   });
   return make("section", { class: "panel thoughts", "aria-label": title }, make("h2", {}, title), reason(thoughts) && make("p", {}, reason(thoughts)),
-    make("ul", { class: "moves", "data-focus": "moves" }, items), thoughts.source && make("p", { class: "source" }, word(`source ${thoughts.source}`, { error: ERROR })),
+    make("ul", { class: "moves", "data-focus": "moves" }, items), thoughts.source && make("p", { class: "source" }, sourceText(thoughts)),
     thoughts.better_in && make("p", { class: "source" }, word("better in", { seconds: thoughts.better_in })));
 }
 
@@ -72,6 +75,15 @@ function beliefsTable(thoughts, names) {
 /** What would have been better than a move. */
 const better = ({ better, outcome }) => better && make("small", {}, word(outcome ? `better ${outcome}` : "better", { move: said(better) }));
 
+/** What of a seat's decisions is kept: how many were best, of how many, and those that lost most. */
+export function findings(chances, game, own) {
+  const first = game.total - game.story.length;
+  const mine = chances.flatMap((found, place) => (found?.loss != null && found.seat === own ? [{ ...found, place }] : []));
+  const lost = mine.filter(({ loss }) => loss > 0).sort((a, b) => b.loss - a.loss);
+  const mistakes = lost.slice(0, WORST).map(({ place, loss }) => ({ number: place, loss, move: game.story[place - first].text }));
+  return [mine.length - lost.length, mine.length, mistakes];
+}
+
 /** How many decisions were as good as any; until all are known nothing is said of those to come. */
 function countText(mine, own, asking) {
   const best = mine.filter(({ loss }) => loss === 0).length;
@@ -89,7 +101,7 @@ export function mineElement(chances, game, own, asking, choose, again) {
     make("button", { type: "button", id: `again-${place}`, class: "again", click: () => again(place) }, word("try again"))));
   const title = worst.length ? (own == null ? "worst of all" : "worst") : "decisions";
   const text = countText(mine, own, asking);
-  return make("section", { class: "panel thoughts worst" }, make("h2", {}, word(title)), text && make("p", {}, text), worst.length > 0 && make("ol", { class: "moves" }, lines), make("p", { class: "source" }, word("source critic", { error: ERROR })));
+  return make("section", { class: "panel thoughts worst" }, make("h2", {}, word(title)), text && make("p", {}, text), worst.length > 0 && make("ol", { class: "moves" }, lines), make("p", { class: "source" }, sourceText({ source: "critic", opponents: mine.find(({ opponents }) => opponents)?.opponents })));
 }
 
 /**

@@ -87,3 +87,28 @@ class CertainWins:
             if rest is not None:
                 return (move, *rest)
         return None
+
+
+class FewestMoves:
+    """In how few moves a seat could play its cards if nobody else played: exact, for the hands of a position.
+
+    Args:
+        view: What a seat knows that is to play cards.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._known: dict[Hand, int] = {}
+
+    def of(self, hand: Hand) -> int:
+        """The fewest moves that make up a hand.
+
+        One of them has a lowest card in it, so only those that have are tried; all splits are still found.
+        """
+        if not len(hand):
+            return 0
+        if hand not in self._known:
+            lowest = next(rank for rank, count in enumerate(hand.counts) if count)
+            first = {move.cards for move in leads(self._view, hand) if move.cards.counts[lowest]}
+            self._known[hand] = 1 + min(self.of(hand - cards) for cards in first)
+        return self._known[hand]

@@ -13,7 +13,7 @@ from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.view import role_of
 from ddz_env.table.render.table import role_text
 from ddz_env.table.session.advice import AS_GOOD, CLEARLY, Advice, RankedMove
-from ddz_env.table.session.certain import leads, replies
+from ddz_env.table.session.certain import FewestMoves, leads, replies
 from ddz_env.table.texts import Texts
 
 _CLOSE_POINTS = 0.3
@@ -26,6 +26,8 @@ _MANY = 3
 """Cards more than those of the next best move that are worth a word."""
 _HIGH = NUM_RANKS - 3
 """The first rank that is worth keeping: a 2."""
+_COUNTED = 10
+"""The most cards that are split into the fewest moves; more take long."""
 
 
 def explain(advice: Advice, say: Texts, view: View) -> str:
@@ -95,13 +97,14 @@ def _move(option: RankedMove, advice: Advice, say: Texts) -> str:
 
 
 def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
-    """What the move leaves and keeps, what beats it, and who is about to go out."""
+    """What the move leaves and keeps, what beats it, who plays next, and who is about to go out."""
     move, said = advice.move, [*_of_own(advice, view, say)]
     opposed = [seat for seat, size in enumerate(view.hand_sizes) if _opposed(view, seat) and size]
     if not move.is_pass:
         beaters = replies(view, move, opposed)
-        said += [*_said_of(beaters, say)] or ([] if said else [_lowest(beaters, say)])
+        said += [*_said_of(beaters, say)] or [*_lowest(beaters, view, say, alone=not said)]
     yield from said
+    yield from _next(view, move, say)
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _SHORT:
             players = view.rules.players
@@ -114,7 +117,7 @@ def _of_own(advice: Advice, view: View, say: Texts) -> Iterator[str]:
     """What the move does for the seat's own hand, or for its partner."""
     move, rival = advice.move, advice.options[1].move
     partner = None if view.target is None else view.target[0]
-    left = [] if move.is_pass else [*_left(view, move, say)]
+    left = [] if move.is_pass else [*_left(view, move, rival, say)]
     if move.is_pass and partner is not None and view.landlord not in (view.seat, partner):
         left = [say("why partner")]
     yield from left
@@ -131,8 +134,8 @@ def _of_own(advice: Advice, view: View, say: Texts) -> Iterator[str]:
         yield say("why many", number=len(move.cards))
 
 
-def _left(view: View, move: Move, say: Texts) -> Iterator[str]:
-    """The one or two moves that the rest of the hand makes."""
+def _left(view: View, move: Move, rival: Move | None, say: Texts) -> Iterator[str]:
+    """The one or two moves that the rest of the hand makes, or how few more."""
     rest = view.hand - move.cards
     whole = {lead.cards: lead for lead in leads(view, rest)}
     if rest in whole:
@@ -141,6 +144,29 @@ def _left(view: View, move: Move, say: Texts) -> Iterator[str]:
     first = next((lead for lead in whole.values() if rest - lead.cards in whole), None)
     if first is not None:
         yield say("why leaves two", first=_named(first, say), second=_named(whole[rest - first.cards], say))
+    elif rival is not None and not rival.is_pass:
+        yield from _fewer(view, rest, view.hand - rival.cards, say)
+
+
+def _fewer(view: View, rest: Hand, other: Hand, say: Texts) -> Iterator[str]:
+    """In how few moves the rest of the hand goes out, where that are fewer than after the next best move."""
+    if max(len(rest), len(other)) <= _COUNTED:
+        fewest = FewestMoves(view)
+        number, more = fewest.of(rest), fewest.of(other)
+        if number < more:
+            yield say("why leaves fewer", number=number, more=more)
+
+
+def _next(view: View, move: Move, say: Texts) -> Iterator[str]:
+    """That the partner plays next: after a pass on the landlord, where it may hold what beats, or after a lead."""
+    partner = (view.seat + 1) % view.rules.players
+    if view.rules.players < 3 or view.landlord in (view.seat, partner, None):
+        return
+    if not move.is_pass:
+        if view.on_lead:
+            yield say("why partner next")
+    elif view.target is not None and view.target[0] == view.landlord and replies(view, view.target[1], [partner]):
+        yield say("why partner may")
 
 
 def _kept(advice: Advice, hand: Hand) -> Hand:
@@ -161,14 +187,17 @@ def _unbroken(move: Move, rival: Move, hand: Hand) -> Hand:
     return Hand(tuple(held if own == 0 < other < held else 0 for held, own, other in spent))
 
 
-def _lowest(beaters: list[MainGroup], say: Texts) -> str:
-    """What it takes to beat a move, where that is much."""
+def _lowest(beaters: list[MainGroup], view: View, say: Texts, alone: bool) -> Iterator[str]:
+    """What it takes to beat a move, where nothing else is said; what it costs the landlord, where that is much."""
     bombs = {group.category for group in beaters} & {BOMB_CATEGORY, ROCKET_CATEGORY}
     lowest = min((group for group in beaters if group.category not in bombs), key=lambda group: group.rank)
-    or_more = say("or higher", cards=_cards(Hand(lowest.need), say))
-    names = [say(name) for name, kind in (("a bomb", BOMB_CATEGORY), ("the rocket", ROCKET_CATEGORY)) if kind in bombs]
-    *some, last = (or_more, *names)
-    return say("why rarely beaten", moves=say("or").join(filter(None, (say(",").join(some), last))))
+    costly = view.landlord != view.seat and lowest.rank >= _HIGH - 1
+    if costly or alone:
+        or_more = say("or higher", cards=_cards(Hand(lowest.need), say))
+        kinds = (("a bomb", BOMB_CATEGORY), ("the rocket", ROCKET_CATEGORY))
+        *some, last = (or_more, *(say(name) for name, kind in kinds if kind in bombs))
+        moves = say("or").join(filter(None, (say(",").join(some), last)))
+        yield say("why landlord spends" if costly else "why rarely beaten", moves=moves)
 
 
 def _said_of(beaters: list[MainGroup], say: Texts) -> Iterator[str]:

@@ -16,7 +16,7 @@ from ddz_env.core.engine.layout import HIDDEN, ROW_WORDS
 from ddz_env.core.engine.worlds import determinize
 from ddz_env.playing.registry import make_agent
 from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
-from ddz_env.table.session.certain import CertainWins
+from ddz_env.table.session.certain import CertainWins, FewestMoves
 from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances
@@ -86,6 +86,16 @@ def beaten_by(view: View, move: Move, rng: np.random.Generator) -> Iterator[Move
             state.step("pass")
 
 
+def fewest(hand: Hand, known: dict[Hand, int]) -> int:
+    """The fewest moves that make up a hand, by trying every lead from every hand on the way."""
+    if hand not in known:
+        others = [rank for rank in "3456789TJQKA2BR" if rank not in str(hand)]
+        leading = State.from_hands([str(hand), *others[:2]], check_sizes=False)
+        rests = {hand - lead.cards for lead in leading.legal_moves()}
+        known[hand] = 1 + min(fewest(rest, known) if len(rest) else 0 for rest in rests)
+    return known[hand]
+
+
 NAMES = {"10": "T", "the black joker": "B", "the red joker": "R", "the rocket": "BR", "+": ""}
 
 
@@ -96,7 +106,7 @@ def cards(text: str) -> Hand:
     return Hand.parse(text)
 
 
-def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> set[str]:
+def check_cards(said: str, view: View, move: Move, rival: Move | None, rng: np.random.Generator) -> set[str]:
     """Check what an explanation says of cards, and say which kinds of sentences it had."""
     kinds, rest = set(), view.hand - move.cards
     assert view.landlord is not None
@@ -121,12 +131,22 @@ def check_cards(said: str, view: View, move: Move, rng: np.random.Generator) -> 
         assert view.target is not None
         assert view.target[0] not in (view.landlord, view.seat)
         kinds.add("partner")
-    for lowest in re.findall(r"Only ([^.,]+?) or higher", said):
+    for few, more in re.findall(r"leaves (\d+) moves instead of (\d+)", said):
+        assert rival is not None
+        assert [fewest(rest, {}), fewest(view.hand - rival.cards, {})] == [int(few), int(more)]
+        kinds.add("fewer")
+    if "partner plays next" in said:
+        partner = (view.seat + 1) % 3
+        assert view.landlord not in (view.seat, partner)
+        assert "may beat" not in said or any(beats(view, move, partner, rng) for _ in range(20))  # or hardly
+        kinds.add("next")
+    assert "landlord must spend" not in said or view.landlord != view.seat
+    for lowest in re.findall(r"(?:Only|must spend) ([^.,]+?) or higher", said):
         needed = MAIN_GROUPS[Move.parse(str(cards(lowest))).main].rank
         assert all(
             reply.category in ("bomb", "rocket") or reply.group.rank >= needed for reply in beaten_by(view, move, rng)
         )
-        kinds.add("lowest")
+        kinds.add("spends" if "must spend" in said else "lowest")
     for kept in re.findall(r"It (?:keeps|saves) ([^.]+?)(?: together)?\.", said):
         assert all(spent <= left for spent, left in zip(cards(kept).counts, rest.counts, strict=True))
         kinds.add("keeps")
@@ -162,11 +182,11 @@ def test_hints_keep_the_advisers_order_and_say_what_is_true(count: int) -> None:
             )
         assert "earch" not in said
         assert "policy" not in said
-        about = check_cards(said, view, advice.move, rng)
+        about = check_cards(said, view, advice.move, others[0].move, rng)
         silent += not own.certain and not about and "at once" not in said and "Only" not in said
         kinds |= about
         assert explain(advice, Texts("zh"), view)
-    assert {"leaves", "keeps", "unbeatable", "lowest"} <= kinds or count < 100
+    assert {"leaves", "keeps", "unbeatable", "lowest", "fewer", "next", "spends"} <= kinds or count < 100
     assert silent <= count / 10  # the others have a reason in cards
 
 
@@ -189,6 +209,14 @@ def test_a_certain_win_is_proved_from_what_is_unseen(hands: list[str], plan: str
     proved = {(str(move), *map(str, more)) for move in view.legal_moves() if (more := wins.after(move)) is not None}
     assert (plan is not None) == bool(proved)
     assert plan is None or tuple(plan.split()) in proved
+
+
+@pytest.mark.parametrize(
+    ("hand", "moves"), [("3", 1), ("34567", 1), ("3334568", 4), ("3334456789", 2), ("3344558", 2), ("33334567BR", 3)]
+)
+def test_the_fewest_moves_of_a_hand_are_counted(hand: str, moves: int) -> None:
+    view = State.from_hands([hand, "AAKK", "QQJJ"], check_sizes=False).view()
+    assert FewestMoves(view).of(view.hand) == fewest(view.hand, {}) == moves
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
+import json
 import re
 import threading
 from pathlib import Path
@@ -258,6 +259,30 @@ def test_a_phone_needs_no_scrolling_sideways(person: Person) -> None:
         person.deal("")
         assert person.width() <= PHONE["width"], (language, "replay")
         page.click("#language")
+
+
+def test_a_phone_on_its_side_shows_all_beside_a_hint(person: Person) -> None:
+    page = person.page
+    page.set_viewport_size({"width": 844, "height": 390})
+    won = [{"id": str(number), "scoring": "win", "result": 1} for number in range(24)]
+    person.visit()
+    page.evaluate("won => localStorage.setItem('results', won)", json.dumps(won))  # the table shows a score
+    person.deal("0", agent="hard")
+    person.asked()
+    page.evaluate("scrollTo(0, 0)")
+    assert max(box["y"] + box["height"] for box in person.boxes(".plate")[:2]) < 120  # one line each
+    assert person.box("#play")["y"] + person.box("#play")["height"] <= 390
+
+
+def test_the_answers_of_an_auction_are_quiet_and_fit_a_phone(person: Person) -> None:
+    person.page.set_viewport_size(PHONE)
+    for seed in range(20):
+        person.deal("0", "bidding", agent="hard", seed=seed)
+        person.wait("#hint:not(:disabled)")
+        if person.has("#bid-1"):
+            break
+    assert not person.has(".controls .first")  # no bid is the one that the page would have
+    assert len({box["y"] for box in person.boxes(".controls button")}) == 1
 
 
 def test_a_server_that_does_not_answer_is_named_and_the_game_goes_on(person: Person) -> None:

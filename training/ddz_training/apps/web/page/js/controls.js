@@ -43,9 +43,10 @@ export class Controls {
     }
     if (!play.yours) return [undo()];
     const pass = () => [this.button("play", () => view.playChosen(), "first"), this.button("pass", () => view.move("pass"))];
-    const words = () => game.words.map((text) => this.button(text, () => view.move(text), text.startsWith("no ") ? "" : "first", said(text)));
-    const own = game.stage === "play" ? pass() : words();
-    return [...own, game.puzzle ? solution() : this.button("hint", () => view.hint()), undo()];
+    const yes = game.words.filter((text) => !text.startsWith("no ")); // of several, none is the main one
+    const words = () => game.words.map((text) => this.button(text, () => view.move(text), yes.length === 1 && yes[0] === text ? "first" : "", said(text)));
+    const plays = game.stage === "play";
+    return [...(plays ? pass() : words()), game.puzzle ? solution() : this.button("hint", () => view.hint()), plays || game.may_undo ? undo() : null].filter(Boolean);
   }
 
   /** What can be pressed now. */

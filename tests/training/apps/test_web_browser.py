@@ -186,12 +186,22 @@ def test_keys_alone_play_a_game(person: Person) -> None:
 def test_a_page_that_waits_says_that_the_server_compiles(person: Person) -> None:
     page = person.page
 
+    early, hints, dealt = list[Any](), list[Any](), threading.Event()
+
     def let_go(route: Any) -> None:
         person.wait("#waiting:has-text('Dealing')")
+        dealt.set()
+        for question in early:
+            question.fulfill(json=PREPARING)
         route.continue_()
 
-    hints = list[Any]()
-    page.route("**/api/ready", lambda route: route.fulfill(json=PREPARING))
+    def ready(route: Any) -> None:
+        if dealt.is_set():
+            route.fulfill(json=PREPARING)
+        else:
+            early.append(route)  # its answer would take the place of "Dealing"
+
+    page.route("**/api/ready", ready)
     page.route("**/hint", lambda route: hints.append(route))  # held back
     page.route("**/api/games/*", let_go, times=1)
     person.deal("0")  # something is to be seen before the table

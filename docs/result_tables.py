@@ -365,6 +365,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "policy-model-index": policy_model_index,
     "points-strength": whole("points-strength", "", "against", "deals", "score per game"),
     "chances": whole("chances", "", "chance given, %", "positions", "games won, %"),
+    "table-chances": whole("table-chances"),
     "training-stages": training_stages,
     "campaign": campaign,
     "climb": climb,

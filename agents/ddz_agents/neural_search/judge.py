@@ -2,8 +2,12 @@
 
 A person wants to know of every move how often it wins, also of one that a search never tried or that an agent played
 without thinking.  So each move is played in the same worlds, which are weighed by what the hidden seats have played,
-and the critic says what each is worth.  The mean depends on nothing that the seat does not know.  How often games are
-really won where the mean is so high was counted in games of the policy against itself (``ddz reproduce chances``).
+and the critic says what each is worth.  The mean depends on nothing that the seat does not know.
+
+The mean is too high: inference from few particles makes the others' hands weaker than they are, and most so for
+peasants.  It knows only strong players, too.  How often games are really won where the mean is so high was counted in
+games of the policy with itself (``ddz reproduce chances``) and of the policy at a table of each level (``ddz reproduce
+table-chances``), role by role.
 """
 
 from __future__ import annotations
@@ -76,15 +80,17 @@ class LogOddsCurve(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """The maps to chances of winning, one for each side.
+    """The maps to chances of winning against some opponents, one for each role.
 
     Attributes:
-        peasants: For either peasant.
         landlord: For the landlord.
+        peasant_down: For the peasant who plays after the landlord.
+        peasant_up: For the peasant who plays before the landlord.
     """
 
-    peasants: LogOddsCurve
     landlord: LogOddsCurve
+    peasant_down: LogOddsCurve
+    peasant_up: LogOddsCurve
 
 
 def log_odds(means: Reals) -> Reals:
@@ -94,8 +100,15 @@ def log_odds(means: Reals) -> Reals:
     return logs
 
 
-SHIPPED = Calibration(peasants=LogOddsCurve(-0.375, 0.955), landlord=LogOddsCurve(-0.332, 1.126))
-"""Fitted to the games of the shipped policy in ``docs/results/chances.csv``; a test repeats the fit."""
+STRONG = "policy"
+"""The opponents where nothing else is known: players like the policy."""
+CALIBRATIONS = {
+    STRONG: Calibration(LogOddsCurve(-0.332, 1.126), LogOddsCurve(-0.41, 0.944), LogOddsCurve(-0.342, 0.973)),
+    "easy": Calibration(LogOddsCurve(1.784, 0.685), LogOddsCurve(0.115, 0.559), LogOddsCurve(0.233, 0.691)),
+    "medium": Calibration(LogOddsCurve(1.025, 0.546), LogOddsCurve(-0.472, 0.685), LogOddsCurve(-0.462, 0.686)),
+    "hard": Calibration(LogOddsCurve(0.307, 0.839), LogOddsCurve(-0.651, 0.907), LogOddsCurve(-0.263, 0.958)),
+}
+"""Fitted to the games in ``docs/results/chances.csv`` and ``table_chances.csv``; tests repeat the fits."""
 
 
 @kernel
@@ -119,32 +132,56 @@ def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: 
                     apply_and_record(games.rows[index], games.rings[index], np.uint64(moves[move, stage]), rules)
 
 
+def games_after(view: View, moves: Sequence[Move], worlds: Words) -> SearchGames:
+    """Every move in every world: the moves' games within world by world.
+
+    Args:
+        view: What the seat to act knows.
+        moves: Its moves.
+        worlds: Full rows, shape ``[worlds, 32]``, uint64.
+    """
+    stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
+    for number, move in enumerate(moves):
+        stages[number, : len(move.actions)] = move.actions
+    games = new_games(len(worlds) * len(moves))
+    _play_moves(view.ring, view.rule_words, stages, worlds, games)
+    return games
+
+
+def role_number(view: View) -> int:
+    """The role of a view's seat: 0 for the landlord, 1 for the peasant after it, 2 for the peasant before it."""
+    assert view.landlord is not None
+    return (view.seat - view.landlord) % 3
+
+
 class Judge:
     """Says how likely moves win, from what their seat knows.
 
     Args:
         model: A policy with a critic that was trained to win.
-        calibration: The map from its means to chances.
         worlds: Particles of the worlds in which each move is played.
 
     Raises:
         InvalidAgentOptionError: If the model has no such critic.
     """
 
-    def __init__(self, model: PolicyModel | None = None, calibration: Calibration = SHIPPED, worlds: int = WORLDS):
+    def __init__(self, model: PolicyModel | None = None, worlds: int = WORLDS):
         self._model = load_policy() if model is None else model
         if self._model.leaf != "critic":
             raise InvalidAgentOptionError("chances of winning need a policy with a critic, trained for objective='win'")
-        self._calibration, self._worlds, self._cached = calibration, worlds, CachedModel(self._model)
+        self._worlds, self._cached = worlds, CachedModel(self._model)
         self._beliefs = Beliefs(self._cached, worlds, load_belief())
 
-    def judge(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> list[Judgement]:
+    def judge(
+        self, view: View, moves: Sequence[Move], rng: np.random.Generator, opponents: str = STRONG
+    ) -> list[Judgement]:
         """What is known of each of some moves, for the side of the seat to act.
 
         Args:
             view: What the seat to act knows, when the landlord is known.
             moves: Legal moves, in any order.
             rng: The only source of randomness.
+            opponents: Who holds the other seats, of ``CALIBRATIONS``.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn to play cards.
@@ -152,7 +189,7 @@ class Judge:
         """
         values, weights = self._play(view, moves, rng)
         means = np.clip(weights @ values, 0.0, 1.0)
-        curve = self._calibration[view.landlord == view.seat]
+        curve = CALIBRATIONS[opponents][role_number(view)]
         chances = curve.chances(means)
         leads = values[:, [int(means.argmax())]] - values
         spreads = np.sqrt(weights @ (leads - weights @ leads) ** 2)
@@ -187,11 +224,7 @@ class Judge:
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
         rows, weights = self.worlds(view, rng)
-        stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
-        for number, move in enumerate(moves):
-            stages[number, : len(move.actions)] = move.actions
-        games = new_games(len(rows) * len(moves))
-        _play_moves(view.ring, view.rule_words, stages, rows, games)
+        games = games_after(view, moves, rows)
         play_unasked(games, np.arange(len(games.waits)), view.rule_words, none_recognized())
         seats = np.full(len(games.waits), view.seat, np.uint64)
         values = values_for(games, seats, partial(ask_critic, self._model))

@@ -160,7 +160,7 @@ def play_on(
     for number in range(decisions):
         if number:
             log_probabilities, _ = ask(model, games, playing)
-        _play_actions(games, playing, log_probabilities.argmax(axis=1), rules)
+        play_actions(games, playing, log_probabilities.argmax(axis=1), rules)
         play_unasked(games, playing, rules, opponents)
         playing = playing[games.waits[playing] != 0]
         if not len(playing):
@@ -168,8 +168,15 @@ def play_on(
 
 
 @kernel
-def _play_actions(games: SearchGames, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
-    """Play an action in each of the chosen games."""
+def play_actions(games: SearchGames, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
+    """Play an action in each of the chosen games.
+
+    Args:
+        games: The games; changed.
+        chosen: Which of them, shape ``[k]``, int64.
+        actions: A legal action of each, shape ``[k]``, int64.
+        rules: The rules array.
+    """
     for number in range(chosen.size):
         index = chosen[number]
         apply_and_record(games.rows[index], games.rings[index], np.uint64(actions[number]), rules)

@@ -73,6 +73,7 @@ class Advice:
         source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of inferred
             worlds; ``solver``, open cards that were played out; ``payoff``, deals that were played out for points; None
             where there are none.
+        opponents: Against whom chances of the ``critic`` hold: a level, or ``policy`` for strong players; else None.
     """
 
     agent: str
@@ -81,6 +82,7 @@ class Advice:
     options: tuple[RankedMove, ...]
     question: str = "play"
     source: str | None = None
+    opponents: str | None = None
 
     @property
     def chance(self) -> float | None:

@@ -351,7 +351,7 @@ def test_a_replay_with_its_analysis(person: Person) -> None:
     person.settle()  # what is pressed before is not heard
     person.press("l")
     person.wait(".thoughts .bar")
-    assert "between strong players" in person.text(".thoughts")
+    assert "for a strong player against Hard" in person.text(".thoughts")  # the rule agent, who plays that level
     page.click("summary:has-text('researchers')")
     assert float(person.text("table.beliefs td .number >> nth=0")) > 0
     page.select_option("#adviser", ADVISER)

@@ -19,7 +19,7 @@ from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Sess
 from ddz_env.table.session.certain import CertainWins, FewestMoves
 from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
-from ddz_training.apps.chances import Chances
+from ddz_training.apps.chances import Chances, opponents_of
 
 pytest.importorskip("torch")
 
@@ -235,6 +235,22 @@ def test_sentences_say_why(chances: tuple[float | None, ...], more: dict[str, An
     options = tuple(RankedMove(place, Move(place), chance, **more) for place, chance in enumerate(chances, 1))
     advice = Advice("policy", 0, Move(1), options, source="critic")
     assert said in explain(advice, Texts(), State.new(1).view())
+
+
+@pytest.mark.parametrize(
+    ("players", "opponents"),
+    [
+        ((PERSON, "easy", "easy"), "easy"),
+        ((PERSON, "rules", "hard"), "hard"),  # the agent that plays the level, by its own name
+        ((PERSON, "easy", "hard"), "policy"),
+        ((PERSON, "master", "master"), "policy"),
+        ((PERSON, "random", "random"), "policy"),
+        ((PERSON,) * 3, "policy"),
+        ((), "policy"),
+    ],
+)
+def test_chances_name_the_opponents_for_whom_they_hold(players: tuple[str, ...], opponents: str) -> None:
+    assert opponents_of(players, 0) == opponents
 
 
 def test_points_of_a_declined_bid_are_not_made_up() -> None:

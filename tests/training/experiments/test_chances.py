@@ -9,22 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.neural_search.judge import SHIPPED, Calibration, Judge, LogOddsCurve
+from ddz_agents.neural_search.judge import CALIBRATIONS, STRONG, Calibration, Judge, LogOddsCurve
 from ddz_env import Move, Rules, State
 from ddz_env.support.errors import IllegalMoveError
-from ddz_training.experiments import chances
+from ddz_training.experiments import chances, table_chances
 from tests.hidden import permuted
 from tests.training.experiments import committed
 
 RNG = np.random.default_rng
-AS_GIVEN = Calibration(LogOddsCurve(0.0, 1.0), LogOddsCurve(0.0, 1.0))
+AS_GIVEN = Calibration(*[LogOddsCurve(0.0, 1.0)] * 3)
 """Leaves the critic's means alone."""
 
 
 def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
     saved = committed(chances.ChanceResult, "chances")
-    assert chances.fit(saved) == SHIPPED  # new weights: `ddz reproduce chances`, then the constants of the judge
-    tenths = chances.given_and_won(saved, SHIPPED)
+    assert (
+        chances.fit(saved) == CALIBRATIONS[STRONG]
+    )  # new weights: `ddz reproduce chances`, then the constants of the judge
+    tenths = chances.given_and_won(saved)
     assert sum(map(len, tenths)) > 1000
     assert all(abs(fmean(told for told, _ in part) - fmean(won for _, won in part)) < 0.05 for part in tenths)
     raw = chances.given_and_won(saved, AS_GIVEN)
@@ -33,6 +35,32 @@ def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
     kept = [one for one in saved if one.deal in {one.deal for one in again}]
     assert [replace(one, mean=0.0) for one in again] == [replace(one, mean=0.0) for one in kept]
     assert [one.mean for one in again] == pytest.approx([one.mean for one in kept], abs=0.002)
+
+
+@pytest.mark.parametrize("level", table_chances.LEVELS)
+def test_chances_hold_at_a_table_of_a_level(level: str) -> None:
+    saved = [one for one in committed(table_chances.TableChanceResult, "table_chances") if one.opponents == level]
+    assert table_chances.calibrations(saved) == {level: CALIBRATIONS[level]}  # or: `ddz reproduce table-chances`
+    found = table_chances.errors_of(saved, CALIBRATIONS[level], worlds=60)
+    assert found.played_out > 580
+    assert max(map(abs, found.bias)) < 3
+    assert found.gaps > 0.5
+    assert found.brier < found.brier_strong
+    unmapped = table_chances.errors_of(saved, AS_GIVEN, worlds=60)
+    assert max(map(abs, unmapped.bias)) > 3  # or this says nothing
+    assert found.error < unmapped.error
+    again = table_chances.judge_at_table(table_chances.TableChanceOptions(), level, table_chances.FIRST_DEAL + 1)[0]
+    [kept] = [one for one in saved if one.deal == again.deal]
+    assert (again.number, again.role, again.won) == (kept.number, kept.role, kept.won)
+    told, before = [[one.mean, one.rival_mean, one.wins, one.rival_wins] for one in (again, kept)]
+    assert told == pytest.approx(before, abs=0.05)  # close decisions of playouts may come out otherwise elsewhere
+
+
+def test_chances_are_for_who_sits_at_the_table() -> None:
+    view = State.new(seed=8).view()
+    moves, judge = view.legal_moves()[:3], Judge(worlds=4)
+    told = {name: judge.judge(view, moves, RNG(3), name)[0].chance for name in CALIBRATIONS}
+    assert told["easy"] > told["medium"] > told["hard"] > told[STRONG]  # the landlord's
 
 
 def test_no_chance_depends_on_hidden_cards() -> None:
@@ -64,5 +92,5 @@ def test_what_is_forced_is_played_before_the_critic_judges() -> None:
     state = State.from_hands(["46", "3T8", "789R"], check_sizes=False)
     state.step("4")
     state.step("pass")
-    judge = Judge(Strict(), AS_GIVEN, worlds=3)  # type: ignore[arg-type]
+    judge = Judge(Strict(), worlds=3)  # type: ignore[arg-type]
     assert judge.means(state.view(), [Move.parse("R")], RNG(0)).tolist() == pytest.approx([0.75])

@@ -56,6 +56,7 @@ CASES: dict[str, Case] = {
     "search-parts": Case({"only": ("300 iterations: uniform + playout",), "deals": 2}),
     "levels": Case({"deals": 2, "slow": 1}),
     "chances": Case({"games": 2}),
+    "table-chances": Case({"only": ("hard",), "games": 2, "played_out": 1, "worlds": 4}),
     "equivalents": Case({"only": ("random", "rlcard-rule"), "deals": 20, "most": 8, "rung_deals": 2}),
     "equivalent-known": Case({"known": (2,), "repetitions": 2, "deals": 10}),
     "equivalent-simulated": Case({}, [("steep", "printed", 0), ("flat", "binary", 1)]),

@@ -12,6 +12,7 @@ import numpy as np
 from ddz_env import Move, Rules, View
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION
+from ddz_env.playing.registry import LEVELS, spelled_out
 from ddz_env.table.session import Advice, RankedMove, Replay
 from ddz_env.table.session.advice import AS_GOOD
 from ddz_env.table.session.certain import CertainWins
@@ -39,6 +40,7 @@ class MoveReview(NamedTuple):
             where it is unknown, or where there was only one move.
         better: The best move in the words of its rules, where the one that was made lost something; else None.
         outcome: What the better move does for certain: ``goes out``, or ``wins`` whatever the others hold; else None.
+        opponents: Against whom the chances hold (:func:`opponents_of`); None where there are none.
     """
 
     number: int
@@ -49,12 +51,13 @@ class MoveReview(NamedTuple):
     loss: float | None
     better: str | None = None
     outcome: str | None = None
+    opponents: str | None = None
 
 
 class Chances:
     """Says how likely moves win, with the shipped policy and its critic (:mod:`ddz_agents.neural_search.judge`)."""
 
-    def judged(self, view: View, advice: Advice, *more: Move) -> Advice:
+    def judged(self, view: View, advice: Advice, *more: Move, players: Sequence[str] = ()) -> Advice:
         """An advice with chances, or points where an auction or doubling is scored in points.
 
         A move that wins whatever the others hold comes first, then the adviser's in its own order, then what the policy
@@ -65,6 +68,7 @@ class Chances:
             view: What the seat that is advised knows.
             advice: What its adviser says.
             *more: Moves to compare besides.
+            players: Who holds each seat, as far as that is known.
         """
         if counts_points(view):
             return self._in_points(view, advice)
@@ -74,17 +78,17 @@ class Chances:
         likely, plans = self._likely(view), certain_wins(view)
         certain = min(plans, key=lambda move: (move != advice.move, len(plans[move])), default=advice.move)
         moves = list(dict.fromkeys((certain, advice.move, *more, *known, *likely)))[:_SHOWN]
-        options = []
-        for move, judgement in zip(moves, self.of_moves(view, moves, plans), strict=True):
+        options, opponents = [], opponents_of(players, view.seat)
+        for move, judgement in zip(moves, self.of_moves(view, moves, plans, opponents), strict=True):
             option = known.get(move, RankedMove(move.main, move))
             line, prior = plans.get(move, option.line), likely.get(move)
             about = replace(option, score=None, prior=prior, line=line, certain=move in plans)
             options.append(replace(about, chance=judgement.chance, noise=judgement.noise))
-        return replace(advice, move=certain, options=tuple(options), source="critic")
+        return replace(advice, move=certain, options=tuple(options), source="critic", opponents=opponents)
 
-    def of_moves(self, view: View, moves: Sequence[Move], certain: Container[Move]) -> list[Judgement]:
+    def of_moves(self, view: View, moves: Sequence[Move], certain: Container[Move], opponents: str) -> list[Judgement]:
         """The chance of winning after each of some moves, 1 where the win is certain; the same at every call."""
-        judgements = self._judge.judge(view, moves, _generator(view))
+        judgements = self._judge.judge(view, moves, _generator(view), opponents)
         return [
             judgement._replace(chance=1.0) if move in certain else judgement
             for move, judgement in zip(moves, judgements, strict=True)
@@ -103,14 +107,15 @@ class Chances:
             return undecided
         plans = certain_wins(view)
         moves = list(dict.fromkeys((*(move for _, move in played), *plans, *self._likely(view))))[:_SHOWN]
-        judgements = self.of_moves(view, moves, plans)
+        opponents = opponents_of(replay.game.players, seat)
+        judgements = self.of_moves(view, moves, plans, opponents)
         best = max(range(len(moves)), key=lambda place: judgements[place].chance)
         loss = judgements[best].chance - judgements[0].chance
         if loss < max(AS_GOOD, judgements[0].noise):
             best, loss = 0, 0.0
         chance = judgements[best].chance
         landlord = chance if seat == view.landlord else 1 - chance
-        found = undecided._replace(landlord=round(landlord, 4))
+        found = undecided._replace(landlord=round(landlord, 4), opponents=opponents)
         if not played or len(view.legal_moves()) == 1:
             return found
         if not best:
@@ -153,6 +158,21 @@ class Chances:
         from ddz_agents.neural_search.judge import Judge
 
         return Judge(self._model)
+
+
+def opponents_of(players: Sequence[str], seat: int) -> str:
+    """Against whom a seat's chances hold: the level of both others, or ``policy``, strong players, at other tables.
+
+    Args:
+        players: Who holds each seat; empty where that is not known.
+        seat: Whose chances.
+    """
+    from ddz_agents.neural_search.judge import CALIBRATIONS, STRONG
+
+    levels = {spelled_out(level.name): level.name for level in LEVELS}
+    others = {levels.get(spelled_out(name), STRONG) for place, name in enumerate(players) if place != seat}
+    [level] = others if len(others) == 1 else [STRONG]
+    return level if level in CALIBRATIONS else STRONG
 
 
 def judges(view: View) -> bool:

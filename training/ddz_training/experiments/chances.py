@@ -11,13 +11,14 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural_search.judge import SHIPPED, WORLDS, Calibration, Judge, LogOddsCurve, log_odds
+from ddz_agents.neural_search.judge import CALIBRATIONS, STRONG, WORLDS, Calibration, Judge, LogOddsCurve, log_odds
 from ddz_env import State
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
@@ -26,11 +27,28 @@ from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.statistics import normal_interval, within
 
 FIRST_DEAL = 7_000_000
-TENTHS = 10
+TENTHS, ROLES = 10, ("landlord", "peasant after the landlord", "peasant before the landlord")
 _GAME, _CHOICE, _WORLDS = range(3)
 """Keys of the generators: playing the game, choosing decisions, drawing worlds."""
 _STEPS, _DIGITS = 25, 3
 """Steps of Newton's method, and decimal digits that its result is rounded to."""
+
+
+Outcome = tuple[float, int]
+"""A chance of winning, and whether the game was won, 0 or 1."""
+
+
+class Judged(Protocol):
+    """A judged decision: as :class:`ChanceResult`, in any game."""
+
+    @property
+    def deal(self) -> int: ...  # noqa: D102
+    @property
+    def role(self) -> int: ...  # noqa: D102
+    @property
+    def mean(self) -> float: ...  # noqa: D102
+    @property
+    def won(self) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,11 @@ class ChanceResult:
     landlord: int
     mean: float
     won: int
+
+    @property
+    def role(self) -> int:
+        """The mover's role: 0 for the landlord, who begins, 1 and 2 for the peasants as they sit after it."""
+        return self.number % len(ROLES)
 
 
 @functools.cache
@@ -109,21 +132,26 @@ def fitted(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOdd
     return LogOddsCurve(*(round(float(weight), _DIGITS) for weight in weights))
 
 
-def fit(results: Sequence[ChanceResult]) -> Calibration:
-    """Fit the calibration to the games with even numbers."""
-    sides = ([row for row in results if row.deal % 2 == 0 and row.landlord == side] for side in (0, 1))
+def fit(results: Sequence[Judged]) -> Calibration:
+    """Fit the calibration to the games with even numbers, role by role."""
+    even = [[one for one in results if one.deal % 2 == 0 and one.role == role] for role in range(len(ROLES))]
     return Calibration(
-        *(fitted(np.array([row.mean for row in side]), np.array([row.won for row in side], np.bool_)) for side in sides)
+        *(fitted(np.array([one.mean for one in part]), np.array([one.won for one in part], np.bool_)) for part in even)
     )
 
 
-def given_and_won(results: Sequence[ChanceResult], calibration: Calibration = SHIPPED) -> list[list[tuple[float, int]]]:
-    """Pairs of the chance given and whether the game was won, of games with odd numbers, in ten bins by the chance."""
-    odd = [result for result in results if result.deal % 2]
-    given = [float(calibration[result.landlord].chances(np.array([result.mean]))[0]) for result in odd]
-    tenths: list[list[tuple[float, int]]] = [[] for _ in range(TENTHS)]
-    for chance, result in zip(given, odd, strict=True):
-        tenths[min(int(chance * TENTHS), TENTHS - 1)].append((chance, result.won))
+def given(result: Judged, calibration: Calibration) -> float:
+    """The chance that is shown of a judged decision."""
+    return float(calibration[result.role].chances(np.array([result.mean]))[0])
+
+
+def given_and_won(results: Sequence[Judged], calibration: Calibration = CALIBRATIONS[STRONG]) -> list[list[Outcome]]:
+    """The chance given and whether the game was won, of games with odd numbers, in ten bins by the chance."""
+    tenths: list[list[Outcome]] = [[] for _ in range(TENTHS)]
+    for result in results:
+        if result.deal % 2:
+            chance = given(result, calibration)
+            tenths[min(int(chance * TENTHS), TENTHS - 1)].append((chance, result.won))
     return tenths
 
 

@@ -29,6 +29,7 @@ EXPERIMENTS = {
     "levels": "strengths:LEVELS_OF_PLAY",
     "agent-strength": "strengths:AGENT_STRENGTH",
     "chances": "chances:CHANCES",
+    "table-chances": "table_chances:TABLE_CHANCES",
     "equivalents": "equivalents:EQUIVALENTS",
     "equivalent-known": "known_equivalents:EQUIVALENT_KNOWN",
     "equivalent-simulated": "known_equivalents:EQUIVALENT_SIMULATED",

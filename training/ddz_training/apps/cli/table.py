@@ -228,7 +228,7 @@ def _hint(session: Session, say: Texts, agent: str) -> None:
     from ddz_training.apps.cli.web import ADVISER
 
     view, asked = session.view(session.seat), session.hint(agent or ADVISER)
-    advice = Chances().judged(view, asked)
+    advice = Chances().judged(view, asked, players=session.players)
     click.echo(say("would play", agent=advice.agent.partition(":")[0], move=say.move(advice.said(advice.options[0]))))
     chance = advice.options[0].chance
     reason = explain(advice, say, view) + ("" if chance is None else say("wins", number=round(100 * chance)))

@@ -272,7 +272,8 @@ class Server:
             better = max(filter(None, map(self.preparation.seconds, (self._adviser, judge))), default=None)
             advice, belief = table.hint(agent, seat), table.belief(agent, seat)
             if self.preparation.is_ready(judge):
-                advice = self._chances.judged(table.view(seat), advice, *played)
+                players = table.game.players if isinstance(table, Replay) else table.players
+                advice = self._chances.judged(table.view(seat), advice, *played, players=players)
         shape = thoughts_shape(advice, belief, table.view(seat), say) | {"better_in": better}
         return shape | {"played": next((worded(move, advice.question) for move in played), None)}
 

@@ -131,6 +131,7 @@ def thoughts_shape(advice: Advice, belief: Belief | None, view: View, say: Texts
         "move": advice.said(advice.options[0]),
         "moves": [_option_shape(advice, option) for option in advice.options],
         "source": advice.source,
+        "opponents": advice.opponents,
         "why": whys[say.language],
         "whys": whys,
         "beliefs": None,

@@ -7,10 +7,12 @@ import { whoAs } from "./table.js";
 import { signed, word } from "./words.js";
 
 const WORST = 3; // moves that are listed
-const ERROR = 8; // of a chance, in 100, against played-out worlds: 7.5 (6.8 to 8.2) on 600 positions of benchmarks/chance_errors.py
+// How far chances are off, in 100, against worlds that are played out: `ddz reproduce table-chances`, and of `policy` 7.5 (6.8 to 8.2) on
+// 600 positions of benchmarks/chance_errors.py.
+const ERRORS = { easy: 7, medium: 10, hard: 8, policy: 8 };
 
 /** Where chances come from, and against whom they hold. */
-const sourceText = ({ source, opponents }) => word(`source ${source}`, { error: ERROR, between: word(`between ${opponents ?? "policy"}`) });
+const sourceText = ({ source, opponents }) => word(`source ${source}`, { error: ERRORS[opponents ?? "policy"], between: word(`between ${opponents ?? "policy"}`) });
 const percent = (share) => (100 * share).toFixed(0);
 
 /** Why a move is advised, in the language of the page; null where nothing is said. */

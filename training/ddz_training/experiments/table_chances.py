@@ -1,0 +1,300 @@
+"""Whether the chances of winning that people see hold at a table of a level: the policy among two opponents of it.
+
+At one decision of every game the judge (:mod:`ddz_agents.neural_search.judge`) values the move that the policy plays.
+The game says who won, and the maps from the critic's means to chances are fitted on the games with even numbers.
+
+At some decisions the policy's two likeliest moves are played out besides, in worlds that are inferred from many more
+particles than a hint has, by those who sit at the table.  Such a share of worlds is too high itself, because inference
+makes the others' hands weaker than they are: the table says by how much.  So its error is counted behind a map of its
+own, fitted to who won in the same way, and is what remains when the variance of the sampled worlds is taken off.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural_search.games import SearchGames, none_recognized, play_unasked
+from ddz_agents.neural_search.judge import (
+    CALIBRATIONS,
+    STRONG,
+    WORLDS,
+    Calibration,
+    Judge,
+    games_after,
+    likely_moves,
+    role_number,
+)
+from ddz_agents.neural_search.values import ask, play_actions
+from ddz_agents.worlds.determinize import Reals
+from ddz_env import Move, State, View
+from ddz_env.core.engine.layout import LANDLORD, SEAT, WINNER
+from ddz_env.core.engine.step import apply_and_record
+from ddz_env.core.view import legal_ids
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.generators import published_generator
+from ddz_env.playing.registry import make_agent
+from ddz_training.experiments import experiment as ex
+from ddz_training.experiments.chances import ROLES, fit, fitted, given
+from ddz_training.experiments.strengths import shipped_fingerprint
+
+LEVELS = ("easy", "medium", "hard")
+FIRST_DEAL, PARTICLES = 7_500_000, 1500
+_GAME, _CHOICE, _WORLDS, _PARTICLES, _PLAYOUTS = range(5)
+"""Keys of the generators: playing, choosing a decision, the hint's worlds, those that are played out, playing those."""
+
+
+@dataclass(frozen=True)
+class TableChanceOptions(ex.ChosenOptions):
+    """Which games are played, and how many of their decisions are played out.
+
+    Attributes:
+        games: How many games at a table of each level.
+        played_out: In how many of them, those with odd numbers first to last, moves are played out.
+        worlds: In how many worlds.
+    """
+
+    games: ex.Count = 8000
+    played_out: ex.Count = 600
+    worlds: ex.Count = 60
+
+
+@dataclass(frozen=True)
+class TableChanceResult:
+    """A judged decision at a table of a level, and how its game ended.
+
+    Attributes:
+        opponents: The level.
+        deal: Number of the deal.
+        number: How many moves came before; -1 where the policy had nothing to decide.
+        role: The policy's: 0 for the landlord, 1 for the peasant after it, 2 for the peasant before it.
+        mean: The critic's mean after the policy's move, 0 to 1.
+        won: Whether its side won, 0 or 1.
+        rival_mean: The critic's mean after its second likeliest move; nan where nothing was played out.
+        wins: The share of worlds won after its move; nan likewise.
+        rival_wins: The share of the same worlds won after the second move; nan likewise.
+    """
+
+    opponents: str
+    deal: int
+    number: int
+    role: int
+    mean: float
+    won: int
+    rival_mean: float
+    wins: float
+    rival_wins: float
+
+
+@functools.cache
+def _players(level: str) -> tuple[ModelAgent, Agent, Judge, Judge]:
+    """The policy, an opponent, the judge of hints, and one with many particles."""
+    model = load_policy()
+    return ModelAgent(model), make_agent(level), Judge(model), Judge(model, worlds=PARTICLES)
+
+
+def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
+    """Play a game at a table, and judge a move of it; where the options say so, play it out and another."""
+    (policy, other, judge, _), rng = _players(level), published_generator
+    state, seat, decisions = State.new(options.seed, game=deal), deal % 3, list[tuple[View, Move]]()
+    generator = rng([options.seed, deal, _GAME])
+    while not state.is_over:
+        view = state.view()
+        move = (policy if view.seat == seat else other).act(view, generator)
+        if view.seat == seat and len(legal_ids(state.row, state.rule_words)) > 1:
+            decisions.append((view, move))
+        state.step(move)
+    won, nan = int(state.returns()[seat] > 0), math.nan
+    if not decisions:
+        return [TableChanceResult(level, deal, -1, seat, nan, won, nan, nan, nan)]
+    view, move = decisions[int(rng([options.seed, deal, _CHOICE]).integers(len(decisions)))]
+    moves, place = [move], deal - FIRST_DEAL
+    if place % 2 and place < 2 * options.played_out:
+        moves += [line.move for line in likely_moves(policy.model, view, 2) if line.move != move][:1]
+    means = judge.means(view, moves, rng([options.seed, deal, _WORLDS])).round(4).tolist()
+    shares = [nan, nan] if len(moves) == 1 else _shares(options, level, deal, view, moves)
+    rival = means[1] if len(moves) > 1 else nan
+    return [TableChanceResult(level, deal, len(view.history), role_number(view), means[0], won, rival, *shares)]
+
+
+def _shares(options: TableChanceOptions, level: str, deal: int, view: View, moves: Sequence[Move]) -> list[float]:
+    """The shares of worlds that are won after each of two moves."""
+    policy, other, _, many = _players(level)
+    rows, weights = many.worlds(view, published_generator([options.seed, deal, _PARTICLES]))
+    rng = published_generator([options.seed, deal, _PLAYOUTS])
+    drawn = rng.choice(len(rows), options.worlds, p=weights / weights.sum())
+    games = games_after(view, moves, rows[drawn])
+    play_out(games, view, policy, other, rng)
+    landlords = games.rows[:, LANDLORD].astype(np.int64)
+    landlord_won = games.rows[:, WINNER].astype(np.int64) - 1 == landlords
+    won = (landlord_won == (landlords == view.seat)).reshape(options.worlds, len(moves)).astype(float)
+    shares: list[float] = won.mean(axis=0).round(4).tolist()
+    return shares
+
+
+def play_out(games: SearchGames, view: View, policy: ModelAgent, other: Agent, rng: np.random.Generator) -> None:
+    """Play games to their ends, the policy on a view's seat and an agent on the others.
+
+    Args:
+        games: Games at the start of a decision or over; changed.
+        view: The view that they follow from.
+        policy: Who plays its seat.
+        other: Who plays the other seats; it has nothing to remember between its moves.
+        rng: The other's generator.
+    """
+    rules, nobody, playing = view.rule_words, none_recognized(), np.arange(len(games.waits))
+    while len(playing):
+        play_unasked(games, playing, rules, nobody)
+        playing = playing[games.waits[playing] != 0]
+        own = games.rows[playing, SEAT] == view.seat
+        asked = playing[own]
+        if len(asked):
+            play_actions(games, asked, ask(policy.model, games, asked)[0].argmax(axis=1), rules)
+        for index in playing[~own]:
+            row, ring = games.rows[index], games.rings[index]
+            move = other.act(State(row.copy(), view.rules).view(), rng)
+            for action in move.actions:
+                apply_and_record(row, ring, np.uint64(action), rules)
+
+
+def calibrations(results: Sequence[TableChanceResult]) -> dict[str, Calibration]:
+    """The calibration of each level, fitted to the games with even numbers."""
+    judged = [one for one in results if one.number >= 0]
+    return {level: fit(part) for level, part in ex.grouped(judged, "opponents").items()}
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far shown chances are off at a table, in games that they were not fitted to, in points of 100.
+
+    Attributes:
+        positions: How many of these games.
+        played_out: In how many of them moves were played out.
+        bias: What is shown less what is won, for each role.
+        kindness: The share of worlds won less the share of games won, for each role.
+        sampled: The mean absolute difference between what is shown and the played-out chance behind its map.
+        error: The same without the variance of the sampled worlds.
+        gaps: The correlation of the gaps between two moves of a peasant, shown and played out; nothing is corrected.
+        brier: The Brier score of the games' results.
+        brier_strong: The same with the map for strong players.
+    """
+
+    positions: int
+    played_out: int
+    bias: tuple[float, ...]
+    kindness: tuple[float, ...]
+    sampled: float
+    error: float
+    gaps: float
+    brier: float
+    brier_strong: float
+
+
+def errors_of(results: Sequence[TableChanceResult], calibration: Calibration, worlds: int) -> Errors:
+    """What a calibration errs by.
+
+    Args:
+        results: Those of one level.
+        calibration: Of the critic's means.
+        worlds: In how many worlds moves were played out.
+    """
+    odd = [one for one in results if one.deal % 2 and one.number >= 0]
+    out = [one for one in odd if not math.isnan(one.wins)]
+    peasants = [one for one in out if one.role and not math.isnan(one.rival_wins)]
+    shown, won = _shown(odd, calibration), _won(odd)
+    wins, truth = np.array([one.wins for one in out]), _mapped(out)
+    differences, sampling = _shown(out, calibration) - truth, (wins * (1 - wins)).mean() / worlds
+    sampled = float(np.abs(differences).mean())
+    rivals = [replace(one, mean=one.rival_mean) for one in peasants]
+    shown_gaps = _shown(peasants, calibration) - _shown(rivals, calibration)
+    return Errors(
+        len(odd),
+        len(out),
+        tuple(100 * float((shown - won)[_roles(odd) == role].mean()) for role in range(len(ROLES))),
+        tuple(100 * float((wins - _won(out))[_roles(out) == role].mean()) for role in range(len(ROLES))),
+        100 * sampled,
+        100 * sampled * math.sqrt(max(0.0, 1 - sampling / float((differences**2).mean()))),
+        float(np.corrcoef(shown_gaps, [one.wins - one.rival_wins for one in peasants])[0, 1]),
+        100 * float(((shown - won) ** 2).mean()),
+        100 * float(((_shown(odd, CALIBRATIONS[STRONG]) - won) ** 2).mean()),
+    )
+
+
+def _mapped(out: Sequence[TableChanceResult]) -> Reals:
+    """The shares of worlds won, mapped to chances role by role as the critic's means are."""
+    wins, won, roles, mapped = np.array([one.wins for one in out]), _won(out) > 0, _roles(out), np.zeros(len(out))
+    for role in range(len(ROLES)):
+        chosen = roles == role
+        mapped[chosen] = fitted(wins[chosen], won[chosen]).chances(wins[chosen])
+    return mapped
+
+
+def _shown(results: Sequence[TableChanceResult], calibration: Calibration) -> Reals:
+    return np.array([given(one, calibration) for one in results])
+
+
+def _won(results: Sequence[TableChanceResult]) -> Reals:
+    return np.array([one.won for one in results], np.float64)
+
+
+def _roles(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]:
+    return np.array([one.role for one in results])
+
+
+def errors_table(saved: ex.Saved[TableChanceResult]) -> ex.Table:
+    """How far chances are off, level by level."""
+    lines, judged = [], [one for one in saved.results if one.number >= 0]
+    for level, part in ex.grouped(judged, "opponents", order=LEVELS).items():
+        found = errors_of(part, fit(part), int(saved.settings["worlds"]))
+        lines.append(
+            (
+                level,
+                f"{found.positions:,} / {found.played_out}",
+                " / ".join(f"{bias:+.1f}" for bias in found.bias),
+                " / ".join(f"{kindness:+.1f}" for kindness in found.kindness),
+                f"{found.error:.1f} ({found.sampled:.1f})",
+                f"{found.gaps:.2f}",
+                f"{found.brier:.1f} ({found.brier_strong:.1f})",
+            )
+        )
+    header = (
+        "opponents",
+        "positions / played out",
+        "shown less won, by role",
+        "worlds won less games won, by role",
+        "mean error (with sampling)",
+        "correlation of gaps, peasants",
+        "Brier score (strong players' map)",
+    )
+    note = (
+        "Points of 100; roles are the landlord, the peasant after it, the peasant before it. Games with odd numbers; "
+        f"the maps were fitted on those with even ones. Computed from {saved.name}."
+    )
+    return ex.Table("Chances of winning at a table of a level", header, lines, note)
+
+
+TABLE_CHANCES = ex.Experiment(
+    name="table-chances",
+    about="Whether the chances of winning that ddz web shows hold against the levels easy, medium and hard.",
+    options=TableChanceOptions,
+    result=TableChanceResult,
+    key=("opponents", "deal"),
+    tasks=lambda options: [
+        (level, deal)
+        for level in ex.chosen("level", options.only, LEVELS)
+        for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)
+    ],
+    work=judge_at_table,
+    changeable=("games",),
+    more=lambda options: {"particles": WORLDS, "weights": shipped_fingerprint()},
+    agents=lambda options: ["policy"],
+    unit="games",
+    tables={"table-chances": errors_table},
+)

@@ -47,6 +47,7 @@ from ddz_training.experiments.strengths import shipped_fingerprint
 
 LEVELS = ("easy", "medium", "hard")
 FIRST_DEAL, PARTICLES = 7_500_000, 1500
+_NONE = -1.0
 _GAME, _CHOICE, _WORLDS, _PARTICLES, _PLAYOUTS = range(5)
 """Keys of the generators: playing, choosing a decision, the hint's worlds, those that are played out, playing those."""
 
@@ -75,11 +76,11 @@ class TableChanceResult:
         deal: Number of the deal.
         number: How many moves came before; -1 where the policy had nothing to decide.
         role: The policy's: 0 for the landlord, 1 for the peasant after it, 2 for the peasant before it.
-        mean: The critic's mean after the policy's move, 0 to 1.
+        mean: The critic's mean after the policy's move, 0 to 1; -1 where there is none.
         won: Whether its side won, 0 or 1.
-        rival_mean: The critic's mean after its second likeliest move; nan where nothing was played out.
-        wins: The share of worlds won after its move; nan likewise.
-        rival_wins: The share of the same worlds won after the second move; nan likewise.
+        rival_mean: The critic's mean after its second likeliest move; -1 where nothing was played out.
+        wins: The share of worlds won after its move; -1 likewise.
+        rival_wins: The share of the same worlds won after the second move; -1 likewise.
     """
 
     opponents: str
@@ -111,16 +112,16 @@ def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[T
         if view.seat == seat and len(legal_ids(state.row, state.rule_words)) > 1:
             decisions.append((view, move))
         state.step(move)
-    won, nan = int(state.returns()[seat] > 0), math.nan
+    won = int(state.returns()[seat] > 0)
     if not decisions:
-        return [TableChanceResult(level, deal, -1, seat, nan, won, nan, nan, nan)]
+        return [TableChanceResult(level, deal, -1, seat, _NONE, won, _NONE, _NONE, _NONE)]
     view, move = decisions[int(rng([options.seed, deal, _CHOICE]).integers(len(decisions)))]
     moves, place = [move], deal - FIRST_DEAL
     if place % 2 and place < 2 * options.played_out:
         moves += [line.move for line in likely_moves(policy.model, view, 2) if line.move != move][:1]
     means = judge.means(view, moves, rng([options.seed, deal, _WORLDS])).round(4).tolist()
-    shares = [nan, nan] if len(moves) == 1 else _shares(options, level, deal, view, moves)
-    rival = means[1] if len(moves) > 1 else nan
+    shares = [_NONE, _NONE] if len(moves) == 1 else _shares(options, level, deal, view, moves)
+    rival = means[1] if len(moves) > 1 else _NONE
     return [TableChanceResult(level, deal, len(view.history), role_number(view), means[0], won, rival, *shares)]
 
 
@@ -206,8 +207,8 @@ def errors_of(results: Sequence[TableChanceResult], calibration: Calibration, wo
         worlds: In how many worlds moves were played out.
     """
     odd = [one for one in results if one.deal % 2 and one.number >= 0]
-    out = [one for one in odd if not math.isnan(one.wins)]
-    peasants = [one for one in out if one.role and not math.isnan(one.rival_wins)]
+    out = [one for one in odd if one.wins >= 0]
+    peasants = [one for one in out if one.role and one.rival_wins >= 0]
     shown, won = _shown(odd, calibration), _won(odd)
     wins, truth = np.array([one.wins for one in out]), _mapped(out)
     differences, sampling = _shown(out, calibration) - truth, (wins * (1 - wins)).mean() / worlds

@@ -1,0 +1,41 @@
+"""The search of the tutorial: it is a search, and it beats random play."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from ddz_env import State
+from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.registry import make_agent
+from tests.rooms import ROOT
+
+PAGE = ROOT / "docs" / "tutorials" / "write-a-search.md"
+
+
+@pytest.fixture
+def search() -> type:
+    namespace: dict[str, type] = {}
+    exec(re.findall(r"(?s)```python\n(.*?)```", PAGE.read_text(encoding="utf-8"))[0], namespace)  # the page's program
+    return namespace["MySearch"]
+
+
+def test_the_search_of_the_tutorial_beats_random_play(search: type) -> None:
+    """Each of ten deals from both sides; random play as the landlord wins a third of its games against itself."""
+    mine, other, won = search(iterations=100), make_agent("random"), 0
+    for game in range(10):
+        for landlord in (True, False):
+            state = State.new(30, game=game)
+            agents = [mine if (seat == state.seat) == landlord else other for seat in range(3)]
+            over = play_game(state, agents, seat_generators([30, game], 3))
+            won += (over.winner is not None and over.role(over.winner) == "landlord") == landlord
+    assert won >= 17
+
+
+def test_the_search_is_shown_no_hidden_card(search: type) -> None:
+    """Deals that differ only in cards that its seat does not see get the same move, with and without kickers."""
+    hands = ["3334567", "889", "TTJ"]
+    views = [State.from_hands([hands[0], *rest], check_sizes=False).view() for rest in (hands[1:], hands[:0:-1])]
+    assert len({search(iterations=60).act(view, np.random.default_rng(1)) for view in views}) == 1

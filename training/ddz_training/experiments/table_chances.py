@@ -47,7 +47,8 @@ from ddz_training.experiments.strengths import shipped_fingerprint
 
 LEVELS = ("easy", "medium", "hard")
 FIRST_DEAL, PARTICLES = 7_500_000, 1500
-_NONE = -1.0
+_NONE, _LEAST = -1.0, 100
+"""In place of a figure where nothing was played out, and the fewest decisions at a level that have a line."""
 _GAME, _CHOICE, _WORLDS, _PARTICLES, _PLAYOUTS = range(5)
 """Keys of the generators: playing, choosing a decision, the hint's worlds, those that are played out, playing those."""
 
@@ -253,7 +254,9 @@ def errors_table(saved: ex.Saved[TableChanceResult]) -> ex.Table:
     """How far chances are off, level by level."""
     lines, judged = [], [one for one in saved.results if one.number >= 0]
     for level, part in ex.grouped(judged, "opponents", order=LEVELS).items():
-        found = errors_of(part, fit(part), int(saved.settings["worlds"]))
+        if sum(one.wins >= 0 for one in part) < _LEAST:  # too few for a map of what is played out
+            continue
+        found = errors_of(part, CALIBRATIONS[level], int(saved.settings["worlds"]))
         lines.append(
             (
                 level,

@@ -48,7 +48,7 @@ from ddz_training.experiments.strengths import shipped_fingerprint
 LEVELS = ("easy", "medium", "hard")
 FIRST_DEAL, PARTICLES = 7_500_000, 1500
 _NONE, _LEAST = -1.0, 100
-"""In place of a figure where nothing was played out, and the fewest decisions at a level that have a line."""
+"""In place of a figure where nothing was played out, and the fewest decisions at a level whose errors are told."""
 _GAME, _CHOICE, _WORLDS, _PARTICLES, _PLAYOUTS = range(5)
 """Keys of the generators: playing, choosing a decision, the hint's worlds, those that are played out, playing those."""
 
@@ -255,6 +255,7 @@ def errors_table(saved: ex.Saved[TableChanceResult]) -> ex.Table:
     lines, judged = [], [one for one in saved.results if one.number >= 0]
     for level, part in ex.grouped(judged, "opponents", order=LEVELS).items():
         if sum(one.wins >= 0 for one in part) < _LEAST:  # too few for a map of what is played out
+            lines.append((level, f"{len(part):,} / too few", *[""] * 5))
             continue
         found = errors_of(part, CALIBRATIONS[level], int(saved.settings["worlds"]))
         lines.append(

@@ -371,6 +371,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "climb": climb,
     "forms": forms,
     "lambda": rows_of("lambda.csv"),
+    "filter": rows_of("filter.csv"),
     "gpu-runs": rows_of("gpu_runs.csv"),
     "gpu-curve": rows_of("gpu_curve.csv"),
     "speeds": speeds,

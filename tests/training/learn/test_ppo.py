@@ -18,7 +18,7 @@ from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.imitation import soft_cross_entropies
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import shared_rewards
-from ddz_training.learn.ppo.ppo import PpoLearner, Rollout, draw_actions, seat_advantages
+from ddz_training.learn.ppo.ppo import Advantages, PpoLearner, Rollout, draw_actions, seat_advantages
 from ddz_training.learn.reading import DeviceReading, read_critic, reading_on
 from ddz_training.learn.threads import Threads
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
@@ -285,6 +285,27 @@ def test_the_critic_learns_where_no_decision_counts(decisions: Rollout) -> None:
     policies = len(list(networks(0)[0].parameters()))
     assert not any(part.any() for part in found[:policies])
     assert all(part.any() for part in found[policies:])
+
+
+@pytest.mark.parametrize(("quantile", "floor"), [(0.0, 0.0), (0.75, 0.01), (0.5, 0.0), (0.0, 0.8), (0.25, 0.8)])
+def test_the_policy_learns_from_large_advantages_alone(decisions: Rollout, quantile: float, floor: float) -> None:
+    """A large one has enough others below it and is at least the floor; every known decision is the critic's."""
+    rng, played = np.random.default_rng(1), decisions.played
+    known = played.decides & (rng.random(played.rows.shape) < 0.8)
+    advantages, targets = np.where(known, rng.normal(size=(2, *known.shape)), 0.0).astype(np.float32)
+    counts, rows = decisions.choice.counts.clone(), played.rows[known]
+    sizes = [abs(advantage) for advantage in advantages[known].tolist()]
+    for row, size in zip(rows.tolist(), sizes, strict=True):
+        if sum(other < size for other in sizes) < quantile * (len(sizes) - 1) or size < floor:
+            counts[row] = 0.0
+    rollout = dataclasses.replace(decisions, choice=decisions.choice._replace(counts=decisions.choice.counts.clone()))
+    learner = learner_of(Threads(1), advantage_quantile=quantile, advantage_floor=floor)
+    usable, _ = learner.note_estimates(
+        rollout, np.zeros(len(counts), np.float32), Advantages(advantages, targets, known)
+    )
+    assert torch.equal(rollout.choice.counts, counts)
+    assert usable.tolist() == sorted(rows.tolist())
+    assert torch.equal(counts, decisions.choice.counts) == (quantile == floor == 0.0)
 
 
 def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Rollout) -> None:

@@ -156,6 +156,9 @@ class SelfPlayConfig(GamesConfig):
         clip: ε of the clipped objective.
         settled_share: Share of the settled decisions (those where no second action has a probability of 1 %) from
             which the policy learns, each with weight ``1 / settled_share``; the critic learns from every decision.
+        advantage_quantile: The policy learns from decisions whose absolute advantage is at least this quantile of those
+            of a rollout (0.75: the upper quarter); the critic learns from every decision.
+        advantage_floor: The absolute advantage that a decision must have besides.
         gamma: Discount per move.
         lam: λ of the advantages, per move.
         target_lam: λ of the critic's targets, per move; that of the advantages if None.
@@ -171,6 +174,8 @@ class SelfPlayConfig(GamesConfig):
 
     clip: Positive = 0.2
     settled_share: PositiveShare = 0.125
+    advantage_quantile: Share = 0.0
+    advantage_floor: NotNegative = 0.0
     gamma: Share = 1.0
     lam: Share = 0.5
     target_lam: Share | None = None

@@ -5,7 +5,8 @@ J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy
 1. :func:`collect`: play many games on for some steps, and keep what the policy saw and did;
 2. :meth:`PpoLearner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
    advantages (:func:`seat_advantages`), seat by seat;
-3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized;
+3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized; a
+   filter may leave those of small advantage to the critic alone (:func:`large_advantages`);
 4. :meth:`Learner.update`: go through the decisions in minibatches; their loss is :meth:`PpoLearner.loss`, the clipped
    surrogate, the values and the entropy.
 
@@ -389,6 +390,27 @@ def _walk_back(
             moved[at] |= begins[step, env]
 
 
+def large_advantages(advantages: Floats, quantile: float, floor: float) -> Flags:
+    """Find the advantages that say much: large ones of either sign.
+
+    Args:
+        advantages: Shape ``[n]``, not normalized.
+        quantile: The quantile of the absolute advantages from which on they are large; 0.75 keeps the upper quarter.
+        floor: The absolute value that a large one has at least.
+
+    Returns:
+        Shape ``[n]``, bool.
+
+    Example:
+        >>> large_advantages(np.array([0.5, -0.02, 0.0, -0.7], np.float32), quantile=0.5, floor=0.01).tolist()
+        [True, False, False, True]
+    """
+    sizes = np.abs(advantages)
+    least = max(np.quantile(sizes, quantile), floor) if len(sizes) else floor
+    flags: Flags = sizes >= least
+    return flags
+
+
 def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArray[Any]) -> None:
     if values.ndim != 2 or rewards.shape[:2] != values.shape or any(each.shape != values.shape for each in others):
         shapes = ", ".join(str(list(each.shape)) for each in (values, rewards, *others))
@@ -550,6 +572,16 @@ class PpoLearner(Learner):
         valued[decides] = values[played.rows[decides]]
         steps = played.rewards, played.seats, decides, played.begins, played.done
         return values, seat_advantages(valued, *steps, config.gamma, config.lam, config.target_lam)
+
+    def note_estimates(
+        self, rollout: Rollout, values: Floats, estimates: Advantages
+    ) -> tuple[npt.NDArray[np.intp], float]:
+        """Note the estimates, and leave decisions of small advantage to the critic alone."""
+        noted, known = super().note_estimates(rollout, values, estimates), estimates.known
+        quantile, floor = self._config.advantage_quantile, self._config.advantage_floor
+        small = rollout.played.rows[known][~large_advantages(estimates.advantages[known], quantile, floor)]
+        rollout.choice.counts[torch.from_numpy(small).to(rollout.seen.device)] = 0.0
+        return noted
 
     def loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Sums]:
         """The losses of the policy and of the critic."""

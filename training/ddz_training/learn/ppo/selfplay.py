@@ -57,7 +57,8 @@ class CurveLine:
         landlord_wins: Share of this update's games that the landlord won.
         game_length: Decisions per game in this update.
         policy_loss: The negated clipped surrogate; this and the next five are means over the update's decisions, those
-            of the policy estimated from the decisions that it learned from.
+            of the policy estimated from the decisions that it learned from (those of small advantage, where these are
+            left out, are 0 in the means).
         value_loss: Half the squared error of the policy's own value.
         critic_loss: Half the squared error of the critic.
         entropy: The policy's entropy in nats; 0 for deep Monte Carlo, which has no policy.

@@ -18,7 +18,7 @@ from ddz_env.core.engine.worlds import sample_hands
 from ddz_env.core.notation import Hand, Move, word_to_counts
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS, Rules
 from ddz_env.support.checks import check_integer
-from ddz_env.support.compiling import pure_kernel
+from ddz_env.support.compiling import part_kernel, pure_kernel
 from ddz_env.support.errors import InconsistentViewError, InvalidDealError
 from ddz_env.support.owned import OwnsArrays
 
@@ -36,7 +36,7 @@ AUCTION = ("bid", "double", "show")
 _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
-@pure_kernel
+@part_kernel
 def write_view(
     row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], out: npt.NDArray[np.uint64]
 ) -> None:

@@ -187,8 +187,8 @@ def play_and_tell(state: State, agents: Sequence[Agent], answer: object) -> Move
     return move
 
 
-def play_answer(state: State, agent: Agent, answer: object) -> Move:
-    """Play what an agent answered.
+def play_answer(state: State, agent: Any, answer: object) -> Move:
+    """Play what an agent, named in errors, answered.
 
     Raises:
         IllegalAgentMoveError: If it is not a legal move; the state is unchanged.

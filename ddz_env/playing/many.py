@@ -91,13 +91,14 @@ def answers_many(agent: Any) -> bool:
     return False
 
 
-def ask(agent: Any, waiting: Waiting, threads: int = 1) -> Words:
+def ask(agent: Any, waiting: Waiting, threads: int = 1, name: str | None = None) -> Words:
     """An agent's whole move in each of some games, checked.
 
     Args:
         agent: The agent.
         waiting: The games, whole: an agent that does not cheat is given what its seats know.
         threads: How many threads call an agent that is ``parallel``.
+        name: What errors call the agent; its own name by default.
 
     Returns:
         Main ids and kickers as hands, shape ``[k, 2]``, uint64.
@@ -106,11 +107,10 @@ def ask(agent: Any, waiting: Waiting, threads: int = 1) -> Words:
         AgentFaultError: If the agent raises.
         IllegalAgentMoveError: If an answer is not a legal move.
     """
-    seat = int(waiting.rows[0, SEAT])
     if not answers_many(agent):
-        return _moves_one_by_one(agent, waiting)
+        return _moves_one_by_one(agent, waiting, name)
     seen = waiting if cheats(agent) else waiting._replace(rows=_views(waiting))
-    return call(agent, seat, "act", _checked_moves, agent, seen, threads)
+    return call(name or agent, int(waiting.rows[0, SEAT]), "act", _checked_moves, agent, seen, threads)
 
 
 def _views(waiting: Waiting) -> Words:
@@ -151,14 +151,14 @@ def _act_many(agent: Any, waiting: Waiting) -> Words:
     return moves
 
 
-def _moves_one_by_one(agent: Any, waiting: Waiting) -> Words:
+def _moves_one_by_one(agent: Any, waiting: Waiting, name: str | None) -> Words:
     """The moves of an agent that chooses view by view; it may read the moves so far where they are kept."""
     moves = np.empty((len(waiting.rows), 2), np.uint64)
     for index, (row, ring) in enumerate(zip(waiting.rows, waiting.rings, strict=True)):
         log = _NO_LOG if waiting.logs is None else waiting.logs[index]
         state = restore_state(row, ring, log, waiting.rules)
-        answer = call(agent, state.seat, "act", agent.act, sight(agent, state), waiting.rng(index))
-        move = play_answer(state, agent, answer)
+        answer = call(name or agent, state.seat, "act", agent.act, sight(agent, state), waiting.rng(index))
+        move = play_answer(state, name or agent, answer)
         moves[index] = move.words
     return moves
 

@@ -147,6 +147,8 @@ class Option(NamedTuple):
         for choice in self.choices:
             if type(value) is type(choice) and value == choice:
                 return choice
+        if object in self.kinds:
+            return value
         if isinstance(value, bool):
             if bool in self.kinds:
                 return value

@@ -339,7 +339,7 @@ class DealPlayer:
 
         def answer(index: int, waiting: Waiting) -> Words:
             start = self._times()
-            moves = ask(agents[index], waiting)
+            moves = ask(agents[index], waiting, name=specs[index])
             spent[:, index] += self._times() - start
             return moves
 

@@ -71,7 +71,7 @@ class FrozenAgent:
         rows = self._batch.rows
         begun = games[rows[games, STAGE] != STAGE_KICKER]
         if len(begun):
-            self.plans[begun] = ask(self._agent, self._waiting(begun))
+            self.plans[begun] = ask(self._agent, self._waiting(begun), name=self.name)
         actions = np.empty(len(games), np.int64)
         _next_actions(rows, games, self.plans, actions)
         return actions

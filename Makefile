@@ -40,10 +40,10 @@ test: $(FULL) check  ## lint, check the types and run the default tests
 
 check: $(FULL) lint
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 test-long: $(FULL)  ## run the long suite (more positions and games; tens of minutes)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m long $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) -m long $(ARGS)
 
 test-integrations: $(FULL)  ## train with other libraries, each in its own environment under .integrations (an hour, gigabytes)
 	$(BIN)/python -m tests.integrations $(ARGS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,20 +79,3 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[]
 
     monkeypatch.setattr("ddz_env.playing.registry._entry_points", installed)
     return Page(tmp_path / "games")
-
-
-_TOPICS = {
-    "searches": r"mcts|rollouts|search_options|worlds|hand_inf|full|agents",
-    "learning": r"neural|ppo|sb3|demo",
-}
-"""Tests that call the same kernels, by the beginning of their files' names."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give a topic, or else a file, to one worker: two that need the same new kernels would both compile them."""
-    for item in items:
-        if next(item.iter_markers("xdist_group"), None) is None:
-            name = item.path.stem.removeprefix("test_")
-            topics = (topic for topic, files in _TOPICS.items() if re.match(files, name))
-            item.add_marker(pytest.mark.xdist_group(next(topics, name)))

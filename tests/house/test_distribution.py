@@ -24,7 +24,6 @@ SHIPPED = "ddz_agents/neural/shipped"
 SHIPPED_POLICY = f"{SHIPPED}/{NEWEST}.safetensors"
 
 # One worker builds once for all of them.
-pytestmark = pytest.mark.xdist_group("distribution")
 
 
 def _run(*command: object, cwd: Path, pythonpath: Path | None = None) -> str:

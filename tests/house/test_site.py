@@ -39,7 +39,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("site")
 def test_the_site_works_offline(built: Path) -> None:
     assert (built / ".nojekyll").exists()
     for page in built.rglob("*.html"):
@@ -68,7 +67,6 @@ WIDER = "[...document.querySelectorAll('.table-wrapper')].some(one => one.scroll
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("site")
 def test_no_table_is_cut(built: Path, page: Any) -> None:
     cut = []
     for file in sorted(file for file in built.rglob("*.html") if "<table" in file.read_text(encoding="utf-8")):
@@ -79,7 +77,6 @@ def test_no_table_is_cut(built: Path, page: Any) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("site")
 def test_what_is_searched_for_is_found_in_both_languages(built: Path, page: Any) -> None:
     for query, title in (("斗地主规则", "规则"), ("ddz规则", "规则"), ("belief network", "Where the hidden cards are")):
         page.goto(f"{(built / 'search.html').as_uri()}?q={query}")

@@ -44,7 +44,6 @@ torch = pytest.importorskip("torch")
 from ddz_agents.neural.torch_model import TorchModel  # noqa: E402
 
 # Exporting takes seconds: one worker exports for all of them.
-pytestmark = pytest.mark.xdist_group("onnx")
 
 
 class Small(torch.nn.Module):  # type: ignore[misc, name-defined]  # torch may be missing

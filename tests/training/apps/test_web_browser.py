@@ -19,7 +19,7 @@ from tests.training.apps.web_page import FAILING
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright.sync_api")
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
+pytestmark = pytest.mark.long
 
 PREPARING = {"ready": False, "left": ["opponents", "hints"], "seconds": [20, 40]}
 

@@ -16,7 +16,7 @@ from tests.training.apps.test_web_browser import play_badly
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright.sync_api")
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("web_browser")]
+pytestmark = pytest.mark.long
 
 HARD = next(level.elo for level in LEVELS if level.name == "hard")
 

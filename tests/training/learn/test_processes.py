@@ -21,8 +21,6 @@ from tests.rooms import pythonpath
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
-pytestmark = pytest.mark.xdist_group("two processes")
-
 
 PROGRAM = str(Path(__file__).with_name("one_of_two.py"))
 VARIABLES = {**os.environ, "PYTHONPATH": pythonpath(), "OMP_NUM_THREADS": "1"}

@@ -162,3 +162,18 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
     path = re.compile(r"/(home|Users|root)/\w|\b[A-Z]:\\{1,2}Users\b|/site-packages/\w|" + re.escape(f"{ROOT}/"))
     texts = (file for file in _texts() if file != Path(__file__))
     assert not [file for file in texts if path.search(file.read_text(encoding="utf-8", errors="replace"))]
+
+
+def test_the_scripts_of_the_page_import_what_there_is() -> None:
+    """A browser loads no script at all of a page of which one asks for a name that another does not export."""
+    scripts = {file.name: file.read_text(encoding="utf-8") for root in SOURCES.values() for file in root.rglob("*.js")}
+    declared = re.compile(r"(?m)^export (?:async )?(?:function|const|let|class) (\w+)")
+    exported = {name: set(declared.findall(text)) for name, text in scripts.items()}
+    wanted = {
+        (name, part.strip(), source)
+        for name, text in scripts.items()
+        for parts, source in re.findall(r'import \{([^}]*)\} from "\./([\w.]+)"', text)
+        for part in parts.split(",")
+    }
+    assert len(wanted) > 50
+    assert {each for each in wanted if each[1] not in exported[each[2]]} == set()

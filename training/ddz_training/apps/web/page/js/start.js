@@ -5,9 +5,9 @@ import { post, tellPreparing } from "./api.js";
 import { choice, field, hush, make, messages, once } from "./dom.js";
 import { LEAST, ratingOf } from "./rating.js";
 import { recent, results, reviews } from "./recent.js";
-import { endingShort, signed } from "./result.js";
+import { endingShort } from "./result.js";
 import { set, setting } from "./settings.js";
-import { word } from "./words.js";
+import { signed, word } from "./words.js";
 
 const REVIEWED = 10; // reviews in a line
 const ORDINARY = ["bidding", "bidding,doubling=true", "robbing", "standard", "standard,unshuffled=true"]; // the first by default

@@ -163,9 +163,9 @@ class State:
         row[at.HANDS : at.HANDS + players] = [hand.word for hand in held]
         row[at.SIZES], row[at.RNG] = 0, game_key(seed)
         rest = _rest(view, held)
-        row[at.BOTTOM if view.landlord is None and view.rules.bottom else at.HIDDEN] = rest.word
-        if view.landlord is None and view.rules.bottom:
-            row[at.HIDDEN] = 0
+        row[at.HIDDEN] = rest.word
+        if view.landlord is None and len(rest) == view.rules.bottom:
+            row[at.HIDDEN], row[at.BOTTOM] = 0, rest.word
         return cls._of_view(view, row)
 
     @classmethod

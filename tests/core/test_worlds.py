@@ -131,6 +131,16 @@ def test_a_world_looks_to_its_seat_as_the_game_does_and_can_be_played_on(preset:
         assert world.history == state.history
 
 
+def test_cards_that_nobody_holds_in_an_auction_stay_undealt() -> None:
+    """Of an endgame with bids, in which they are not the landlord cards."""
+    state = State.from_hands(["36", "47", "59"], "6", SMALL, check_sizes=False)
+    view, rng = state.view(0), np.random.default_rng(0)
+    for world in view.sample_worlds(50, rng):
+        total = sum(len(Hand.from_word(int(word))) for word in world)
+        assert total == sum(FIXED.deck)
+        assert State.of(view, world).key(0) == view.key() == State.sample(view, rng).key(0)
+
+
 def test_hidden_cards_change_no_world() -> None:
     """Two games that differ only in what a seat does not see give it the same worlds."""
     one, other = (State.from_hands(["34567", *hands], check_sizes=False) for hands in (("889", "TTJ"), ("TTJ", "889")))

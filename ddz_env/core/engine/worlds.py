@@ -75,7 +75,15 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
 
 @kernel
 def sample_row(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> bool:
-    """:func:`determinize` as an entry point from Python; whether the hands have got their sizes."""
+    """:func:`determinize` as an entry point from Python; whether there are cards for the sizes of the hands."""
+    needed = np.int64(0)
+    for other in range(3):
+        if np.uint64(other) != seat:
+            needed += np.int64((view[at.SIZES] >> (U8 * np.uint64(other))) & _BYTE)
+    if view[at.LANDLORD] != _NO_SEAT and view[at.LANDLORD] != seat:
+        needed -= np.int64(popcount(view[at.KNOWN]))
+    if rules[R_OPEN_HANDS] == U0 and not 0 <= needed <= np.int64(popcount(view[at.HIDDEN])):
+        return False
     determinize(view, seat, rules, state, row)
     fits = True
     for other in range(3):
@@ -95,12 +103,13 @@ def sample_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np
         hands: Output: the hands of the three seats and the cards that none of them holds, shape ``[n, 4]``, uint64.
     """
     row = np.empty(at.ROW_WORDS, np.uint64)
-    rest = np.int64(at.BOTTOM if view[at.LANDLORD] == _NO_SEAT and rules[R_BOTTOM_SIZE] > U0 else at.HIDDEN)
     for index in range(hands.shape[0]):
         state = determinize(view, seat, rules, state, row)
         for other in range(3):
             hands[index, other] = row[at.HANDS + other]
-        hands[index, 3] = row[rest]
+        hands[index, 3] = row[at.HIDDEN]
+        if view[at.LANDLORD] == _NO_SEAT and row[at.HIDDEN] == U0:
+            hands[index, 3] = row[at.BOTTOM]
 
 
 @kernel

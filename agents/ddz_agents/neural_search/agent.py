@@ -4,19 +4,19 @@ A decision passes through twelve files:
 
 1. :mod:`ddz_agents.searching`: whether there is something to search;
 2. this file: the options, the root, the move;
-3. :mod:`~ddz_agents.neural_search.beliefs`: the worlds, and which seats are the rule agent (behind it is the room
-   :mod:`ddz_agents.worlds`, with the models of players and the belief network);
+3. :mod:`~ddz_agents.neural_search.beliefs`: the worlds (behind it is the room :mod:`ddz_agents.worlds`, with the
+   models of players and the belief network);
 4. :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
 5. :mod:`~ddz_agents.neural_search.descent`: down a tree and back up,
 6. in worlds that :mod:`ddz_agents.worlds.determinize` draws,
 7. and trees of :mod:`ddz_agents.tree_search.tree`;
 8. :mod:`~ddz_agents.neural_search.selection`: which move is tried next, at the root and below it;
-9. :mod:`~ddz_agents.neural_search.games`: who moves unasked in the games of a search;
+9. :mod:`~ddz_agents.neural_search.games`: the games of a search, in which forced moves are played;
 10. :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves, priors and values,
 11. or a playout of :mod:`ddz_agents.tree_search.search`;
 12. :mod:`ddz_agents.tree_search.choice`: from the root's statistics to a move.
 
-The network may be any :class:`~ddz_agents.neural.model.PolicyModel`; the rule agent is :mod:`ddz_agents.rules.rules`.
+The network may be any :class:`~ddz_agents.neural.model.PolicyModel`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
@@ -180,7 +179,7 @@ class ModelSearchAgent(SearchAgent[View]):
         sure = options.settled < 1 and log_priors[likeliest] >= math.log(options.settled)
         if sure and not kickers_of(likeliest):  # where kickers ride with it, they are searched for
             return Decision(Move(likeliest), visits={likeliest: 1}, line=(likeliest,))
-        forest.believe(*self._inferred(view, rng))
+        forest.believe(self._inferred(view, rng))
         candidates = options.candidates if options.prior == "policy" else NUM_ACTIONS
         first = halve(forest, log_priors, clock, options.iterations, candidates, options.prior_weight)
         return choose(forest.trees, position.row, position.rules, first, [each.prior for each in forest.priors])
@@ -191,13 +190,12 @@ class ModelSearchAgent(SearchAgent[View]):
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """The belief about the hidden cards from which the agent's worlds are drawn."""
-        return belief_of(view, self._inferred(view, rng)[0])
+        return belief_of(view, self._inferred(view, rng))
 
-    def _inferred(self, view: View, rng: np.random.Generator) -> tuple[WorldPool, npt.NDArray[np.uint8]]:
-        """The worlds to search, and which seats are the rule agent, shape ``[3]``, uint8."""
+    def _inferred(self, view: View, rng: np.random.Generator) -> WorldPool:
+        """The worlds to search."""
         particles = self._beliefs.infer(view, rng)
-        pool = uniform() if particles is None else particles.pool
-        return pool, self._beliefs.rule_agents(particles, view.seat)
+        return uniform() if particles is None else particles.pool
 
 
 class NeuralSearchAgent(ModelSearchAgent):

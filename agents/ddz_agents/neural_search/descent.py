@@ -21,14 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural_search.games import (
-    RecognizedSeats,
-    SearchGames,
-    describe,
-    new_games,
-    none_recognized,
-    rule_action,
-)
+from ddz_agents.neural_search.games import SearchGames, describe, new_games
 from ddz_agents.neural_search.selection import select_child
 from ddz_agents.tree_search.search import reward_of
 from ddz_agents.tree_search.tree import (
@@ -88,7 +81,6 @@ class Searcher(NamedTuple):
         seat: The searcher's seat, uint64.
         rules: The rules array.
         pool: Weighted determinizations to draw from; empty for uniform ones.
-        opponents: Which of the other seats are recognized.
         passes_forced: Whether a descent passes through nodes with a single move.
         exploration: PUCT's constant, float32.
     """
@@ -98,15 +90,14 @@ class Searcher(NamedTuple):
     seat: np.uint64
     rules: Words
     pool: WorldPool
-    opponents: RecognizedSeats
     passes_forced: bool
     exploration: np.float32
 
     @staticmethod
     def of(view: View, *, passes_forced: bool, exploration: float) -> Searcher:
-        """The seat of a view, with uniform worlds and nobody recognized."""
+        """The seat of a view, with uniform worlds."""
         game = view.row, view.ring, np.uint64(view.seat), view.rule_words
-        return Searcher(*game, uniform(), none_recognized(), passes_forced, np.float32(exploration))
+        return Searcher(*game, uniform(), passes_forced, np.float32(exploration))
 
 
 class Descents(NamedTuple):
@@ -155,8 +146,6 @@ def _next_child(
         return np.int64(-1), state
     legal_mask(row, searcher.rules, mask)
     legal, only = count_legal(mask), nth_legal(mask, U0)
-    if legal > U1 and searcher.opponents.plays_rules[row[at.SEAT]] and has_room(tree):
-        return _take(tree, priors, node, rule_action(row, searcher.rules, mask, searcher.opponents)), state
     count = take_tried(tree, node, mask, legal_children)
     if count_legal(mask) == U0:
         return select_child(tree, priors.prior, legal_children, count, searcher.exploration, state)

@@ -78,15 +78,13 @@ class Forest(OwnsArrays):
             learn_prior(tree, priors, ROOT, log_priors)
         return log_priors
 
-    def believe(self, pool: WorldPool, plays_rules: npt.NDArray[np.uint8]) -> None:
-        """Search these worlds, with these seats playing the rule agent's moves, until the next decision begins.
+    def believe(self, pool: WorldPool) -> None:
+        """Search these worlds until the next decision begins.
 
         Args:
             pool: Weighted determinizations to draw from; empty for uniform ones, as without this call.
-            plays_rules: 1 for each of these seats, shape ``[3]``, uint8.
         """
-        opponents = self._searcher.opponents._replace(plays_rules=plays_rules)
-        self._searcher = self._searcher._replace(pool=pool, opponents=opponents)
+        self._searcher = self._searcher._replace(pool=pool)
 
     def wave(self, firsts: npt.NDArray[np.int16]) -> None:
         """Send descents down every tree, evaluate where they stop, and back the values up.
@@ -103,7 +101,7 @@ class Forest(OwnsArrays):
         if not len(leaves):
             return
         games = self.descents.games.part(leaves)
-        log_priors, values = self._evaluator.leaves(games, searcher.rules, searcher.opponents)
+        log_priors, values = self._evaluator.leaves(games, searcher.rules)
         ends = np.cumsum([len(numbers) for numbers in waiting])[:-1]
         per_tree = zip(parts, np.split(log_priors, ends), np.split(values, ends), strict=True)
         for index, (part, logs, part_values) in enumerate(per_tree):

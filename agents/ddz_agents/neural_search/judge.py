@@ -24,7 +24,7 @@ from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.beliefs import Beliefs
-from ddz_agents.neural_search.games import SearchGames, new_games, none_recognized, play_unasked
+from ddz_agents.neural_search.games import SearchGames, new_games, play_forced
 from ddz_agents.neural_search.values import CachedModel, ask_critic, values_for
 from ddz_agents.searching import check_view
 from ddz_agents.worlds.determinize import Reals, Words
@@ -225,7 +225,7 @@ class Judge:
         check_view(view.row, view.seat, view.rule_words)
         rows, weights = self.worlds(view, rng)
         games = games_after(view, moves, rows)
-        play_unasked(games, np.arange(len(games.waits)), view.rule_words, none_recognized())
+        play_forced(games, np.arange(len(games.waits)), view.rule_words)
         seats = np.full(len(games.waits), view.seat, np.uint64)
         values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, Leaf, PolicyModel
-from ddz_agents.neural_search.games import RecognizedSeats, SearchGames, play_unasked
+from ddz_agents.neural_search.games import SearchGames, play_forced
 from ddz_agents.tree_search.search import reward_of, simulate_random
 from ddz_agents.worlds.determinize import Words
 from ddz_env import View
@@ -67,13 +67,12 @@ class Evaluator:
         mask = action_mask(view)[None]
         return (uniform_prior(mask) if self._uniform_prior else self._model.evaluate(observe(view)[None], mask)[0])[0]
 
-    def leaves(self, games: SearchGames, rules: Words, opponents: RecognizedSeats) -> tuple[Floats, Floats]:
+    def leaves(self, games: SearchGames, rules: Words) -> tuple[Floats, Floats]:
         """Logarithms of the priors of leaves, ``[n, 400]``, and values for the seats to act, -1 to 1, ``[n]``.
 
         Args:
             games: Copies of those at leaves: they are played on.
             rules: The rules array.
-            opponents: Which of the other seats are recognized.
         """
         prior = uniform_prior(mask_bytes(games.masks)) if self._uniform_prior else None
         if prior is not None and not self.networks_value:  # no network has a say
@@ -81,7 +80,7 @@ class Evaluator:
         log_probabilities, values = ask(self._model, games)
         if self.networks_value:
             seats = games.rows[:, SEAT].copy()
-            play_on(self._model, games, log_probabilities, self._ahead, rules, opponents)
+            play_on(self._model, games, log_probabilities, self._ahead, rules)
             values = values_for(games, seats, self._values)
         return (log_probabilities if prior is None else prior), values
 
@@ -138,30 +137,22 @@ def values_for(games: SearchGames, seats: Words, value: Callable[[SearchGames], 
     return values
 
 
-def play_on(
-    model: PolicyModel,
-    games: SearchGames,
-    log_probabilities: Floats,
-    decisions: int,
-    rules: Words,
-    opponents: RecognizedSeats,
-) -> None:
+def play_on(model: PolicyModel, games: SearchGames, log_probabilities: Floats, decisions: int, rules: Words) -> None:
     """Let a policy play games on in place, its likeliest action each time.
 
     Args:
         model: The policy.
         games: Games that wait for a decision; changed.
         log_probabilities: The policy's word on them, shape ``[n, 400]``, float32.
-        decisions: How many are played in each; what is forced, or known, does not count.
+        decisions: How many are played in each; what is forced does not count.
         rules: The rules array.
-        opponents: Which of the other seats are recognized.
     """
     playing = np.arange(len(games.waits))
     for number in range(decisions):
         if number:
             log_probabilities, _ = ask(model, games, playing)
         play_actions(games, playing, log_probabilities.argmax(axis=1), rules)
-        play_unasked(games, playing, rules, opponents)
+        play_forced(games, playing, rules)
         playing = playing[games.waits[playing] != 0]
         if not len(playing):
             break

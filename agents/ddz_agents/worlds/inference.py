@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -126,34 +125,14 @@ def infer(
     check_story(story, view, hands[0])
     weighed = weighed_decisions(story, view.seat, view.rules)
 
-    evaluated: list[tuple[Words, Reals]] = []
-
     def evaluate(held: Words) -> Reals:
         deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
-        evaluated.append((deals, _log_likelihoods(chosen, story, deals, weighed, view.rules)))
-        return _mixed(evaluated[-1][1])[deal]
+        return _mixed(_log_likelihoods(chosen, story, deals, weighed, view.rules))[deal]
 
     if proposal is None:
         hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
-        weighted = tempered(hands, logs, least_ess, exponent)
-    else:
-        weighted = tempered(hands, proposal.logs + evaluate(hands), least_ess)
-    return replace(weighted, kinds=_kinds(weighted, evaluated))
-
-
-def _kinds(particles: Particles, evaluated: Sequence[tuple[Words, Reals]]) -> Reals:
-    """How likely each seat is each kind of player, shape ``[kinds, 3]``, as the mean over the weighed particles.
-
-    Args:
-        particles: The particles.
-        evaluated: Deals, including theirs, and the log-likelihoods of each: shapes ``[n, 4]``, ``[n, kinds, 3]``.
-    """
-    deals, logs = (np.concatenate(part) for part in zip(*evaluated, strict=True))
-    _, first, same = np.unique(np.concatenate([deals, particles.hands]), axis=0, return_index=True, return_inverse=True)
-    own_logs = logs[first[same.ravel()[len(deals) :]]]
-    shares = np.exp(own_logs - own_logs.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
-    return np.asarray(np.tensordot(particles.weights, shares, 1))
+        return tempered(hands, logs, least_ess, exponent)
+    return tempered(hands, proposal.logs + evaluate(hands), least_ess)
 
 
 def _log_likelihoods(
@@ -197,7 +176,7 @@ def inferred(
     rounds: int = DEFAULT_ROUNDS,
     proposal: Proposal | None = None,
 ) -> Particles | None:
-    """Infer the hidden hands and what players the other seats are; None if there is nothing to infer from.
+    """Infer the hidden hands; None if there is nothing to infer from.
 
     Args:
         view: What the searcher knows.

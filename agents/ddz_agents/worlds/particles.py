@@ -11,7 +11,7 @@ likely, and uniformity over deals of *cards* is kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -43,15 +43,12 @@ class Particles:
         ess: The effective sample size, ``1 / sum(weights ** 2)``.
         exponent: The power to which the likelihoods were tempered to keep enough deals in play; 1 where they were
             not.
-        kinds: How likely each seat is each of the kinds of players considered, shape ``[kinds, 3]``; no rows
-            without inference.
     """
 
     hands: Words
     weights: Reals
     ess: float
     exponent: float
-    kinds: Reals = field(default_factory=lambda: np.empty((0, 3)))
 
     def __len__(self) -> int:
         return len(self.weights)

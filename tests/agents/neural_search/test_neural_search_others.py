@@ -1,4 +1,4 @@
-"""Leaves that the policy plays on, seats that are searched as the rule agent, answers kept, likely whole moves."""
+"""Leaves that the policy plays on, answers kept, likely whole moves."""
 
 from __future__ import annotations
 
@@ -10,21 +10,14 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions
-from ddz_agents.neural_search.beliefs import recognized
-from ddz_agents.neural_search.games import RecognizedSeats, SearchGames, new_games, none_recognized
+from ddz_agents.neural_search.games import SearchGames, new_games
 from ddz_agents.neural_search.judge import likely_moves
-from ddz_agents.neural_search.values import CachedModel, Evaluator, ask, play_on
-from ddz_agents.worlds.determinize import draw_game, uniform
+from ddz_agents.neural_search.values import CachedModel, Evaluator, ask
 from ddz_env import State
-from ddz_env.core.engine.layout import SEAT
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.playing.registry import make_agent
 from tests.agents.neural.test_networks import concealed_of, small_networks
-from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after, firsts_of, planted
+from tests.agents.neural_search.test_neural_search import Prefers, Uniform, after
 from tests.oracles.network_policy import NetworkPolicy
-
-RULES = make_agent("rules")
 
 
 def waiting(states: list[State]) -> SearchGames:
@@ -57,14 +50,12 @@ def undecided(count: int, rules: str = "standard") -> list[State]:
     return found
 
 
-def played_on(state: State, model: PolicyModel, decisions: int, *, opponents: bool = False) -> State:
-    """The game played on, move by move: what is forced, and by the policy, or by the rule agent as all opponents."""
-    game, rng = state.copy(), np.random.default_rng(0)
+def played_on(state: State, model: PolicyModel, decisions: int) -> State:
+    """The game played on, move by move: what is forced, and by the policy."""
+    game = state.copy()
     while not game.is_over:
         actions: Sequence[int] = game.legal_actions()
-        if len(actions) > 1 and opponents and game.seat != state.seat:
-            actions = RULES.act(game.view(), rng).actions
-        elif len(actions) > 1:
+        if len(actions) > 1:
             if decisions == 0:
                 break
             decisions -= 1
@@ -89,7 +80,7 @@ def test_the_policy_plays_leaves_on_as_it_would_at_the_table(decisions: int, rul
     """And then the critic values them; to the end, leaves are won or lost."""
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
-    logs, values = Evaluator(model, "critic", decisions).leaves(games, states[0].rule_words, none_recognized())
+    logs, values = Evaluator(model, "critic", decisions).leaves(games, states[0].rule_words)
     priors, _ = ask(model, waiting(states))
     assert logs.tobytes() == priors.tobytes()
     assert games.waits.any() == (decisions < 1000)
@@ -139,73 +130,6 @@ def test_a_position_is_asked_about_once_until_all_is_forgotten() -> None:
     asked = len(model.rows)
     cached.value_of_games(*games)
     assert len(model.rows) == asked
-
-
-def test_a_seat_is_recognized_among_those_whose_moves_are_known() -> None:
-    """The rule agent rather than the policy; how likely other kinds are says nothing about either."""
-    policy, rule_agent = np.array([[0.1, 0.1, 0.2], [0.3, 0.3, 0.2]])  # and some other kind 0.6
-    assert recognized(policy, rule_agent, seat=0).tolist() == [0, 1, 0]
-    assert recognized(rule_agent, policy, seat=0).tolist() == [0, 0, 0]
-
-
-def everybody_but(seat: int) -> RecognizedSeats:
-    plays_rules = np.ones(3, np.uint8)
-    plays_rules[seat] = 0
-    return none_recognized()._replace(plays_rules=plays_rules)
-
-
-def worlds(count: int) -> list[State]:
-    found = []
-    for game in range(count):
-        state = after(State.new(game), 7)
-        row = np.empty_like(state.row)
-        draw_game(state.view().row, state.seat, state.rule_words, np.uint64(game), row)
-        found.append(State(row, state.rules))
-    return found
-
-
-def test_where_the_rule_agent_is_known_its_moves_are_played() -> None:
-    """The policy decides for the searcher alone; all others are the rule agent, move by move and kicker by kicker."""
-    model = Prefers({0}, 3.0)
-    for state in worlds(30):
-        logs, _ = model.evaluate(observe(state)[None], action_mask(state)[None])
-        games = waiting([state])
-        play_on(model, games, logs, 3, state.rule_words, opponents=everybody_but(state.seat))
-        game = played_on(state, model, 3, opponents=True)
-        assert games.waits[0] == (not game.is_over)
-        assert (games.rows[0] == game.row).all()
-
-
-def test_the_tree_passes_through_its_moves() -> None:
-    """Every descent stops at the searcher's own decisions; on the way the others have moved as the rule agent does."""
-    state, rng = after(State.new(4, rules="perfect"), 6), np.random.default_rng(0)
-    view, checked = state.view(), 0
-    forest = planted(view, Uniform(), 1, batch=8)
-    forest.believe(uniform(), everybody_but(view.seat).plays_rules)
-    for part in np.split(firsts_of(view, 160), 20):
-        forest.wave(part)
-        descents = forest.descents
-        for index in np.flatnonzero(descents.games.waits):
-            assert descents.games.rows[index, SEAT] == view.seat
-            game, plan = state.copy(), list[int]()
-            for action in descents.path[index, : descents.depth[index]].tolist():
-                if game.seat != view.seat and len(game.legal_actions()) > 1:
-                    plan = plan if game.stage == "kicker" else list(RULES.act(game.view(), rng).actions)
-                    assert action == plan.pop(0)
-                    checked += 1
-                game.step_action(action)
-    assert checked > 100
-
-
-def test_a_search_counts_what_the_moves_of_a_seat_have_told() -> None:
-    """Where they are the rule agent's, it is likelier the rule agent than one that passes whenever it may."""
-    state = State.new(3)
-    rng = np.random.default_rng(0)
-    while (not state.is_over and len(state.history) < 18) or len(state.legal_moves()) == 1:
-        state.step(RULES.act(state.view(), rng))
-    agent = ModelSearchAgent(Prefers({0}, 100.0), ModelSearchOptions(30, particles=50))
-    assert agent._inferred(state.view(), rng)[1].tolist() == [seat != state.seat for seat in range(3)]
-    assert agent.act(state.view(), rng) in state.legal_moves()
 
 
 def test_the_likeliest_whole_moves_are_found() -> None:

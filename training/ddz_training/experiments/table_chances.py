@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural_search.games import SearchGames, none_recognized, play_unasked
+from ddz_agents.neural_search.games import SearchGames, play_forced
 from ddz_agents.neural_search.judge import (
     CALIBRATIONS,
     STRONG,
@@ -151,9 +151,9 @@ def play_out(games: SearchGames, view: View, policy: ModelAgent, other: Agent, r
         other: Who plays the other seats; it has nothing to remember between its moves.
         rng: The other's generator.
     """
-    rules, nobody, playing = view.rule_words, none_recognized(), np.arange(len(games.waits))
+    rules, playing = view.rule_words, np.arange(len(games.waits))
     while len(playing):
-        play_unasked(games, playing, rules, nobody)
+        play_forced(games, playing, rules)
         playing = playing[games.waits[playing] != 0]
         own = games.rows[playing, SEAT] == view.seat
         asked = playing[own]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from ddz_env.core.notation import Hand, Move, word_to_counts
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS, Rules
 from ddz_env.support.checks import check_integer
 from ddz_env.support.compiling import part_kernel, pure_kernel
-from ddz_env.support.errors import InconsistentViewError, InvalidDealError
+from ddz_env.support.errors import InconsistentViewError, InvalidDealError, shown
 from ddz_env.support.owned import OwnsArrays
 
 ROLES = ("landlord", "peasant_down", "peasant_up")
@@ -34,6 +35,12 @@ AUCTION = ("bid", "double", "show")
 """The stages before the cards are played, in which stakes are named."""
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
+
+Weights = Callable[[npt.NDArray[np.uint64]], npt.NDArray[Any]]
+"""How plausible worlds are: of hands, shape ``[n, 4]``, to numbers from 0, shape ``[n]``."""
+
+_OVERSAMPLED = 8
+"""Worlds that are drawn for each that stays, where they are weighed."""
 
 
 @part_kernel
@@ -228,7 +235,9 @@ class View(OwnsArrays):
         """Legal whole moves in the engine's order; empty unless it is the observer's turn."""
         return whole_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
-    def sample_worlds(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+    def sample_worlds(
+        self, count: int, rng: np.random.Generator, weights: Weights | None = None
+    ) -> npt.NDArray[np.uint64]:
         """Draw hands that agree with all that the seat knows, uniformly over deals of cards.
 
         :meth:`ddz_env.State.of` makes a game of a row; :meth:`ddz_env.State.sample` draws one game.
@@ -236,13 +245,16 @@ class View(OwnsArrays):
         Args:
             count: How many worlds.
             rng: The only source of randomness.
+            weights: How plausible worlds are: a function of worlds, ``[n, 4]``, to numbers from 0 in any unit, ``[n]``.
+                It is asked once, about eight times as many uniform worlds, from which the ``count`` are drawn with
+                replacement by these weights (sampling importance resampling, Rubin 1987).
 
         Returns:
             The hands of the three seats and the cards that none of them holds, as words
             (:meth:`ddz_env.Hand.from_word`), shape ``[count, 4]``, uint64.
 
         Raises:
-            InvalidDealError: If the count is negative.
+            InvalidDealError: If the count is negative, or the weights are not as above, or all 0.
             InconsistentViewError: If no deal agrees with the view.
 
         Example:
@@ -253,10 +265,11 @@ class View(OwnsArrays):
             ((1000, 4), True)
         """
         check_cards(self.row, self.seat, self.rule_words)
-        hands = np.empty((check_integer("count", count, 0, 2**32, InvalidDealError), 4), np.uint64)
+        count = check_integer("count", count, 0, 2**32, InvalidDealError)
+        hands = np.empty((count if weights is None else _OVERSAMPLED * count, 4), np.uint64)
         state = rng.integers(0, 2**64, dtype=np.uint64)
         sample_hands(self.row, np.uint64(self.seat), self.rule_words, state, hands)
-        return hands
+        return hands if weights is None else _resampled(hands, weights(hands), count, rng)
 
     def key(self) -> bytes:
         """All that the seat knows, as bytes: equal for two games if and only if the seat cannot tell them apart."""
@@ -265,6 +278,18 @@ class View(OwnsArrays):
 
     def __repr__(self) -> str:
         return f"<View of seat {self.seat} ({self.role}): {self.hand}, stage {self.stage}>"
+
+
+def _resampled(
+    hands: npt.NDArray[np.uint64], weights: npt.NDArray[Any], count: int, rng: np.random.Generator
+) -> npt.NDArray[np.uint64]:
+    """Some worlds, drawn with replacement by their weights."""
+    chances = np.asarray(weights, np.float64)
+    if chances.shape != (len(hands),) or not (chances >= 0).all() or (count and not 0 < chances.sum() < np.inf):
+        raise InvalidDealError(
+            f"weights must be numbers from 0, not all 0, of shape [{len(hands)}], not {shown(weights)}"
+        )
+    return hands[rng.choice(len(hands), count, p=chances / chances.sum())] if count else hands
 
 
 def check_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:

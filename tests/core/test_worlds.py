@@ -189,3 +189,24 @@ def test_a_view_that_no_deal_agrees_with_is_refused() -> None:
     for draw in (lambda: VIEW.sample_worlds(-1, rng), lambda: State.new(1).playouts(-1, rng)):
         with pytest.raises(InvalidDealError, match="count"):
             draw()
+
+
+def test_worlds_can_be_drawn_by_weights() -> None:
+    """The share of worlds with a card in a seat's hand follows the weights; wrong ones are named."""
+    view, rng = State.new(3).view(), np.random.default_rng(0)
+    pair = np.uint64(Hand.parse("22").word)
+
+    def likes_pairs(hands: np.ndarray) -> np.ndarray:
+        return np.where(hands[:, 1] & pair == pair, 3.0, 1.0)
+
+    def share(worlds: np.ndarray) -> float:
+        return float((worlds[:, 1] & pair == pair).mean())
+
+    plain = share(view.sample_worlds(40_000, rng))
+    assert 0.1 < plain < 0.5
+    expected = 3 * plain / (1 + 2 * plain)
+    assert share(view.sample_worlds(40_000, rng, likes_pairs)) == pytest.approx(expected, abs=0.02)
+    assert view.sample_worlds(0, rng, likes_pairs).shape == (0, 4)
+    for wrong in (lambda hands: hands, lambda hands: np.zeros(len(hands)), lambda hands: -np.ones(len(hands))):
+        with pytest.raises(InvalidDealError, match="weights must be numbers from 0"):
+            view.sample_worlds(10, rng, wrong)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,31 @@ class BeliefModel(OwnsArrays):
         run_trunk(self._trunk, buffers)
         affine(buffers.states[0], self._context, buffers.places, context)
         return context
+
+
+def believe_worlds(view: View, count: int, rng: np.random.Generator, network: BeliefModel | None = None) -> Words:
+    """Draw hands from the belief network, as :meth:`ddz_env.View.sample_worlds` draws any.
+
+    Args:
+        view: What a seat knows, with its history.
+        count: How many worlds.
+        rng: The only source of randomness.
+        network: The network; None for the shipped one, which is read at the first call.
+
+    Returns:
+        The three hands and the cards that none of them holds, shape ``[count, 4]``, uint64; uniform ones where the
+        network does not apply (two players, undealt cards, before there is a landlord).
+
+    Raises:
+        TensorFileError: If the shipped network cannot be read.
+    """
+    proposal = (network or _shipped_belief()).proposal(view, rng, count)
+    return view.sample_worlds(count, rng) if proposal is None else proposal.hands
+
+
+@cache
+def _shipped_belief() -> BeliefModel:
+    return load_belief()
 
 
 def _deals(view: View, pool: Hands, hands: Hands) -> Words:

@@ -20,9 +20,8 @@ import numpy.typing as npt
 
 from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.candidates import best_candidates
-from ddz_agents.rules.rules import rules_move
+from ddz_agents.rules.playouts import play_out
 from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
-from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.searching import InferringAgent, Milliseconds, Position
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
@@ -34,7 +33,7 @@ from ddz_env.core.engine.step import play_move
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
 from ddz_env.support.clocks import Clock
-from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel
 from ddz_env.support.options import Options, Range, takes
 
 
@@ -82,20 +81,6 @@ def _sort(arms: Arms, alive: int) -> None:
             arms.order[back] = arms.order[back - 1]
             back -= 1
         arms.order[back] = arm
-
-
-@pure_kernel
-def play_out(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Play to the end by the rule agent, which looks at no hand but its own.
-
-    Args:
-        row: The game, in the play stage or over, changed in place.
-        rules: The rules array.
-        workspace: The rule agent's memory.
-    """
-    while row[STAGE] == STAGE_PLAY:
-        main, kickers = rules_move(row, rules, workspace, WEIGHTS)
-        play_move(row, main, kickers, rules)
 
 
 @kernel

@@ -18,6 +18,7 @@ from ddz_env.core.engine.words import U0
 from ddz_env.core.engine.worlds import determinize
 from ddz_env.playing.thoughts import Belief
 from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.errors import InvalidAgentOptionError, shown
 
 Words = npt.NDArray[np.uint64]
 Reals = npt.NDArray[np.float64]
@@ -42,6 +43,29 @@ class WorldPool(NamedTuple):
 
     hands: Words
     cumulative: Reals
+
+    @classmethod
+    def of(cls, hands: Words, weights: Reals | None = None) -> WorldPool:
+        """A pool of given worlds.
+
+        Args:
+            hands: The three hands and the undealt cards of each, as ``view.sample_worlds`` returns them, shape
+                ``[n, 4]``, uint64.
+            weights: How likely each is, in any unit, shape ``[n]``; None for equally likely ones.
+
+        Raises:
+            InvalidAgentOptionError: If the shapes do not fit, or no weight is above zero.
+        """
+        weights = np.ones(len(hands)) if weights is None else np.asarray(weights, np.float64)
+        fits = hands.dtype == np.uint64 and hands.shape == (len(weights), 4)
+        if not fits or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+            raise InvalidAgentOptionError(
+                f"a pool needs worlds of shape [n, 4], uint64, and n weights from 0, not {shown(hands)} and "
+                f"{shown(weights)}"
+            )
+        cumulative = np.cumsum(weights / weights.sum())
+        cumulative[-1] = 1.0
+        return cls(np.ascontiguousarray(hands), cumulative)
 
 
 def uniform() -> WorldPool:
@@ -93,6 +117,24 @@ def draw_world(
     row[at.RNG] = state
     row[at.SIZES] = U0
     return state
+
+
+def pooled_hands(view: View, pool: WorldPool, count: int, rng: np.random.Generator) -> Words:
+    """Draw hands from a pool, in the form of :meth:`ddz_env.View.sample_worlds`; uniform ones if it is empty.
+
+    Args:
+        view: What the observer knows.
+        pool: Weighted determinizations of the view.
+        count: How many.
+        rng: The only source of randomness.
+
+    Returns:
+        The three hands and the cards that none of them holds, shape ``[count, 4]``, uint64.
+    """
+    if not len(pool.cumulative):
+        return view.sample_worlds(count, rng)
+    drawn = np.searchsorted(pool.cumulative, rng.random(count), side="right")
+    return pool.hands[np.minimum(drawn, len(pool.hands) - 1)]
 
 
 @kernel

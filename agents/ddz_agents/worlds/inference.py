@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import Reals, Words, WorldPool, draw_games, uniform
+from ddz_agents.worlds.determinize import Reals, Words, WorldPool, draw_games, pooled_hands, uniform
 from ddz_agents.worlds.particles import Particles, anneal, distinct, fixed_cards, tempered
 from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_story_log_likelihoods
 from ddz_agents.worlds.story import (
@@ -31,6 +31,9 @@ DEFAULT_ROUNDS = 4
 MOST_PARTICLES = 100_000
 """The most that an agent may have: a decision then begins with about half a second of inference, with minutes of it
 where a learned policy is the model."""
+
+_FEWEST = 300
+"""Particles from which :func:`infer_worlds` draws, at least."""
 
 _LEAST_DRAWN, _LEAST_PROPOSED = 0.02, 0.1
 """Floor under the effective number of different deals, among plain ones and among proposed ones, which are few."""
@@ -166,6 +169,25 @@ def inferred_pool(view: View, rng: np.random.Generator, particles: int) -> World
     """
     weighted = inferred(view, rng, particles)
     return uniform() if weighted is None else weighted.pool
+
+
+def infer_worlds(view: View, count: int, rng: np.random.Generator) -> Words:
+    """Draw hands that explain what the hidden seats have played, as :meth:`ddz_env.View.sample_worlds` draws any.
+
+    Args:
+        view: What a seat knows, with its history.
+        count: How many worlds: they are drawn with replacement from as many weighed ones, 300 at least.
+        rng: The only source of randomness.
+
+    Returns:
+        The three hands and the cards that none of them holds, shape ``[count, 4]``, uint64.
+
+    Example:
+        >>> from ddz_env import State
+        >>> infer_worlds(State.new(seed=1).view(), 100, np.random.default_rng(0)).shape
+        (100, 4)
+    """
+    return pooled_hands(view, inferred_pool(view, rng, max(_FEWEST, count)), count, rng)
 
 
 def inferred(

@@ -22,8 +22,8 @@ class PolicyModel(Protocol):
 
     Attributes:
         leaf: What a search with it takes a leaf to be worth.  ``critic``: what its critic says of the game, every hand
-            seen (:class:`~ddz_agents.neural_search.values.GameCritic`).  ``value``: its own value, of what the seat to
-            act sees.  ``playout``: how a random game ends, where its values are no chances of winning.
+            seen (:class:`~ddz_agents.neural_search.model_cache.GameCritic`).  ``value``: its own value, of what the
+            seat to act sees.  ``playout``: how a random game ends, where its values are no chances of winning.
     """
 
     leaf: Leaf

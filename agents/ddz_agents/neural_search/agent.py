@@ -1,28 +1,24 @@
 """The neural search agent: information-set PUCT whose prior and leaf values are learned.
 
-A decision passes through twelve files:
+A decision passes through these files:
 
 1. :mod:`ddz_agents.searching`: whether there is something to search;
-2. this file: the options, the root, the move;
-3. :mod:`~ddz_agents.neural_search.beliefs`: the worlds (behind it is the room :mod:`ddz_agents.worlds`, with the
-   models of players and the belief network);
-4. :mod:`~ddz_agents.neural_search.forest`: several trees grow together, and share the budget among the root's moves;
-5. :mod:`~ddz_agents.neural_search.descent`: down a tree and back up,
-6. in worlds that :mod:`ddz_agents.worlds.determinize` draws,
-7. and trees of :mod:`ddz_agents.tree_search.tree`;
-8. :mod:`~ddz_agents.neural_search.selection`: which move is tried next, at the root and below it;
-9. :mod:`~ddz_agents.neural_search.games`: the games of a search, in which forced moves are played;
-10. :mod:`~ddz_agents.neural_search.values`: what the networks say of leaves, priors and values,
-11. or a playout of :mod:`ddz_agents.tree_search.search`;
-12. :mod:`ddz_agents.tree_search.choice`: from the root's statistics to a move.
+2. this file: the options, and of which parts they make the search;
+3. :mod:`~ddz_agents.neural_search.search`: the search of these parts: select, evaluate, back up, halve at the root;
+4. :mod:`~ddz_agents.neural_search.trees`: several trees side by side,
+5. each of them :mod:`~ddz_agents.neural_search.descent`: down and back up,
+6. by :mod:`~ddz_agents.neural_search.selection`: which action is tried next;
+7. :mod:`ddz_agents.tree_search.choice`: from the root's statistics to a move.
 
-The network may be any :class:`~ddz_agents.neural.model.PolicyModel`.
+The parts know nothing of each other: :mod:`~ddz_agents.neural_search.beliefs` draws worlds,
+:mod:`~ddz_agents.neural_search.priors` weighs actions, :mod:`~ddz_agents.neural_search.values` says what a leaf is
+worth.  The network may be any :class:`~ddz_agents.neural.model.PolicyModel`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -33,19 +29,19 @@ from ddz_agents.neural.agent import PolicyFile
 from ddz_agents.neural.model import Leaf, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.beliefs import Beliefs
-from ddz_agents.neural_search.forest import Forest, halve
-from ddz_agents.neural_search.values import CachedModel, Evaluator
+from ddz_agents.neural_search.model_cache import CachedModel
+from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
+from ddz_agents.neural_search.search import Search, SearchOptions
+from ddz_agents.neural_search.values import PolicyValue, random_playouts
 from ddz_agents.searching import Position, SearchAgent, kickers_of
-from ddz_agents.tree_search.choice import candidates_of, choose
-from ddz_agents.worlds.determinize import WorldPool, belief_of, uniform
+from ddz_agents.tree_search.choice import candidates_of
+from ddz_agents.worlds.determinize import belief_of
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, View
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
-from ddz_env.support.clocks import Clock
-from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.options import Range, takes
 
 _ROUNDS = 2
 """Of annealing, where particles are dealt plainly.  No option: where the belief network deals, as it does under most
@@ -53,7 +49,7 @@ rules, there is none."""
 
 
 @dataclass(frozen=True)
-class ModelSearchOptions(Options):
+class ModelSearchOptions(SearchOptions):
     """How a search with a learned policy spends its budget, and what it believes.
 
     Larger sizes than these are refused before any memory is taken: a decision would take minutes, its trees some
@@ -62,9 +58,6 @@ class ModelSearchOptions(Options):
     Attributes:
         iterations: Descents per decision, shared by the trees.
         milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
-        trees: Trees, each with its own random numbers; their statistics are added up at the root.
-        batch: Descents in flight per tree.
-        candidates: How many of the root's moves are compared: those that the policy likes best.
         settled: A move to which the policy gives at least this probability is played without a search; 1 always
             searches.
         particles: Number of determinizations from which worlds are drawn. They come from the belief network (from
@@ -79,25 +72,17 @@ class ModelSearchOptions(Options):
             playouts.
         worlds: Which worlds are searched: those of `particles` from the shipped belief network; the same from plain
             dealing, weighed by the policy of this search alone; or uniform ones.
-        exploration: PUCT's constant below the root, on rewards from 0 (loss) to 1 (win).
-        prior_weight: At the root, added to a move's mean reward: this times the logarithm of its prior, divided by the
-            square root of its descents.
         ahead: Decisions that the policy plays from a leaf before a network values it.
     """
 
     iterations: Annotated[int, Range(1, 1_000_000)] = 1000
     _: KW_ONLY
     milliseconds: Annotated[float, Range(0.1)] | None = None
-    trees: Annotated[int, Range(1, 64)] = 4
-    batch: Annotated[int, Range(1, 256)] = 16
-    candidates: Annotated[int, Range(2)] = 5
     settled: Annotated[float, Range(0.5, 1)] = 0.98
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
     prior: Literal["policy", "uniform"] = "policy"
     leaf: Literal["critic", "playout"] | None = None
     worlds: Literal["belief", "own", "uniform"] = "belief"
-    exploration: Annotated[float, Range(0)] = 1.0
-    prior_weight: Annotated[float, Range(0)] = 0.3
     ahead: Annotated[int, Range(0)] = 4
 
     @property
@@ -146,7 +131,7 @@ class ModelSearchAgent(SearchAgent[View]):
     Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
 
     Args:
-        model: The policy, with a critic (:class:`~ddz_agents.neural_search.values.GameCritic`) or without.
+        model: The policy, with a critic (:class:`~ddz_agents.neural_search.model_cache.GameCritic`) or without.
         options: How it is searched with; None for the options by default.
 
     Attributes:
@@ -163,39 +148,33 @@ class ModelSearchAgent(SearchAgent[View]):
         options = options or ModelSearchOptions()
         super().__init__(options)
         self.model = model
-        self._cached = CachedModel(model)
-        self._beliefs = options.beliefs(self._cached)
-        uniform_prior = options.prior == "uniform"
-        evaluator = Evaluator(self._cached, options.leaf_with(model), options.ahead, uniform_prior=uniform_prior)
-        self._forest = Forest(options.trees, options.batch, evaluator, options.exploration)
+        self._cached = cached = CachedModel(model)
+        self._beliefs = options.beliefs(cached)
+        leaf, likeliest_first = options.leaf_with(model), options.prior == "policy"
+        self._tree_search = Search(
+            worlds=self._beliefs,
+            prior=PolicyPrior(cached) if likeliest_first else uniform_prior,
+            value=random_playouts if leaf == "playout" else PolicyValue(cached, leaf, options.ahead),
+            options=options if likeliest_first else replace(options, candidates=NUM_ACTIONS),
+        )
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
-        options, forest = self.options, self._forest
-        clock = Clock(options.milliseconds)
+        options = self.options
         self._cached.forget()
-        seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
-        log_priors = forest.plant(view, [np.uint64(key(seed, np.uint64(index))) for index in range(options.trees)])
+        log_priors = self._tree_search.root_prior(view)
         likeliest = int(log_priors.argmax())
         sure = options.settled < 1 and log_priors[likeliest] >= math.log(options.settled)
         if sure and not kickers_of(likeliest):  # where kickers ride with it, they are searched for
             return Decision(Move(likeliest), visits={likeliest: 1}, line=(likeliest,))
-        forest.believe(self._inferred(view, rng))
-        candidates = options.candidates if options.prior == "policy" else NUM_ACTIONS
-        first = halve(forest, log_priors, clock, options.iterations, candidates, options.prior_weight)
-        return choose(forest.trees, position.row, position.rules, first, [each.prior for each in forest.priors])
+        return self._tree_search.decide(view, rng, options.iterations, options.milliseconds)
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
-        return candidates_of(self._forest.trees, view.row, view.rule_words, most_stages=0)
+        return candidates_of(self._tree_search.trees.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """The belief about the hidden cards from which the agent's worlds are drawn."""
-        return belief_of(view, self._inferred(view, rng))
-
-    def _inferred(self, view: View, rng: np.random.Generator) -> WorldPool:
-        """The worlds to search."""
-        particles = self._beliefs.infer(view, rng)
-        return uniform() if particles is None else particles.pool
+        return belief_of(view, self._beliefs(view, rng))
 
 
 class NeuralSearchAgent(ModelSearchAgent):

@@ -1,4 +1,4 @@
-"""What a search with a learned policy infers from the past: where the hidden cards may be.
+"""Worlds by inference: where the hidden cards may be after what was played.
 
 The room :mod:`ddz_agents.worlds` weighs deals by what was played (:func:`~ddz_agents.worlds.inference.inferred`); the
 belief network (:mod:`ddz_agents.belief.model`) draws the deals that it weighs.
@@ -12,6 +12,7 @@ import numpy as np
 
 from ddz_agents.belief.model import BeliefModel
 from ddz_agents.neural.model import PolicyModel
+from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_agents.worlds.inference import DEFAULT_ROUNDS, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.particles import Particles
@@ -24,7 +25,7 @@ _FIRST_PRICE = 0.05
 
 
 class Beliefs:
-    """Infers hidden hands.
+    """Infers hidden hands; as a function of a view, the worlds of a search.
 
     Args:
         policy: The policy, one kind of player that a hidden seat may be.
@@ -47,6 +48,11 @@ class Beliefs:
         self._kinds: list[PlayerModel] = [LearnedPlayer(policy), *others]
         self._network, self._particles, self._rounds, self._milliseconds = network, particles, rounds, milliseconds
         self._price = _FIRST_PRICE
+
+    def __call__(self, view: View, rng: np.random.Generator) -> WorldPool:
+        """The weighted worlds of a view; an empty pool, for uniform ones, where there is nothing to infer from."""
+        particles = self.infer(view, rng)
+        return uniform() if particles is None else particles.pool
 
     def infer(self, view: View, rng: np.random.Generator) -> Particles | None:
         """Draw determinizations and weigh them by what the hidden seats have played.

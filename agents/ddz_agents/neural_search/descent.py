@@ -8,6 +8,8 @@ What a hidden hand may do differs from one determinization to the next, and so d
 again whenever a determinization brings moves that it does not have yet, and a move's prior is the mean over the
 evaluations in which it was legal, each in units of a uniform choice: hands with few and with many moves weigh alike.
 
+Where a seat is played by a given agent, a descent stops and waits for that agent's move (:func:`follow`).
+
 A visit counts on the way down, as if it were lost for the side that chose it (the *virtual loss* of Chaslot, Winands
 and van den Herik 2008), and the reward is added on the way up: descents in flight keep out of each other's way.
 """
@@ -35,8 +37,7 @@ from ddz_agents.tree_search.tree import (
     has_room,
     take_tried,
 )
-from ddz_agents.worlds.determinize import Words, WorldPool, draw_world, uniform
-from ddz_env import View
+from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
@@ -46,6 +47,8 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
+WAITS_FOR_NETWORKS, WAITS_FOR_PLAYER = 1, 2
+"""What a game of a descent may wait for; 0 where it is over."""
 _PRIOR_STEPS = np.float32(4096.0)
 """Priors are rounded to such a fraction, so that equal ones tie."""
 
@@ -81,7 +84,7 @@ class Searcher(NamedTuple):
         seat: The searcher's seat, uint64.
         rules: The rules array.
         pool: Weighted determinizations to draw from; empty for uniform ones.
-        passes_forced: Whether a descent passes through nodes with a single move.
+        played: 1 for a seat whose moves an agent gives, 0 for one that is searched, shape ``[3]``, uint8.
         exploration: PUCT's constant, float32.
     """
 
@@ -90,14 +93,8 @@ class Searcher(NamedTuple):
     seat: np.uint64
     rules: Words
     pool: WorldPool
-    passes_forced: bool
+    played: npt.NDArray[np.uint8]
     exploration: np.float32
-
-    @staticmethod
-    def of(view: View, *, passes_forced: bool, exploration: float) -> Searcher:
-        """The seat of a view, with uniform worlds."""
-        game = view.row, view.ring, np.uint64(view.seat), view.rule_words
-        return Searcher(*game, uniform(), passes_forced, np.float32(exploration))
 
 
 class Descents(NamedTuple):
@@ -149,9 +146,59 @@ def _next_child(
     count = take_tried(tree, node, mask, legal_children)
     if count_legal(mask) == U0:
         return select_child(tree, priors.prior, legal_children, count, searcher.exploration, state)
-    if legal == U1 and searcher.passes_forced and has_room(tree):
+    if legal == U1 and has_room(tree):
         return _take(tree, priors, node, only), state
     return np.int64(-1), state
+
+
+@inline_kernel
+def _step(tree: Tree, descents: Descents, index: int, record: int, rules: np.ndarray) -> None:
+    """Play the action of a child in a descent's game, note it in the path and count the visit."""
+    row, depth = descents.games.rows[index], descents.depth[index]
+    tree.visits[record] += 1
+    descents.path[index, depth], descents.movers[index, depth] = tree.action[record], row[at.SEAT]
+    descents.depth[index] = depth + 1
+    apply_and_record(row, descents.games.rings[index], np.uint64(tree.action[record]), rules)
+
+
+@inline_kernel
+def _waits_for_player(searcher: Searcher, row: np.ndarray) -> bool:
+    """Whether a whole move is due of a seat that an agent plays."""
+    whole = row[at.STAGE] != at.STAGE_OVER and row[at.STAGE] != at.STAGE_KICKER
+    return whole and searcher.played[row[at.SEAT]] != 0
+
+
+@inline_kernel
+def _go_down(
+    tree: Tree,
+    priors: Priors,
+    searcher: Searcher,
+    descents: Descents,
+    index: int,
+    node: int,
+    mask: np.ndarray,
+    legal_children: np.ndarray,
+    state: np.uint64,
+) -> np.uint64:
+    """Go on from a node until a leaf, a player's turn or the end of the game; the generator's new state."""
+    games, rules = descents.games, searcher.rules
+    row = games.rows[index]
+    while node >= 0 and not _waits_for_player(searcher, row):
+        node, state = _next_child(tree, priors, searcher, node, row, mask, legal_children, state)
+        if node >= 0:
+            _step(tree, descents, index, node, rules)
+    if node >= 0:
+        games.waits[index] = WAITS_FOR_PLAYER
+    elif row[at.STAGE] != at.STAGE_OVER:
+        games.waits[index] = WAITS_FOR_NETWORKS
+        legal_mask(row, rules, mask)
+        describe(games, index, rules, mask)
+    else:
+        games.waits[index] = 0
+        landlord = row[at.LANDLORD]
+        depth = descents.depth[index]
+        _back_up(tree, descents.path[index], descents.movers[index], depth, landlord, reward_of(row, landlord))
+    return state
 
 
 @kernel
@@ -181,33 +228,68 @@ def descend(
     Returns:
         How many descents were made (fewer only when the tree is full), and the generator's new state.
     """
-    rules, games = searcher.rules, descents.games
     mask = np.empty(MASK_WORDS, np.uint64)
     legal_children = np.empty(MOST_CHILDREN, np.int32)
     for index in range(firsts.size):
-        row, ring = games.rows[index], games.rings[index]
-        path, movers = descents.path[index], descents.movers[index]
         if not has_room(tree):
             return index, state
-        record, depth = child_of(tree, np.int64(ROOT), np.int64(firsts[index])), 0
-        visit = np.uint64(tree.visits[record])
-        draw_world(searcher.row, searcher.seat, rules, searcher.pool, np.uint64(key(deal, visit)), row)
-        ring[:] = searcher.ring
+        node = child_of(tree, np.int64(ROOT), np.int64(firsts[index]))
+        world = np.uint64(key(deal, np.uint64(tree.visits[node])))
+        draw_world(searcher.row, searcher.seat, searcher.rules, searcher.pool, world, descents.games.rows[index])
+        descents.games.rings[index] = searcher.ring
+        descents.depth[index] = 0
         tree.visits[ROOT] += 1
-        while record >= 0:
-            tree.visits[record] += 1
-            path[depth], movers[depth] = tree.action[record], row[at.SEAT]
-            depth += 1
-            apply_and_record(row, ring, np.uint64(tree.action[record]), rules)
-            record, state = _next_child(tree, priors, searcher, record, row, mask, legal_children, state)
-        descents.depth[index] = depth
-        games.waits[index] = row[at.STAGE] != at.STAGE_OVER
-        if games.waits[index]:
-            legal_mask(row, rules, mask)
-            describe(games, index, rules, mask)
-        else:
-            _back_up(tree, path, movers, depth, row[at.LANDLORD], reward_of(row, row[at.LANDLORD]))
+        _step(tree, descents, index, node, searcher.rules)
+        state = _go_down(tree, priors, searcher, descents, index, node, mask, legal_children, state)
     return firsts.size, state
+
+
+@kernel
+def follow(
+    tree: Tree,
+    priors: Priors,
+    searcher: Searcher,
+    descents: Descents,
+    chosen: np.ndarray,
+    moves: np.ndarray,
+    state: np.uint64,
+) -> np.uint64:
+    """Play the moves that players gave, and go on down the tree.
+
+    Args:
+        tree: The tree.
+        priors: Its priors.
+        searcher: Who goes down.
+        descents: The descents.
+        chosen: Which of them waited for these moves, shape ``[k]``, int64.
+        moves: The actions of each move, -1 behind the last, shape ``[k, stages]``, int16.
+        state: The generator's state.
+
+    Returns:
+        The generator's new state.  A descent for whose move the tree has no room ends where it waited, as a leaf.
+    """
+    mask = np.empty(MASK_WORDS, np.uint64)
+    legal_children = np.empty(MOST_CHILDREN, np.int32)
+    for number in range(chosen.size):
+        index = chosen[number]
+        node = _node_at(tree, descents.path[index], descents.depth[index])
+        for stage in range(moves.shape[1]):
+            if node < 0 or moves[number, stage] < 0:
+                break
+            node = _take(tree, priors, node, np.uint64(moves[number, stage])) if has_room(tree) else np.int64(-1)
+            if node >= 0:
+                _step(tree, descents, index, node, searcher.rules)
+        state = _go_down(tree, priors, searcher, descents, index, node, mask, legal_children, state)
+    return state
+
+
+@inline_kernel
+def _node_at(tree: Tree, path: np.ndarray, depth: int) -> int:
+    """The node at the end of a path."""
+    node = np.int64(ROOT)
+    for level in range(depth):
+        node = child_of(tree, node, path[level])
+    return node
 
 
 # --- Expansion and backing up -----------------------------------------------------------------------------------------
@@ -278,7 +360,7 @@ def _back_up(
 
 
 @kernel
-def absorb(
+def expand_and_back_up(
     tree: Tree, priors: Priors, descents: Descents, log_probabilities: np.ndarray, landlord_chances: np.ndarray
 ) -> bool:
     """Expand the leaves that waited, and back their values up.

@@ -1,7 +1,8 @@
-"""Games that wait for the networks: forced moves are played, and the next choice is described."""
+"""The games at the leaves of a search: what the networks read of them, and forced moves, which nobody is asked for."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,13 +10,17 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes
 from ddz_agents.worlds.determinize import Words
+from ddz_env import Rules, State, View
 from ddz_env.core import observation
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
+from ddz_env.core.state import restore_state
 from ddz_env.support.compiling import inline_kernel, kernel
+
+_NO_LOG = np.empty((0, 2), np.uint64)
 
 
 class SearchGames(NamedTuple):
@@ -24,7 +29,8 @@ class SearchGames(NamedTuple):
     Attributes:
         rows: The games, shape ``[n, 32]``, uint64.
         rings: The moves before, shape ``[n, 16, 2]``, uint64.
-        waits: 1 where a decision waits for the networks, 0 where the game is over, shape ``[n]``, int8.
+        waits: 1 where a decision waits for the networks, 2 where it waits for a player, 0 where the game is over, shape
+            ``[n]``, int8.
         observations: What the seat to act sees, as words, shape ``[n, OBSERVATION_WORDS]``, uint64.
         masks: Its legal actions, as words, shape ``[n, MASK_BYTE_WORDS]``, uint64.
         concealed: What it does not see, as words, shape ``[n, CONCEALED_WORDS]``, uint64.
@@ -52,6 +58,55 @@ def new_games(count: int) -> SearchGames:
         np.zeros((count, observation.MASK_BYTE_WORDS), np.uint64),
         np.zeros((count, observation.CONCEALED_WORDS), np.uint64),
     )
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """Positions of a search that wait for a prior and a value, each in its own world.
+
+    Attributes:
+        games: The games, all of them waiting.  A value may play them on.
+        rules: The rules of all.
+    """
+
+    games: SearchGames
+    rules: Rules
+
+    def __len__(self) -> int:
+        return len(self.games.waits)
+
+    @classmethod
+    def of(cls, view: View) -> Leaves:
+        """The one position of a view, in no world: hands that its seat does not see are empty."""
+        games = new_games(1)
+        games.rows[0], games.rings[0], games.waits[0] = view.row, view.ring, 1
+        games.observations[0] = observation.observe(view).view(np.uint64)
+        observation.mask_bytes(games.masks)[0] = observation.action_mask(view)
+        return cls(games, view.rules)
+
+    @property
+    def observations(self) -> Bytes:
+        """What each seat to act sees, as an environment's observation, shape ``[n, 512]``, int8."""
+        return self.games.observations.view(np.int8)
+
+    @property
+    def action_masks(self) -> Bytes:
+        """1 for each legal action, shape ``[n, 400]``, int8."""
+        return observation.mask_bytes(self.games.masks)
+
+    @property
+    def concealed(self) -> Bytes:
+        """What each seat to act does not see, as the critic reads it, shape ``[n, 8 * CONCEALED_WORDS]``, int8."""
+        return self.games.concealed.view(np.int8)
+
+    def states(self) -> list[State]:
+        """The games as states with the last 16 moves, for values in plain Python."""
+        pairs = zip(self.games.rows, self.games.rings, strict=True)
+        return [restore_state(row.copy(), ring.copy(), _NO_LOG, self.rules) for row, ring in pairs]
+
+    def copy(self) -> Leaves:
+        """A copy that shares nothing."""
+        return Leaves(SearchGames._make(array.copy() for array in self.games), self.rules)
 
 
 @inline_kernel
@@ -83,3 +138,18 @@ def play_forced(games: SearchGames, chosen: np.ndarray, rules: np.ndarray) -> No
             else:
                 games.waits[index] = True
                 describe(games, index, rules, mask)
+
+
+@kernel
+def play_actions(games: SearchGames, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
+    """Play an action in each of the chosen games.
+
+    Args:
+        games: The games; changed.
+        chosen: Which of them, shape ``[k]``, int64.
+        actions: A legal action of each, shape ``[k]``, int64.
+        rules: The rules array.
+    """
+    for number in range(chosen.size):
+        index = chosen[number]
+        apply_and_record(games.rows[index], games.rings[index], np.uint64(actions[number]), rules)

@@ -25,7 +25,8 @@ from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.beliefs import Beliefs
 from ddz_agents.neural_search.games import SearchGames, new_games, play_forced
-from ddz_agents.neural_search.values import CachedModel, ask_critic, values_for
+from ddz_agents.neural_search.model_cache import CachedModel
+from ddz_agents.neural_search.values import ask_critic, values_for
 from ddz_agents.searching import check_view
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import draw_hands

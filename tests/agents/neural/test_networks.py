@@ -31,7 +31,7 @@ from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
-from ddz_agents.neural_search.values import GameCritic
+from ddz_agents.neural_search.model_cache import GameCritic
 from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_env import Rules, State
 from ddz_env.core.actions import BID_BASE

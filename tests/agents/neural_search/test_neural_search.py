@@ -12,8 +12,9 @@ import pytest
 from ddz_agents.neural.model import Bytes, Floats, Leaf, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions, NeuralSearchAgent, NeuralSearchOptions
-from ddz_agents.neural_search.forest import Forest
-from ddz_agents.neural_search.values import Evaluator
+from ddz_agents.neural_search.priors import PolicyPrior
+from ddz_agents.neural_search.search import Search, SearchOptions
+from ddz_agents.neural_search.values import PolicyValue, random_playouts
 from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_agents.worlds.inference import inferred
@@ -23,6 +24,7 @@ from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, action_mask, observe, write_observation
 from ddz_env.core.view import legal_ids
+from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
 from tests.agents.neural.test_networks import small_networks
@@ -79,18 +81,20 @@ def after(state: State, moves: int) -> State:
     return found
 
 
-def planted(
-    view: View,
+def searching(
     model: PolicyModel,
-    *seeds: int,
+    *,
+    trees: int = 1,
     leaf: Leaf = "value",
     batch: int = 1,
     ahead: int = 4,
     exploration: float = 1.0,
-) -> Forest:
-    forest = Forest(len(seeds), batch, Evaluator(model, leaf, ahead), exploration)
-    forest.plant(view, [np.uint64(seed) for seed in seeds])
-    return forest
+    players: Mapping[int, Agent] | None = None,
+) -> Search:
+    """A search with a policy, in uniform worlds."""
+    value = random_playouts if leaf == "playout" else PolicyValue(model, leaf, ahead)
+    options = SearchOptions(trees=trees, batch=batch, exploration=exploration)
+    return Search(lambda view, rng: uniform(), PolicyPrior(model), value, players, options)
 
 
 def firsts_of(view: View, count: int) -> np.ndarray:
@@ -101,10 +105,11 @@ def firsts_of(view: View, count: int) -> np.ndarray:
 
 def grow(view: View, model: PolicyModel, iterations: int, seed: int, *, batch: int = 1, **how: Any) -> Tree:
     """A tree whose root's moves take turns."""
-    forest = planted(view, model, seed, batch=batch, **how)
+    search, rng = searching(model, batch=batch, **how), np.random.default_rng(seed)
+    search.begin(view, rng)
     for part in np.split(firsts_of(view, iterations), iterations // batch):
-        forest.wave(part)
-    return forest.trees[0]
+        search.iterate(part, rng)
+    return search.trees.trees[0]
 
 
 def upper(found: figure_two.Statistics, levels: int) -> figure_two.Statistics:
@@ -225,13 +230,15 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
     state = State.new(6)
     for _ in range(3):
         state.step(state.legal_moves()[-1])
-    forest = planted(state.view(), Uniform(), 1, 2, batch=8)
+    search, rng = searching(Uniform(), trees=2, batch=8), np.random.default_rng(0)
+    search.begin(state.view(), rng)
     for part in np.split(firsts_of(state.view(), 48), 6):
-        forest.wave(part)
-    games, seen = forest.descents.games, np.zeros(OBSERVATION_WORDS, np.uint64)
+        search.iterate(part, rng)
+    descents, seen = search.trees.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
+    games = descents.games
     waiting = np.flatnonzero(games.waits)
     assert len(waiting)
-    assert max(forest.descents.depth[waiting]) > 1
+    assert max(descents.depth[waiting]) > 1
     for index in waiting:
         row = games.rows[index]
         write_observation(row, games.rings[index], state.rule_words, row[SEAT], seen)
@@ -300,13 +307,14 @@ def test_the_root_weighs_values_against_the_prior(weight: float) -> None:
 def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
     """The first of each of four moves of the root, in which no other seat has played yet."""
     view = State.from_hands(["3456789TJQKA2", "33445566", "778899TR"], check_sizes=False).view()
-    forest, found = planted(view, Uniform(), 3), dict[int, list[bytes]]()
+    search, rng, found = searching(Uniform()), np.random.default_rng(3), dict[int, list[bytes]]()
+    search.begin(view, rng)
     for visit in range(12):
         for action in sorted((1, 2, 3, 4), key=lambda a: (a * 7 + visit) % 5):  # in any order
-            forest.wave(np.array([action], np.int16))
-            hands = forest.descents.games.rows[0, HANDS : HANDS + 3].copy()
+            search.iterate(np.array([action], np.int16), rng)
+            hands = search.trees.descents.games.rows[0, HANDS : HANDS + 3].copy()
             hands[0] = 0  # the searcher's own
-            if forest.descents.depth[0] <= 1:
+            if search.trees.descents.depth[0] <= 1:
                 found.setdefault(action, []).append(hands.tobytes())
     assert len(found) == 4
     assert len({hands[0] for hands in found.values()}) == 1
@@ -352,7 +360,7 @@ def test_worlds_are_weighed_by_whom_the_option_names() -> None:
 
     def drawn(**options: Any) -> WorldPool:
         agent = ModelSearchAgent(model, ModelSearchOptions(30, particles=50, **options))
-        return agent._inferred(state.view(), np.random.default_rng(0))
+        return agent.options.beliefs(model)(state.view(), np.random.default_rng(0))
 
     alone = inferred(state.view(), np.random.default_rng(0), 50, [LearnedPlayer(model)], 2)
     assert alone is not None

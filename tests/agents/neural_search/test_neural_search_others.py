@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.games import SearchGames, new_games
+from ddz_agents.neural_search.games import Leaves, SearchGames, new_games
 from ddz_agents.neural_search.judge import likely_moves
-from ddz_agents.neural_search.values import CachedModel, Evaluator, ask
+from ddz_agents.neural_search.model_cache import CachedModel
+from ddz_agents.neural_search.priors import PolicyPrior
+from ddz_agents.neural_search.values import PolicyValue
 from ddz_env import State
 from ddz_env.core.observation import action_mask, observe
 from tests.agents.neural.test_networks import concealed_of, small_networks
@@ -80,9 +82,10 @@ def test_the_policy_plays_leaves_on_as_it_would_at_the_table(decisions: int, rul
     """And then the critic values them; to the end, leaves are won or lost."""
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
-    logs, values = Evaluator(model, "critic", decisions).leaves(games, states[0].rule_words)
-    priors, _ = ask(model, waiting(states))
-    assert logs.tobytes() == priors.tobytes()
+    leaves = Leaves(games, states[0].rules)
+    seen = np.stack([observe(state) for state in states]), np.stack([action_mask(state) for state in states])
+    assert PolicyPrior(model)(leaves).tobytes() == model.evaluate(*seen)[0].tobytes()
+    values = PolicyValue(model, "critic", decisions)(leaves, np.random.default_rng(0))
     assert games.waits.any() == (decisions < 1000)
     expected = [value(played_on(state, model, decisions), model, state.seat) for state in states]
     assert values == pytest.approx(expected, abs=1e-4)

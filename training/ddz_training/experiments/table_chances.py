@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural_search.games import SearchGames, play_forced
+from ddz_agents.neural_search.games import SearchGames, play_actions, play_forced
 from ddz_agents.neural_search.judge import (
     CALIBRATIONS,
     STRONG,
@@ -32,7 +32,7 @@ from ddz_agents.neural_search.judge import (
     likely_moves,
     role_number,
 )
-from ddz_agents.neural_search.values import ask, play_actions
+from ddz_agents.neural_search.values import ask
 from ddz_agents.worlds.determinize import Reals
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, WINNER

@@ -1,0 +1,89 @@
+"""Answers of a model that are kept until the next decision: most positions of a search come back.
+
+Determinizations differ in hands that many positions do not see, several trees search the same ones, and what the policy
+plays on from neighbouring leaves soon meets.  In a decision of the default search fewer than half of the positions are
+different ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_env.support.owned import OwnsArrays
+
+ROOM = 1 << 13
+"""Positions that are kept; when there are more, all are forgotten."""
+
+
+@runtime_checkable
+class GameCritic(Protocol):
+    """A model with a critic, which values a game from all three hands."""
+
+    def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
+        """Values for observers, -1 to 1: :meth:`ddz_agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""
+        ...
+
+
+class _AnswerCache(OwnsArrays):
+    """Remembers a model's answers by position."""
+
+    def __init__(self) -> None:
+        self._answers: dict[bytes, tuple[Floats, ...]] = {}
+
+    def forget(self) -> None:
+        """Forget all answers."""
+        self._answers = {}
+
+    def of(self, positions: Bytes, evaluate: Callable[[npt.NDArray[np.intp]], tuple[Floats, ...]]) -> list[Floats]:
+        """The answers for one position or more; those that are new are evaluated, each once.
+
+        Args:
+            positions: Everything that an answer depends on, shape ``[n, bytes]``, int8.
+            evaluate: Answers for some of the rows.
+        """
+        keys = [position.tobytes() for position in positions]
+        if len(self._answers) + len(keys) > ROOM:
+            self.forget()
+        new = {key: row for row, key in enumerate(keys) if key not in self._answers}
+        if new:
+            columns = evaluate(np.fromiter(new.values(), np.intp))
+            self._answers.update(zip(new, zip(*columns, strict=True), strict=True))
+        return [np.array(column) for column in zip(*(self._answers[key] for key in keys), strict=True)]
+
+
+class CachedModel:
+    """A model that evaluates each position once, until :meth:`forget`.
+
+    Args:
+        model: The model; its answers for a row are taken not to depend on the other rows.
+    """
+
+    def __init__(self, model: PolicyModel) -> None:
+        self._model, self._policy, self._critic = model, _AnswerCache(), _AnswerCache()
+        self.leaf = model.leaf
+
+    def forget(self) -> None:
+        """Forget all answers."""
+        self._policy.forget()
+        self._critic.forget()
+
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
+        """As :meth:`ddz_agents.neural.model.PolicyModel.evaluate`."""
+        positions = np.concatenate([observations, masks], axis=1)
+        logs, values = self._policy.of(positions, lambda new: self._model.evaluate(observations[new], masks[new]))
+        return logs, values
+
+    def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
+        """As :meth:`GameCritic.value_of_games`; the legal actions do not count."""
+        model = self._model
+        assert isinstance(model, GameCritic)
+        positions = np.concatenate([observations, concealed], axis=1)
+        values, *_ = self._critic.of(
+            positions, lambda new: (model.value_of_games(observations[new], masks[new], concealed[new]),)
+        )
+        return values

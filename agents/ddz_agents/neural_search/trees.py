@@ -1,0 +1,160 @@
+"""Root parallelism: several trees of one decision, grown side by side and added up at the root.
+
+Each tree has its own random numbers; what their leaves wait for is answered for all of them in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ddz_agents.neural.model import Floats
+from ddz_agents.neural_search.descent import (
+    WAITS_FOR_PLAYER,
+    Descents,
+    Priors,
+    Searcher,
+    descend,
+    expand_and_back_up,
+    follow,
+    grown_priors,
+    learn_prior,
+    new_descents,
+    new_priors,
+)
+from ddz_agents.neural_search.games import Leaves
+from ddz_agents.tree_search.choice import Totals, totals
+from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
+from ddz_agents.worlds.determinize import WorldPool
+from ddz_env import Move, View
+from ddz_env.core.actions import MAX_KICKERS
+from ddz_env.core.engine.layout import SEAT
+from ddz_env.playing.agent import Agent
+from ddz_env.playing.many import Waiting, ask
+from ddz_env.support.owned import OwnsArrays
+
+_FIRST_ROOM = 1 << 14
+"""Records of a new tree; trees grow when they are full."""
+
+
+class RootParallelTrees(OwnsArrays):
+    """Several trees of one decision, and the descents that are in flight in them.
+
+    Args:
+        count: How many trees.
+        batch: Descents in flight per tree.
+        exploration: PUCT's constant below the root.
+        players: The seats that are not searched: the agent that moves for each.
+
+    Attributes:
+        trees: The trees.
+        priors: The priors of each.
+        batch: Descents in flight per tree.
+        descents: Those in flight, ``batch`` of each tree.
+    """
+
+    def __init__(self, count: int, batch: int, exploration: float, players: Mapping[int, Agent]) -> None:
+        self.trees: list[Tree] = [new_tree(_FIRST_ROOM) for _ in range(count)]
+        self.priors: list[Priors] = [new_priors(_FIRST_ROOM) for _ in range(count)]
+        self.batch = batch
+        self.descents = new_descents(count * batch)
+        self._exploration, self._players = exploration, players
+
+    def begin(self, view: View, log_priors: Floats, pool: WorldPool, states: Sequence[np.uint64]) -> None:
+        """Begin a decision: trees with nothing but the root's moves and their priors.
+
+        Args:
+            view: What the searcher knows.
+            log_priors: Logarithms of the root's prior, shape ``[400]``, float32.
+            pool: Weighted determinizations to draw from; empty for uniform ones.
+            states: The state of each tree's generator.
+        """
+        played = np.array([seat in self._players for seat in range(3)], np.uint8)
+        seen = view.row, view.ring, np.uint64(view.seat), view.rule_words
+        self._searcher = Searcher(*seen, pool, played, np.float32(self._exploration))
+        self._rules, self._states, self._deals = view.rules, list(states), list(states)
+        for tree, priors in zip(self.trees, self.priors, strict=True):
+            clear(tree)
+            learn_prior(tree, priors, ROOT, log_priors)
+
+    def select(self, firsts: npt.NDArray[np.int16], rng: np.random.Generator) -> Leaves:
+        """Send descents down every tree, and ask the players that they meet.
+
+        Args:
+            firsts: The root's action of each descent of a tree; at most ``batch``.
+            rng: The players' generator.
+
+        Returns:
+            Copies of the positions where they stop, tree by tree.
+        """
+        share = len(firsts)
+        self._parts = [
+            self.descents.part(slice(i * self.batch, i * self.batch + share)) for i in range(len(self.trees))
+        ]
+        for index, part in enumerate(self._parts):
+            self._descend(index, part, firsts)
+        while self._players and self._ask_players(rng):
+            pass
+        waiting = [index * self.batch + np.flatnonzero(part.games.waits) for index, part in enumerate(self._parts)]
+        return Leaves(self.descents.games.part(np.concatenate(waiting)), self._rules)
+
+    def back_up(self, log_priors: Floats, landlord_chances: Floats) -> None:
+        """Expand the leaves of the last :meth:`select`, and back their values up.
+
+        Args:
+            log_priors: Logarithms of their priors, shape ``[n, 400]``, float32.
+            landlord_chances: The landlord's chances there, 0 to 1, shape ``[n]``, float32.
+        """
+        first = 0
+        for index, part in enumerate(self._parts):
+            leaves = slice(first, first + int(np.count_nonzero(part.games.waits)))
+            first = leaves.stop
+            answers = log_priors[leaves], landlord_chances[leaves]
+            if not expand_and_back_up(self.trees[index], self.priors[index], part, *answers):
+                self._grow(index)
+
+    def root(self) -> Totals:
+        """The statistics of the root's actions, added up over the trees."""
+        return totals(self.trees, [ROOT] * len(self.trees))
+
+    def _descend(self, index: int, part: Descents, firsts: npt.NDArray[np.int16]) -> None:
+        """Make a tree's descents, growing the tree when it is full."""
+        while True:
+            tree, priors, deal, state = self.trees[index], self.priors[index], self._deals[index], self._states[index]
+            done, state = descend(tree, priors, self._searcher, part, firsts, deal, state)
+            self._states[index] = np.uint64(state)
+            if done == len(firsts):
+                return
+            self._grow(index)
+            part, firsts = part.part(slice(done, None)), firsts[done:]
+
+    def _ask_players(self, rng: np.random.Generator) -> bool:
+        """Ask one player for its moves in all games that wait for it; whether any did."""
+        games = self.descents.games
+        numbers = np.flatnonzero(games.waits == WAITS_FOR_PLAYER)
+        if not len(numbers):
+            return False
+        seat = games.rows[numbers[0], SEAT]
+        numbers = numbers[games.rows[numbers, SEAT] == seat]
+        waiting = Waiting(games.rows[numbers], games.rings[numbers], self._rules, lambda _: rng)
+        moves = _stages_of(ask(self._players[int(seat)], waiting))
+        for index, part in enumerate(self._parts):
+            own = numbers // self.batch == index
+            chosen = numbers[own] - index * self.batch
+            tree, priors, state = self.trees[index], self.priors[index], self._states[index]
+            self._states[index] = np.uint64(follow(tree, priors, self._searcher, part, chosen, moves[own], state))
+        return True
+
+    def _grow(self, index: int) -> None:
+        self.trees[index], self.priors[index] = grown(self.trees[index]), grown_priors(self.priors[index])
+
+
+def _stages_of(moves: npt.NDArray[np.uint64]) -> npt.NDArray[np.int16]:
+    """The actions of whole moves, -1 behind the last, shape ``[k, 1 + MAX_KICKERS]``."""
+    stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
+    for number, (main, kickers) in enumerate(moves.tolist()):
+        actions = Move.from_words(main, kickers).actions
+        stages[number, : len(actions)] = actions
+    return stages

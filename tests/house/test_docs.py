@@ -152,7 +152,8 @@ def test_every_name_with_an_underscore_on_a_page_about_the_code_is_in_the_code()
 
 def what_to_run(text: str) -> list[str]:
     """What a page says to run, without remarks: programs, commands, and those named in its sentences."""
-    found = [ast.unparse(ast.parse(program)) for program in re.findall(r"(?s)```python\n(.*?)```", text)]
+    programs = re.findall(r"(?s)```python\n(.*?)```", text)
+    found = [program if ">>>" in program else ast.unparse(ast.parse(program)) for program in programs]
     found += re.findall(r"(?s)```sh\n(.*?)```", text)
     return sorted(found + re.findall(r"`((?:ddz |make |gymnasium\.|dou_dizhu_v0\.)[^`]*)`", text))
 

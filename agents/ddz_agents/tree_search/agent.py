@@ -12,17 +12,17 @@ from typing import Annotated, Any, cast
 import numpy as np
 from numba.extending import is_jitted
 
-from ddz_agents.searching import InferringAgent, Milliseconds, Position, SearchAgent, Sight
+from ddz_agents.searching import Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.tree_search.search import search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool, draw_game
+from ddz_agents.worlds.determinize import WorldPool, belief_of, draw_game
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import Candidate
+from ddz_env.playing.thoughts import Belief, Candidate
 from ddz_env.support.clocks import Clock
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_env.support.options import Options, Range, takes
@@ -33,9 +33,13 @@ _LOOK, _LOOK_SLOW = 256, 16
 MOST_ITERATIONS = 100_000_000
 """More are an error: compiled code counts records, up to four per iteration, in 32 bits and does not check them."""
 
-RANDOM = "random"
+RANDOM, UCB, PARTICLES = "random", "ucb", "particles"
 Policy = Callable[[Any, Any, Any, Any], Any]
 """A simulation of the user's own, compiled by Numba: ``(row, rules, mask, state)`` to the generator's new state."""
+Bound = Callable[[float, float, float, float], float]
+"""A tree policy of the user's own, compiled by Numba: ``(mean, visits, parent_visits, exploration)`` to a value."""
+Worlds = Callable[[View, np.random.Generator], WorldPool]
+"""How worlds are drawn, once per decision."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,9 @@ class TreeOptions(Options):
         milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
         exploration: The constant ``k`` of figure 2, on rewards from 0 (loss) to 1 (win); one half if everybody declined
             to be landlord.
+        selection: Which child is visited: ``ucb``, that of figure 2, or a tree policy of your own, as text
+            ``package.module.function``: a function compiled by Numba that takes (mean, visits, parent_visits,
+            exploration) of a visited child and returns its value, of which the highest is selected.
         simulation: Who plays a game to its end: ``random`` moves, or a policy of your own, as text
             ``package.module.function``: a function compiled by Numba that takes (row, rules, mask, state), plays the
             row to its end and returns the generator's new state.
@@ -59,13 +66,15 @@ class TreeOptions(Options):
     trees: Annotated[int, Range(1)] = 40
     milliseconds: Milliseconds = None
     exploration: Annotated[float, Range(0)] = 1.0
+    selection: str | Bound = UCB
     simulation: str | Policy = RANDOM
     finish: bool = True
     threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
 
     def check(self) -> None:
-        """Refuse simulations that do not exist."""
+        """Refuse functions that do not exist."""
         self.policy()
+        self.bound()
 
     def policy(self) -> Policy | None:
         """The user's own simulation, itself or by its dotted name; None for random moves.
@@ -73,20 +82,37 @@ class TreeOptions(Options):
         Raises:
             InvalidAgentOptionError: If there is no such simulation.
         """
-        function: object = self.simulation
-        if function == RANDOM:
+        return cast("Policy | None", self._compiled("simulation", RANDOM))
+
+    def bound(self) -> Bound | None:
+        """The user's own tree policy, itself or by its dotted name; None for figure 2's.
+
+        Raises:
+            InvalidAgentOptionError: If there is no such tree policy.
+        """
+        return cast("Bound | None", self._compiled("selection", UCB))
+
+    def _compiled(self, option: str, default: str) -> object:
+        """A function of the user's own that Numba has compiled; None for the default."""
+        function = self._function(option, default)
+        if function is not None and not is_jitted(function):
+            raise self.error(f"{option}={getattr(self, option)!r} is not a function compiled by Numba")
+        return function
+
+    def _function(self, option: str, default: str) -> object:
+        """What an option names, itself or by its dotted name; None for the default."""
+        function: object = getattr(self, option)
+        if not isinstance(function, str):
+            return function
+        if function == default:
             return None
-        if isinstance(function, str):
-            module, dot, name = function.rpartition(".")
-            if not dot:
-                raise self.error(f"simulation={function!r} must be {RANDOM}, or module.function")
-            try:
-                function = getattr(importlib.import_module(module), name)
-            except (ImportError, AttributeError, ValueError, TypeError) as error:
-                raise InvalidAgentOptionError(f"simulation={self.simulation!r} names no function: {error}") from error
-        if not is_jitted(function):
-            raise self.error(f"simulation={self.simulation!r} is not a function compiled by Numba")
-        return cast("Policy", function)
+        module, dot, name = function.rpartition(".")
+        if not dot:
+            raise self.error(f"{option}={function!r} must be {default}, or module.function")
+        try:
+            return cast("object", getattr(importlib.import_module(module), name))
+        except (ImportError, AttributeError, ValueError, TypeError) as error:
+            raise InvalidAgentOptionError(f"{option}={function!r} names no function: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -96,11 +122,33 @@ class IsUctOptions(TreeOptions):
     Attributes:
         particles: Number of determinizations from which worlds are drawn, weighted by how plausible they make the
             hidden seats' past moves; 0 draws uniform worlds.
+        worlds: Whose worlds are searched: those of ``particles``, or those of a function of your own, as text
+            ``package.module.function``, that takes (view, rng) once per decision and returns a
+            :class:`~ddz_agents.worlds.determinize.WorldPool`.
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 10_000
     trees: Annotated[int, Range(1)] = 1
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
+    worlds: str | Worlds = PARTICLES
+
+    def check(self) -> None:
+        """Refuse functions that do not exist."""
+        super().check()
+        self.drawing()
+
+    def drawing(self) -> Worlds:
+        """How the worlds of a decision are drawn.
+
+        Raises:
+            InvalidAgentOptionError: If there is no such function.
+        """
+        function = self._function("worlds", PARTICLES)
+        if function is None:
+            return lambda view, rng: inferred_pool(view, rng, self.particles)
+        if not callable(function):
+            raise self.error(f"worlds={self.worlds!r} is not a function")
+        return cast("Worlds", function)
 
 
 class TreeSearchAgent(SearchAgent[Sight]):
@@ -116,7 +164,7 @@ class TreeSearchAgent(SearchAgent[Sight]):
     def __init__(self, options: TreeOptions) -> None:
         super().__init__(options)
         self.finish = options.finish
-        self._policy = options.policy()
+        self._policy, self._bound = options.policy(), options.bound()
         self._trees: list[Tree] = []
 
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
@@ -157,10 +205,11 @@ class TreeSearchAgent(SearchAgent[Sight]):
         game, state = self._game_of_tree(position, np.uint64(key(seed, np.uint64(index))))
         clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)
         look = _LOOK if self._policy is None else _LOOK_SLOW
+        functions = self._bound, worlds, self._policy
         left = options.iterations if options.milliseconds is None else look
         while left > 0:
             done, state = search(
-                tree, game, left, float(options.exploration), worlds, self._policy, options.finish, np.uint64(state)
+                tree, game, left, float(options.exploration), *functions, options.finish, np.uint64(state)
             )
             if done < left:
                 self._trees[index] = tree = grown(tree)
@@ -169,7 +218,7 @@ class TreeSearchAgent(SearchAgent[Sight]):
                 left = look
 
 
-class IsUctAgent(InferringAgent, TreeSearchAgent[View]):
+class IsUctAgent(TreeSearchAgent[View]):
     """Information-set UCT (Whitehouse, Powley and Cowling 2011, figure 2): one tree, a fresh determinization each time.
 
     Example:
@@ -186,7 +235,11 @@ class IsUctAgent(InferringAgent, TreeSearchAgent[View]):
         super().__init__(options)
 
     def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        return inferred_pool(view, rng, self.options.particles)
+        return self.options.drawing()(view, rng)
+
+    def believe(self, view: View, rng: np.random.Generator) -> Belief:
+        """The belief about the hidden cards from which the agent's worlds are drawn."""
+        return belief_of(view, self._worlds(view, rng))
 
 
 class DeterminizedUctAgent(TreeSearchAgent[View]):

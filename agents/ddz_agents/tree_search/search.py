@@ -84,6 +84,7 @@ def search(
     position: Position,
     iterations: int,
     exploration: float,
+    bound: Any,
     worlds: WorldPool | None,
     policy: Any,
     finish: bool,
@@ -96,6 +97,8 @@ def search(
         position: The searcher's position.
         iterations: How many to run.
         exploration: The constant ``k`` of figure 2.
+        bound: A compiled function ``(mean, visits, parent_visits, exploration)`` to the value of a child, of which the
+            highest is selected; None for figure 2's.
         worlds: Where each iteration's determinization is drawn from; None where the position is itself the game.
         policy: A compiled function ``(row, rules, mask, state) -> state`` that plays a game to its end instead of
             random moves; None for these.
@@ -109,7 +112,7 @@ def search(
     for iteration in range(iterations):
         before = state
         state = _draw_game(position, worlds, state, trace.row)
-        depth, state = _select_and_expand(tree, trace, position, exploration, worlds is None, state)
+        depth, state = _select_and_expand(tree, trace, position, exploration, bound, worlds is None, state)
         if depth == FULL:
             return iteration, before
         if policy is None:
@@ -132,7 +135,7 @@ def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, r
 
 @inline_kernel
 def _select_and_expand(
-    tree: Tree, trace: Trace, position: Position, exploration: float, one_game: bool, state: np.uint64
+    tree: Tree, trace: Trace, position: Position, exploration: float, bound: Any, one_game: bool, state: np.uint64
 ) -> tuple[int, np.uint64]:
     """Go down until a child is added or the game is over.
 
@@ -141,6 +144,7 @@ def _select_and_expand(
         trace: The game, played on in place, and the path, written.
         position: The searcher's position.
         exploration: The constant ``k`` of figure 2.
+        bound: The value of a child, None for figure 2's.
         one_game: Whether all iterations are about the same game, not each about a determinization of its own.
         state: The generator's state.
 
@@ -156,9 +160,9 @@ def _select_and_expand(
     expanded = False
     while not expanded and row[at.STAGE] != at.STAGE_OVER:
         mover = row[at.SEAT]
-        log_parent = math.log(float(max(tree.visits[node], 1)))
+        visits = float(max(tree.visits[node], 1))
         if tree.complete[node]:
-            node = ucb_among_all(tree, node, log_parent, exploration, trace.values)
+            node = best_of_all(tree, node, visits, exploration, bound, trace.values)
         else:
             legal_mask(row, rules, mask)
             count = take_tried(tree, node, mask, trace.usable)
@@ -171,7 +175,7 @@ def _select_and_expand(
             else:
                 if one_game or (hand_is_final and mover == searcher):
                     tree.complete[node] = 1
-                child = ucb_among_legal(tree, trace.usable, count, log_parent, exploration)
+                child = best_of_legal(tree, trace.usable, count, visits, exploration, bound)
             node = child
         apply_action(row, np.uint64(tree.action[node]), rules)
         depth += 1
@@ -195,25 +199,38 @@ def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float
 
 
 @inline_kernel
-def ucb_among_legal(tree: Tree, usable: np.ndarray, count: int, log_parent: float, exploration: float) -> int:
-    """The child that figure 2 selects among the first ``count`` of ``usable``."""
-    best, best_value = np.int64(usable[0]), np.float32(-1.0)
+def _value(tree: Tree, record: int, parent_visits: float, log_parent: float, exploration: float, bound: Any) -> float:
+    """The selection value of a child: figure 2's, or of a function of the user's own."""
+    if bound is None:
+        return ucb(tree, record, log_parent, exploration)
+    visits = float(tree.visits[record])
+    return np.float32(bound(float(tree.reward[record]) / visits, visits, parent_visits, exploration))
+
+
+@inline_kernel
+def best_of_legal(
+    tree: Tree, usable: np.ndarray, count: int, parent_visits: float, exploration: float, bound: Any
+) -> int:
+    """The child that is selected among the first ``count`` of ``usable``."""
+    log_parent = math.log(parent_visits)
+    best, best_value = np.int64(usable[0]), np.float32(-np.inf)
     for index in range(count):
-        value = ucb(tree, usable[index], log_parent, exploration)
+        value = _value(tree, usable[index], parent_visits, log_parent, exploration, bound)
         if value > best_value:
             best, best_value = np.int64(usable[index]), value
     return best
 
 
 @inline_kernel
-def ucb_among_all(tree: Tree, node: int, log_parent: float, exploration: float, values: np.ndarray) -> int:
-    """The child that figure 2 selects among all; ``values`` is scratch, as long as there are children, float32.
+def best_of_all(tree: Tree, node: int, parent_visits: float, exploration: float, bound: Any, values: np.ndarray) -> int:
+    """The child that is selected among all; ``values`` is scratch, as long as there are children, float32.
 
     The values are computed apart from their comparison, so that the compiler makes eight of them at once.
     """
+    log_parent = math.log(parent_visits)
     first, number = np.int64(tree.first[node]), np.int64(tree.used[node])
     for child in range(number):
-        values[child] = ucb(tree, first + child, log_parent, exploration)
+        values[child] = _value(tree, first + child, parent_visits, log_parent, exploration, bound)
     best = 0
     for child in range(1, number):
         if values[child] > values[best]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -12,13 +13,14 @@ from ddz_agents.searching import Position
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
 from ddz_agents.tree_search.search import search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
-from ddz_agents.worlds.determinize import uniform
-from ddz_env import Rules, State
-from ddz_env.core.engine.layout import LANDLORD, WINNER
+from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_env import Rules, State, View
+from ddz_env.core.engine.layout import HANDS, HIDDEN, LANDLORD, WINNER
 from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.compiling import pure_kernel
+from ddz_env.support.errors import InvalidAgentOptionError
 from tests.oracles.figure_two import SEED, figure_2, grown_by_hand, played, statistics, statistics_of
 
 RNG = np.random.default_rng
@@ -48,7 +50,7 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     for index in range(4):
         tree = new_tree(10_000)
         chance = np.uint64(key(seed, np.uint64(index)))
-        search(tree, Position.of(state.view()), 150, 1.0, uniform(), None, True, chance)
+        search(tree, Position.of(state.view()), 150, 1.0, None, uniform(), None, True, chance)
         for record in range(children(tree).start, children(tree).stop):
             visits[int(tree.action[record])] += int(tree.visits[record])
             rewards[int(tree.action[record])] += float(tree.reward[record])
@@ -78,7 +80,7 @@ def compiled(state: State, iterations: int, k: float = 1.0, *, fixed: bool = Fal
     tree, left, chance = new_tree(capacity), iterations, SEED
     position, worlds = Position.of(state if fixed else state.view()), None if fixed else uniform()
     while left:
-        done, after = search(tree, position, left, k, worlds, None, True, np.uint64(chance))
+        done, after = search(tree, position, left, k, None, worlds, None, True, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
             tree = grown(tree)
@@ -150,3 +152,60 @@ def test_a_policy_of_ones_own_decides_the_simulations(policy: Any) -> None:
     assert state.role() != "landlord"
     lost = thought(IsUctAgent(120, simulation=policy), state)
     assert set(lost.values.values()) == {0.0}
+
+
+@pure_kernel
+def figure_2_bound(mean: float, visits: float, parent_visits: float, exploration: float) -> float:
+    return mean + exploration * math.sqrt(math.log(parent_visits) / visits)
+
+
+@pure_kernel
+def fewest_visits(mean: float, visits: float, parent_visits: float, exploration: float) -> float:
+    return -visits
+
+
+def test_a_tree_policy_of_ones_own_selects() -> None:
+    """That of figure 2, written again, grows the same tree; one of fewest visits gives all actions as many."""
+    state = played(4, 8)
+    own = [
+        thought(IsUctAgent(300, selection=f"{__name__}.{name}"), state) for name in ("figure_2_bound", "fewest_visits")
+    ]
+    built_in = thought(IsUctAgent(300), state)
+    assert (
+        sum(abs(own[0].visits[action] - count) for action, count in built_in.visits.items()) <= 6
+    )  # rounded otherwise
+    even = [*own[1].visits.values()]
+    assert max(even) - min(even) <= 1
+
+
+def test_worlds_of_ones_own_are_searched() -> None:
+    """With the one true world, it is the search of the open game."""
+    state, asked = played(4, 8), list[View]()
+    hands = state.row[np.newaxis, [HANDS, HANDS + 1, HANDS + 2, HIDDEN]]
+
+    def true_world(view: View, rng: np.random.Generator) -> WorldPool:
+        asked.append(view)
+        return WorldPool.of(hands)
+
+    agent = IsUctAgent(400, worlds=true_world)
+    decision = thought(agent, state)
+    assert len(asked) == 1
+    agent.believe(state.view(), RNG(0))
+    assert len(asked) == 2
+    assert sum(decision.visits.values()) == 400
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("selection", "nonsense", "must be ucb, or module.function"),
+        ("selection", "math.nothing", "names no function"),
+        ("selection", "math.sqrt", "is not a function compiled by Numba"),
+        ("simulation", "nonsense", "must be random, or module.function"),
+        ("worlds", "nonsense", "must be particles, or module.function"),
+        ("worlds", "math.pi", "is not a function"),
+    ],
+)
+def test_functions_that_are_none_are_refused(option: str, value: str, told: str) -> None:
+    with pytest.raises(InvalidAgentOptionError, match=told):
+        make_agent(f"isuct:{option}={value}")

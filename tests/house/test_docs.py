@@ -6,6 +6,7 @@ import ast
 import doctest
 import re
 import runpy
+import sys
 from itertools import chain
 from pathlib import Path
 
@@ -176,14 +177,24 @@ def test_the_buttons_that_chinese_pages_name_are_on_the_page() -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in ORIGINALS], ids=name)
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python blocks run from top to bottom in one process; prompts are doctests; of other blocks our imports run."""
+    """Python blocks run from top to bottom in one process; prompts are doctests; of other blocks our imports run.
+
+    A block is saved under the name that the paragraph before it gives, so that later ones may import it.
+    """
     text = page.read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    blocks += re.findall(r"(?m)^from ddz_\S+ import .*$", re.sub(r"(?s)```python\n.*?```", "", text))
+    blocks = [
+        (text[: block.start()].rstrip().rpartition("\n\n")[2], block[1])
+        for block in re.finditer(r"(?s)```python\n(.*?)```", text)
+    ]
+    others = re.sub(r"(?s)```python\n.*?```", "", text)
+    blocks += [("", line) for line in re.findall(r"(?m)^from ddz_\S+ import .*$", others)]
     monkeypatch.chdir(tmp_path)
-    for number, source in enumerate(blocks):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for number, (before, source) in enumerate(blocks):
         if ">>>" not in source:
-            script = tmp_path / f"block{number}.py"
+            [*_, name] = [f"block{number}.py", *re.findall(r"`(\w+\.py)`", before)]
+            monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
+            script = tmp_path / name
             script.write_text(source, encoding="utf-8")
             try:
                 runpy.run_path(str(script))

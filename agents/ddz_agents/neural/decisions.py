@@ -63,18 +63,6 @@ class Decisions(NamedTuple):
     hand_values: npt.NDArray[np.int16]
 
 
-class Pairs(NamedTuple):
-    """The legal actions of decisions, in the order of these, those of one decision by their ids.
-
-    Attributes:
-        actions: Shape ``[pairs]``, int16.
-        hand_values: Of the hand that each leaves, shape ``[pairs, 2]``, int16.
-    """
-
-    actions: npt.NDArray[np.int16]
-    hand_values: npt.NDArray[np.int16]
-
-
 class HandMemory(NamedTuple):
     """Hand values that are found again while nothing has changed that they depend on.
 
@@ -95,9 +83,9 @@ def new_decisions(count: int) -> Decisions:
     )
 
 
-def new_pairs(count: int) -> Pairs:
-    """Zeroed arrays for ``count`` legal actions."""
-    return Pairs(np.zeros(count, np.int16), np.zeros((count, HAND_VALUES), np.int16))
+def new_legal_actions(count: int) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16]]:
+    """Zeroed arrays for ``count`` legal actions, and for the hand values of what each leaves, ``[count, 2]``."""
+    return np.zeros(count, np.int16), np.zeros((count, HAND_VALUES), np.int16)
 
 
 def new_hand_memory(games: int) -> HandMemory:
@@ -221,7 +209,9 @@ def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 
 
 @inline_kernel
-def _describe_actions(bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, pairs: Pairs, pair: int) -> None:
+def _describe_actions(
+    bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, actions: np.ndarray, values: np.ndarray, pair: int
+) -> None:
     """Write the legal actions of a decision from index ``pair`` on.  Moves must be priced by the unseen cards."""
     left = left_hand(seen)
     for word in range(bits.shape[0]):
@@ -230,8 +220,8 @@ def _describe_actions(bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspa
             action = np.int64(word) * 64 + np.int64(lowest(legal))
             legal &= legal - U1
             sure, price = value_hand(hand_after(left, action, seen), workspace)
-            pairs.actions[pair] = action
-            pairs.hand_values[pair, 0], pairs.hand_values[pair, 1] = sure, price
+            actions[pair] = action
+            values[pair, 0], values[pair, 1] = sure, price
             pair += 1
 
 
@@ -257,7 +247,8 @@ def describe_decisions(
     memory: HandMemory,
     workspace: RuleWorkspace,
     decisions: Decisions,
-    pairs: Pairs,
+    legal_actions: np.ndarray,
+    legal_values: np.ndarray,
 ) -> None:
     """Describe the decisions of some games.
 
@@ -271,7 +262,8 @@ def describe_decisions(
         memory: Of the games.
         workspace: Of the thread.
         decisions: Output.
-        pairs: Output.
+        legal_actions: Output: the legal actions of the decisions, one after another, shape ``[pairs]``, int16.
+        legal_values: Output: the hand values of what each leaves, shape ``[pairs, 2]``, int16.
     """
     for game in range(first, stop):
         row = rows[game]
@@ -279,7 +271,8 @@ def describe_decisions(
             seen = decisions.seen[row]
             _describe_decision(game, slots, memory, workspace, seen, decisions.hand_values[row])
             seen[_AGAINST_RULES] = np.int8(against_rules[game])
-            _describe_actions(slots.bits[game], seen, workspace, pairs, np.int64(pair_starts[game]))
+            start = np.int64(pair_starts[game])
+            _describe_actions(slots.bits[game], seen, workspace, legal_actions, legal_values, start)
 
 
 # --- As columns -------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.learn.dmc import epsilon_greedy
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, RolloutGames, Turn
+from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, RolloutGames
 from ddz_training.learn.ppo.ppo import Choice, Chooser, Players, Rollout, collect, draw_actions
 from ddz_training.learn.ppo.selfplay import PastSelves
 from ddz_training.learn.reading import DeviceReading
@@ -47,8 +47,8 @@ class NotedGames(RolloutGames):
         super().__init__(*arguments)
         self.noted: list[np.ndarray] = []
 
-    def choose(self, turn: Turn, actions: np.ndarray) -> None:
-        super().choose(turn, actions)
+    def choose(self, actions: np.ndarray) -> None:
+        super().choose(actions)
         self.noted.append(self.batch.slots.games["action"].copy())
 
 

@@ -314,8 +314,9 @@ def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Rollout) 
     workers, reading = Threads(1), DeviceReading(SMALL, torch.device("meta"))
     learner = PpoLearner(policy, critic, SelfPlayConfig(**SETTINGS), workers, reading)
     workers.close()
+    names = [each.name for each in dataclasses.fields(decisions)]
     parts: dict[str, Any] = {
-        name: part.to("meta") for name, part in vars(decisions).items() if isinstance(part, torch.Tensor)
+        name: part.to("meta") for name in names if isinstance(part := getattr(decisions, name), torch.Tensor)
     }
     parts["choice"] = type(decisions.choice)(*(part.to("meta") for part in decisions.choice))
     there, rows = dataclasses.replace(decisions, **parts), torch.arange(5, device="meta")

@@ -55,12 +55,11 @@ def positions(request: pytest.FixtureRequest) -> Positions:
     games, scratch, found = games_of(200, request.param, rules_share=0.5), new_rule_workspace(), []
     for _ in range(24):
         games.batch.step(games.batch.sample_actions())
-        turn = games.turn(has_past=False)
+        games.find_decisions(has_past=False)
         games.describe(0, 77, scratch)
         games.describe(77, 200, scratch)
         shown = games.batch.observation, games.batch.concealed, games.batch.mask, games.by_rules
-        decisions, pairs = games.described(turn)
-        found.append([part.copy() for part in (*(part[turn.mine] for part in shown), *decisions, *pairs)])
+        found.append([part.copy() for part in (*(part[games.mine] for part in shown), *games.described())])
     return Positions(*map(np.concatenate, zip(*found, strict=True)))
 
 

@@ -24,7 +24,6 @@ from ddz_training.learn.ppo.ppo import (
     Advantages,
     Choice,
     Learner,
-    Minibatch,
     Rollout,
     Sums,
     first_of,
@@ -122,13 +121,13 @@ class QLearner(Learner):
         rollout.choice = rollout.choice._replace(counts=torch.from_numpy(counts).to(rollout.seen.device))
         return np.zeros_like(counts), Advantages(np.zeros_like(targets), targets, decides & (weights > 0))
 
-    def loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Sums]:
+    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, Sums]:
         """Half the squared errors of the values."""
-        rollout, (rows, pairs) = minibatch.rollout, minibatch.counted(shard)
-        legal, starts = rollout.legal_of(rows, pairs)
-        values, _ = read_policy(self.reading, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal)
-        errors = 0.5 * (values[starts + rollout.choice.places[rows]] - rollout.targets[rows]).square()
-        loss = (errors * rollout.choice.counts[rows]).sum()
+        index, pairs = rollout.counted(rows)
+        legal, starts = rollout.legal_of(index, pairs)
+        values, _ = read_policy(self.reading, self.policy, rollout.seen[index], rollout.hand_values[index], legal)
+        errors = 0.5 * (values[starts + rollout.choice.places[index]] - rollout.targets[index]).square()
+        loss = (errors * rollout.choice.counts[index]).sum()
         return loss, {"policy_loss": loss}
 
 

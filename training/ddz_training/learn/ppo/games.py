@@ -8,6 +8,7 @@ its place before anybody writes it, so results do not depend on who comes first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +17,10 @@ import torch
 
 from ddz_agents.neural.decisions import (
     Decisions,
-    Pairs,
     describe_decisions,
     new_decisions,
     new_hand_memory,
-    new_pairs,
+    new_legal_actions,
 )
 from ddz_agents.rules.scratch import RuleWorkspace
 from ddz_env.core.engine.legal import count_legal, nth_legal
@@ -87,22 +87,6 @@ _PLAYED: tuple[tuple[Any, ...], ...] = ((np.int8,), (np.int8,), (np.bool_,), (np
 """The type of each array, and its dimensions after steps and games."""
 
 
-class Turn(NamedTuple):
-    """Which games wait for the learner, for a past self, and for opponents at one step.
-
-    Attributes:
-        mine: The games in which the learner has a choice, shape ``[n]``, ascending.
-        past: The games in which a past self has a choice.
-        theirs: Whether an opponent is to act, forced steps included, shape ``[games]``, bool.
-        sizes: How many legal actions the decisions have, those of the learner first, shape ``[decisions]``, int64.
-    """
-
-    mine: npt.NDArray[np.intp]
-    past: npt.NDArray[np.intp]
-    theirs: Flags
-    sizes: npt.NDArray[np.int64]
-
-
 # --- The games --------------------------------------------------------------------------------------------------------
 
 
@@ -135,7 +119,12 @@ class RolloutGames:
         named: Who that is: 0 a past self, 1 the first of the agents by name, 2 the second, shape ``[games]``, int8.
         agents: The agents by name.
         decisions: Room for a decision of every game.
-        pairs: Room for their legal actions; it grows.
+        legal_actions: Room for their legal actions, shape ``[pairs]``, int16; it grows.
+        legal_values: Room for the hand values of what each leaves, shape ``[pairs, 2]``, int16.
+        mine: The games in which the learner has a choice now, shape ``[n]``, ascending.
+        past: The games in which a past self has a choice.
+        theirs: Whether an opponent is to act, forced steps included, shape ``[games]``, bool.
+        sizes: How many legal actions the decisions have, those of the learner first, shape ``[decisions]``, int64.
 
     Raises:
         UnknownAgentError: If an agent does not exist.
@@ -159,16 +148,17 @@ class RolloutGames:
         self._rules = np.array([False, *(name.strip() == "rules" for name in names)])
         count, self._pinned = batch.num_games, pinned
         self.sides, self.named = np.full(count, NO_SIDE, np.int8), np.zeros(count, np.int8)
-        self.decisions, self.pairs = self._room(new_decisions(count)), self._room(new_pairs(0))
+        self.decisions = Decisions(*self._room(new_decisions(count)))
+        self.legal_actions, self.legal_values = self._room(new_legal_actions(0))
+        self.mine = self.past = np.empty(0, np.intp)
+        self.theirs, self.sizes = np.zeros(count, np.bool_), np.empty(0, np.int64)
         self._memory = new_hand_memory(count)
         self._legal, self._rows, self._pair_starts = (np.zeros(count, np.int32) for _ in range(3))
         self._draw_sides(self.sides == NO_SIDE)
 
-    def _room(self, arrays: Any) -> Any:
+    def _room(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[npt.NDArray[Any]]:
         """The arrays, moved to memory from which a GPU copies if that is wanted."""
-        if not self._pinned:
-            return arrays
-        return type(arrays)(*(torch.from_numpy(array).pin_memory().numpy() for array in arrays))
+        return [torch.from_numpy(array).pin_memory().numpy() for array in arrays] if self._pinned else arrays
 
     @property
     def by_rules(self) -> Flags:
@@ -189,47 +179,47 @@ class RolloutGames:
         acts: Flags = (landlord | peasant) & ((self.named > 0) | has_past)
         return acts
 
-    def turn(self, *, has_past: bool) -> Turn:
+    def find_decisions(self, *, has_past: bool) -> None:
         """Find out who decides now, and where each decision is to be written.
 
         Args:
             has_past: Whether there is a past self; where there is none the learner plays its side, too.
         """
         _count_actions(self.batch.slots.bits, self._legal)
-        theirs, choice = self.opponent_acts(has_past=has_past), self._legal > 1
-        mine, past = np.flatnonzero(choice & ~theirs), np.flatnonzero(choice & theirs & (self.named == 0))
-        games = np.concatenate([mine, past])
-        sizes = self._legal[games].astype(np.int64)
-        ends = np.cumsum(sizes)
+        self.theirs, choice = self.opponent_acts(has_past=has_past), self._legal > 1
+        self.mine = np.flatnonzero(choice & ~self.theirs)
+        self.past = np.flatnonzero(choice & self.theirs & (self.named == 0))
+        games = np.concatenate([self.mine, self.past])
+        self.sizes = self._legal[games].astype(np.int64)
+        ends = np.cumsum(self.sizes)
         self._rows.fill(-1)
-        self._rows[games], self._pair_starts[games] = np.arange(len(games)), ends - sizes
-        if len(games) and ends[-1] > len(self.pairs.actions):
-            self.pairs = self._room(new_pairs(2 * int(ends[-1])))
-        return Turn(mine, past, theirs, sizes)
+        self._rows[games], self._pair_starts[games] = np.arange(len(games)), ends - self.sizes
+        if len(games) and ends[-1] > len(self.legal_actions):
+            self.legal_actions, self.legal_values = self._room(new_legal_actions(2 * int(ends[-1])))
 
     def describe(self, first: int, stop: int, scratch: RuleWorkspace) -> None:
-        """Write the decisions of the games ``first..stop-1``, after :meth:`turn`; a kernel without the lock."""
+        """Write the decisions of games ``first..stop-1``, after :meth:`find_decisions`; a kernel without the lock."""
         indices = self._rows, self._pair_starts, self.by_rules
-        slots, outputs = self.batch.slots, (self.decisions, self.pairs)
+        slots, outputs = self.batch.slots, (self.decisions, self.legal_actions, self.legal_values)
         describe_decisions(first, stop, slots, *indices, self._memory, scratch, *outputs)
 
-    def described(self, turn: Turn) -> tuple[Decisions, Pairs]:
-        """The decisions and pairs that :meth:`describe` has written."""
-        count, pairs = len(turn.sizes), int(turn.sizes.sum())
-        return Decisions(*(part[:count] for part in self.decisions)), Pairs(*(part[:pairs] for part in self.pairs))
+    def described(self) -> list[npt.NDArray[Any]]:
+        """What :meth:`describe` has written: what the networks read, hand values, legal actions, and their values."""
+        count, pairs = len(self.sizes), int(self.sizes.sum())
+        decisions = [part[:count] for part in self.decisions]
+        return [*decisions, self.legal_actions[:pairs], self.legal_values[:pairs]]
 
-    def choose(self, turn: Turn, actions: npt.NDArray[np.int64]) -> None:
+    def choose(self, actions: npt.NDArray[np.int64]) -> None:
         """Order actions: those of the decisions, those of the named opponents, and elsewhere the only legal one.
 
         Args:
-            turn: Who decides.
             actions: In the order of the decisions, shape ``[decisions]``, integers.
         """
         _take_only_actions(self.batch.slots)
         chosen = self.batch.slots.games["action"]
-        chosen[np.concatenate([turn.mine, turn.past])] = actions
+        chosen[np.concatenate([self.mine, self.past])] = actions
         for number, agent in enumerate(self.agents, 1):
-            games = np.flatnonzero(turn.theirs & (self.named == number))
+            games = np.flatnonzero(self.theirs & (self.named == number))
             if len(games):  # forced stages too: the first says which kickers follow
                 chosen[games] = agent.actions(games)
 
@@ -237,13 +227,13 @@ class RolloutGames:
         """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""
         play(first, stop, self.batch.slots)
 
-    def note(self, played: PlayedSteps, step: int, turn: Turn, first_row: int) -> None:
+    def note(self, played: PlayedSteps, step: int, first_row: int) -> None:
         """Record who decides, before the actions are played; ``first_row`` is the number of the first decision."""
         batch = self.batch
         played.seats[step], played.roles[step] = batch.seat, batch.role
         played.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
         played.rows[step] = -1
-        played.rows[step, turn.mine] = first_row + np.arange(len(turn.mine))
+        played.rows[step, self.mine] = first_row + np.arange(len(self.mine))
 
     def settle(self, played: PlayedSteps, step: int) -> None:
         """Record what the actions brought, and draw who plays the games that begin."""

@@ -28,13 +28,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.decisions import Decisions, Pairs
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_env.support.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
-from ddz_training.learn.ppo.games import Flags, PlayedSteps, RolloutGames, Turn
+from ddz_training.learn.ppo.games import Flags, PlayedSteps, RolloutGames
 from ddz_training.learn.processes import Processes
 from ddz_training.learn.reading import DecisionReading, Legal, hold_sums, read_critic, read_policy
 from ddz_training.learn.threads import Threads, add_gradients, shards
@@ -76,12 +75,15 @@ class Rollout:
         legal_actions: The legal actions of all decisions one after another, shape ``[pairs]``, int16.
         legal_values: Hand values of what each action leaves, shape ``[pairs, 2]``, int16.
         sizes: How many legal actions each decision has, shape ``[n]``, int64.
-        starts: The first legal action of each decision, shape ``[n]``, int64.
         choice: What was chosen.
         played: Who acted and what it brought, on the processor.
+        starts: The first legal action of each decision, shape ``[n]``, int64.
         advantages: Normalized advantages of the decisions of which enough is known, shape ``[n]``, float32; empty
             before :meth:`Learner.note_estimates`.
         targets: The critic's targets for them, likewise.
+        counts_for_policy: Whether each decision counts for the policy, on the processor, shape ``[n]``, bool; empty
+            before :meth:`Learner.update`.
+        actions_of: ``sizes`` on the processor, likewise: to ask a device for a number would mean to wait for it.
     """
 
     seen: Tensor
@@ -89,18 +91,31 @@ class Rollout:
     legal_actions: Tensor
     legal_values: Tensor
     sizes: Tensor
-    starts: Tensor
     choice: Choice
     played: PlayedSteps
     advantages: Tensor = field(default_factory=lambda: torch.empty(0))
     targets: Tensor = field(default_factory=lambda: torch.empty(0))
+    counts_for_policy: Flags = field(default_factory=lambda: np.empty(0, np.bool_))
+    actions_of: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __post_init__(self) -> None:
+        self.starts = self.sizes.cumsum(0) - self.sizes
+
+    def index(self, rows: npt.NDArray[np.intp]) -> Tensor:
+        """Numbers of decisions as an index on the device."""
+        return torch.from_numpy(rows).to(self.seen.device)
+
+    def counted(self, rows: npt.NDArray[np.intp]) -> tuple[Tensor, int]:
+        """Those of some decisions that count for the policy, and how many legal actions they have together."""
+        rows = rows[self.counts_for_policy[rows]]
+        return self.index(rows), int(self.actions_of[rows].sum())
 
     def legal_of(self, rows: Tensor, pairs: int) -> tuple[Legal, Tensor]:
         """The legal actions of some decisions, and where those of each begin.
 
         Args:
             rows: The decisions.
-            pairs: How many legal actions they have together; to ask a device for it would mean to wait for it.
+            pairs: How many legal actions they have together.
         """
         legal_rows, starts = spread(self.sizes[rows], pairs)
         indices = (self.starts[rows] - starts)[legal_rows] + torch.arange(pairs, device=rows.device)
@@ -161,51 +176,41 @@ def collect(
     first = 0
     for part, group_steps in zip(parts, steps_by_group, strict=True):
         part.rows[part.decides] += first
-        first += sum(len(step.seen) for step in group_steps)
-    return _joined([step for group_steps in steps_by_group for step in group_steps], played)
-
-
-class _Step(NamedTuple):
-    """The learner's decisions at one step of one group of games."""
-
-    seen: Tensor
-    hand_values: Tensor
-    legal_actions: Tensor
-    legal_values: Tensor
-    sizes: Tensor
-    choice: Choice
+        first += sum(len(choice.places) for _, choice in group_steps)
+    described, choices = zip(*(step for group_steps in steps_by_group for step in group_steps), strict=True)
+    choice = Choice(*map(torch.cat, zip(*choices, strict=True)))
+    seen, hand_values, actions, values, counts = (torch.cat(part) for part in zip(*described, strict=True))
+    return Rollout(seen, hand_values, actions, values, counts, choice, played)
 
 
 @torch.no_grad()  # here, not around collect: the setting is per thread
 def _collect_group(
     games: RolloutGames, generator: torch.Generator, played: PlayedSteps, players: Players, threads: Threads
-) -> list[_Step]:
-    """Play one group, and return its steps in order."""
-    collected: list[_Step] = []
+) -> list[tuple[list[Tensor], Choice]]:
+    """Play one group; the learner's decisions at each step, as the first five fields of a rollout, and its choices."""
+    collected: list[tuple[list[Tensor], Choice]] = []
     rows, has_past = 0, players.past is not None
     count = games.batch.num_games
     for step in range(len(played.rows)):
-        turn = games.turn(has_past=has_past)
-        games.note(played, step, turn, rows)
+        games.find_decisions(has_past=has_past)
+        games.note(played, step, rows)
         threads.share(games.describe, count, searches=True)
-        decided, actions = _decide(*games.described(turn), turn, generator, players)
-        collected.append(decided)
-        rows += len(turn.mine)
-        games.choose(turn, actions)
+        described, choice, actions = _decide(games, generator, players)
+        collected.append((described, choice))
+        rows += len(games.mine)
+        games.choose(actions)
         threads.share(games.play, count)
         games.settle(played, step)
     return collected
 
 
 def _decide(
-    decisions: Decisions, pairs: Pairs, turn: Turn, generator: torch.Generator, players: Players
-) -> tuple[_Step, npt.NDArray[np.int64]]:
-    """Choose on the device; returns the learner's decisions, and the actions of all."""
-    device, mine = generator.device, len(turn.mine)
-    sizes = to_device(turn.sizes, device)
-    seen, hand_values = to_device(decisions.seen, device), to_device(decisions.hand_values, device)
-    actions, values = to_device(pairs.actions, device), to_device(pairs.hand_values, device)
-    split = int(turn.sizes[:mine].sum())
+    games: RolloutGames, generator: torch.Generator, players: Players
+) -> tuple[list[Tensor], Choice, npt.NDArray[np.int64]]:
+    """Choose on the device; returns the learner's decisions and choices, and the actions of all."""
+    device, mine = generator.device, len(games.mine)
+    seen, hand_values, actions, values = (to_device(part, device) for part in games.described())
+    sizes, split = to_device(games.sizes, device), int(games.sizes[:mine].sum())
 
     def decide(network: PolicyNetwork, rows: slice, legal: slice) -> tuple[Choice, Tensor]:
         legal_rows, starts = spread(sizes[rows], len(actions[legal]))
@@ -218,22 +223,14 @@ def _decide(
     if players.past is not None:
         _, past_actions = decide(players.past, slice(mine, None), slice(split, None))
         chosen = torch.cat([chosen, past_actions])
-    step = _Step(seen[:mine], hand_values[:mine], actions[:split], values[:split], sizes[:mine], choice)
-    return step, chosen.cpu().numpy()
+    described = [seen[:mine], hand_values[:mine], actions[:split], values[:split], sizes[:mine]]
+    return described, choice, chosen.cpu().numpy()
 
 
 def to_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
     """Copy an array to the device."""
     tensor = torch.from_numpy(array)
     return tensor.clone() if device.type == "cpu" else tensor.to(device, non_blocking=True)
-
-
-def _joined(steps: Sequence[_Step], played: PlayedSteps) -> Rollout:
-    """Join the decisions of all steps in a rollout."""
-    *parts, choices = zip(*steps, strict=True)
-    seen, hand_values, actions, values, sizes = map(torch.cat, parts)
-    choice = Choice(*map(torch.cat, zip(*choices, strict=True)))
-    return Rollout(seen, hand_values, actions, values, sizes, sizes.cumsum(0) - sizes, choice, played)
 
 
 def draw_actions(
@@ -459,12 +456,12 @@ class Learner(ABC):
         """Estimate the value of each decision, shape ``[n]``, and advantages and targets, ``[steps, games]``."""
 
     @abstractmethod
-    def loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Sums]:
+    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, Sums]:
         """The sum of the losses of some decisions, and the sums of their statistics, always the same ones.
 
         Args:
-            minibatch: The decisions of a gradient step.
-            shard: Which of them.
+            rollout: The rollout.
+            rows: The decisions, a shard of those of a gradient step, shape ``[n]``.
             spent: The share of the budget that is spent.
         """
 
@@ -512,7 +509,9 @@ class Learner(ABC):
         """
         config = self._config
         rate = config.learning_rate * (1.0 - spent * (1.0 - config.final_learning_rate))
-        counts, sizes = (part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes))
+        rollout.counts_for_policy, rollout.actions_of = (
+            part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes)
+        )
         total, (decisions,) = dict[str, float](), self.processes.total(len(usable))
         steps = math.ceil(decisions / (self.processes.size * config.minibatch))
         for epoch in range(config.epochs if decisions else 0):
@@ -520,22 +519,23 @@ class Learner(ABC):
                 warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warm_up))
                 for group in self.optimizer.param_groups:
                     group["lr"] = rate * warmth
-                minibatch = Minibatch(rollout, rows, counts, sizes)
-                for name, number in self._step(minibatch, spent, update >= config.critic_updates).items():
+                for name, number in self._step(rollout, rows, spent, update >= config.critic_updates).items():
                     total[name] = total.get(name, 0.0) + number
         means = self.processes.total([*total.values()]) / max(config.epochs * decisions, 1)
         return dict(zip(total, means.tolist(), strict=True))
 
-    def _step(self, minibatch: Minibatch, spent: float, learns_policy: bool) -> dict[str, float]:
+    def _step(
+        self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float, learns_policy: bool
+    ) -> dict[str, float]:
         """Take a gradient step on a minibatch, its shards shared among threads; returns the sums of its statistics."""
-        (decisions,) = self.processes.total(len(minibatch)).tolist()
+        (decisions,) = self.processes.total(len(rows)).tolist()
 
         def loss(shard: slice) -> tuple[Tensor, tuple[list[str], Tensor]]:
-            loss, sums = self.loss(minibatch, shard, spent)
+            loss, sums = self.loss(rollout, rows[shard], spent)
             together = torch.stack([*sums.values()]).detach().double().cpu()  # one way from the device for all
             return loss / decisions, ([*sums], together)
 
-        pieces = shards(max(1, len(minibatch)), self._config.shard)  # of no decisions where only others have some
+        pieces = shards(max(1, len(rows)), self._config.shard)  # of no decisions where only others have some
         statistics = add_gradients(self._threads, self._weights, loss, pieces)
         self.processes.add_up([weight.grad for weight in self._weights if weight.grad is not None])
         if not learns_policy:
@@ -583,13 +583,13 @@ class PpoLearner(Learner):
         rollout.choice.counts[torch.from_numpy(small).to(rollout.seen.device)] = 0.0
         return noted
 
-    def loss(self, minibatch: Minibatch, shard: slice, spent: float) -> tuple[Tensor, Sums]:
+    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, Sums]:
         """The losses of the policy and of the critic."""
-        config, rollout, rows = self._config, minibatch.rollout, minibatch.rows(shard)
+        config, index = self._config, rollout.index(rows)
         entropy_weight = config.entropy + spent * (config.final_entropy - config.entropy)
-        policy, sums = self.policy_loss(rollout, *minibatch.counted(shard), entropy_weight)
-        values = read_critic(self.reading, self.critic, rollout.seen[rows], rollout.hand_values[rows])
-        critic = (0.5 * (values - rollout.targets[rows]).square()).sum()
+        policy, sums = self.policy_loss(rollout, *rollout.counted(rows), entropy_weight)
+        values = read_critic(self.reading, self.critic, rollout.seen[index], rollout.hand_values[index])
+        critic = (0.5 * (values - rollout.targets[index]).square()).sum()
         return policy + critic, {**sums, "critic_loss": critic}
 
     def policy_loss(self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> tuple[Tensor, Sums]:
@@ -622,32 +622,3 @@ class PpoLearner(Learner):
         counts = rollout.choice.counts[rows]
         sums = {name: (counts * part).sum() for name, part in parts.items()}
         return sums["policy_loss"] + config.value_weight * sums["value_loss"] - entropy_weight * sums["entropy"], sums
-
-
-class Minibatch:
-    """The decisions of one gradient step.
-
-    Args:
-        rollout: The rollout.
-        rows: The decisions.
-        counts: Whether each decision of the rollout counts for the policy.
-        sizes: How many legal actions each has.
-    """
-
-    def __init__(
-        self, rollout: Rollout, rows: npt.NDArray[np.intp], counts: Flags, sizes: npt.NDArray[np.int64]
-    ) -> None:
-        self.rollout, self._rows, self._counts, self._sizes = rollout, rows, counts, sizes
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def rows(self, shard: slice) -> Tensor:
-        """The decisions of a shard, as an index on the device."""
-        return torch.from_numpy(self._rows[shard]).to(self.rollout.seen.device)
-
-    def counted(self, shard: slice) -> tuple[Tensor, int]:
-        """Those of a shard that count for the policy, and how many legal actions they have together."""
-        rows = self._rows[shard]
-        rows = rows[self._counts[rows]]
-        return torch.from_numpy(rows).to(self.rollout.seen.device), int(self._sizes[rows].sum())

@@ -20,7 +20,8 @@ from ddz_env.core.engine.step import apply_and_record, main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
 from ddz_env.core.engine.worlds import play_out, play_outs, sample_row
-from ddz_env.core.notation import Hand, Move, slot_move, word_to_counts
+from ddz_env.core.given_hands import check_dealt, left_of_deck, read_hand, unseen_rest
+from ddz_env.core.notation import Hand, Move, slot_move
 from ddz_env.core.rules import Rules
 from ddz_env.core.spoken import MOST_LISTED, offered, question, said, worded
 from ddz_env.core.view import AUCTION, STAGE_NAMES, View, check_cards, legal_ids, role_of, whole_moves, write_view
@@ -28,7 +29,6 @@ from ddz_env.support.checks import check_choice, check_flag, check_integer, chec
 from ddz_env.support.errors import (
     GameOverError,
     IllegalMoveError,
-    InconsistentViewError,
     InvalidDealError,
     InvalidMoveError,
     InvalidRulesError,
@@ -124,11 +124,11 @@ class State:
         if isinstance(hands, str) or not isinstance(hands, Sequence):
             raise InvalidDealError(f"hands are a list with one hand per seat, not {shown(hands)}")
         *dealt, low = (hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in (*hands, bottom))
-        _check_dealt(dealt, low, rules, sizes=check_sizes and not rules.half_deck)
+        check_dealt(dealt, low, rules, sizes=check_sizes and not rules.half_deck)
         row = np.zeros(at.ROW_WORDS, np.uint64)
         row[at.HANDS : at.HANDS + len(dealt)] = [hand.word for hand in dealt]
         row[at.BOTTOM] = low.word
-        row[at.LEFT_OUT if rules.left_out_open else at.HIDDEN] = _left_of_deck(rules, [*dealt, low]).word
+        row[at.LEFT_OUT if rules.left_out_open else at.HIDDEN] = left_of_deck(rules, [*dealt, low]).word
         row[at.RNG] = game_key(seed)
         start_game(row, rules.words())
         return cls(row, rules)
@@ -159,10 +159,10 @@ class State:
                 f"the {view.rules.name} rules have {players} seats, got {plural(len(hands), 'hand')}"
             )
         check_cards(view.row, view.seat, view.rule_words)
-        row, held = view.row.copy(), [_read_hand(hand) for hand in hands[:players]]
+        row, held = view.row.copy(), [read_hand(hand) for hand in hands[:players]]
         row[at.HANDS : at.HANDS + players] = [hand.word for hand in held]
         row[at.SIZES], row[at.RNG] = 0, game_key(seed)
-        rest = _rest(view, held)
+        rest = unseen_rest(view, held)
         row[at.HIDDEN] = rest.word
         if view.landlord is None and len(rest) == view.rules.bottom:
             row[at.HIDDEN], row[at.BOTTOM] = 0, rest.word
@@ -449,79 +449,6 @@ class State:
             self._log.clear()  # everybody declined and the cards were dealt again
         elif after != before:
             self._log.append(slot_move(*self._ring[before % at.HISTORY_MOVES].tolist()))
-
-
-def _read_hand(hand: str | Hand | int) -> Hand:
-    if isinstance(hand, str):
-        return Hand.parse(hand)
-    return hand if isinstance(hand, Hand) else Hand.from_word(int(hand))
-
-
-def _rest(view: View, hands: Sequence[Hand]) -> Hand:
-    """The unseen cards that are in none of the hands.
-
-    Raises:
-        InconsistentViewError: If the hands contradict the view.
-    """
-    if hands[view.seat] != view.hand:
-        raise InconsistentViewError(f"seat {view.seat} holds {view.hand}, not {hands[view.seat]}")
-    for seat, (hand, size) in enumerate(zip(hands, view.hand_sizes, strict=True)):
-        if len(hand) != size:
-            raise InconsistentViewError(f"seat {seat} has {plural(size, 'card')}, not {len(hand)}")
-    counts = np.array([hand.counts for hand in hands])
-    landlord, known = view.landlord, np.array(view.known_cards.counts)
-    if view.rules.open_hands:
-        if counts.tolist() != [list(word_to_counts(int(word))) for word in view.row[at.HANDS : at.HANDS + len(hands)]]:
-            raise InconsistentViewError("the hands are open, and others than these")
-        return Hand.from_word(int(view.row[at.HIDDEN]))
-    if landlord not in (None, view.seat):
-        counts[landlord] -= known
-        if (counts[landlord] < 0).any():
-            raise InconsistentViewError(f"the landlord still holds {view.known_cards}")
-    counts[view.seat] = 0
-    rest = np.array(word_to_counts(int(view.row[at.HIDDEN]))) - counts.sum(axis=0)
-    if (rest < 0).any():
-        raise InconsistentViewError(f"seat {view.seat} does not see {RANK_NAMES[int(rest.argmin())]} that often")
-    return Hand(tuple(rest.tolist()))
-
-
-def _check_dealt(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: bool) -> None:
-    """Refuse a wrong number of hands, empty hands and, if ``sizes``, hands of other sizes than the rules deal."""
-    if len(hands) != rules.players:
-        number = plural(len(hands), "hand")
-        raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {number}")
-    for seat, hand in enumerate(hands):
-        if sizes and len(hand) != rules.hand_size:
-            held = plural(len(hand), "card")
-            raise InvalidDealError(f"seat {seat} has {held}; {rules.name} deals {rules.hand_size}")
-        if len(hand) == 0:
-            raise InvalidDealError(f"seat {seat} has no cards")
-    if sizes:
-        check_bottom(bottom, rules)
-
-
-def check_bottom(bottom: Hand, rules: Rules) -> None:
-    """Refuse landlord cards of another number than the rules deal.
-
-    Raises:
-        InvalidDealError: If there are more or fewer.
-    """
-    if len(bottom) != rules.bottom:
-        raise InvalidDealError(
-            "{cards}; {rules} has {most}",
-            cards=plural(len(bottom), "landlord card"),
-            rules=Message(rules.name),
-            most=rules.bottom,
-        )
-
-
-def _left_of_deck(rules: Rules, dealt: Sequence[Hand]) -> Hand:
-    """The cards of the deck that are not dealt."""
-    total = [sum(column) for column in zip(*(hand.counts for hand in dealt), strict=True)]
-    for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
-        if count > most:
-            raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt; the deck has {most}")
-    return Hand(tuple(most - count for count, most in zip(total, rules.deck, strict=True)))
 
 
 def filled_up(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> State:

@@ -1,0 +1,100 @@
+"""Hands that somebody gives: do they fit the deck and the rules, or what a seat knows of a game?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.engine import layout as at
+from ddz_env.core.notation import Hand, word_to_counts
+from ddz_env.core.rules import Rules
+from ddz_env.core.view import View
+from ddz_env.support.errors import InconsistentViewError, InvalidDealError, Message, plural
+
+
+def read_hand(hand: str | Hand | int) -> Hand:
+    """A hand that is given as text, as a hand or as a word of the engine.
+
+    Raises:
+        InvalidHandError: If it cannot be read.
+    """
+    if isinstance(hand, str):
+        return Hand.parse(hand)
+    return hand if isinstance(hand, Hand) else Hand.from_word(int(hand))
+
+
+def unseen_rest(view: View, hands: Sequence[Hand]) -> Hand:
+    """The unseen cards that are in none of the hands.
+
+    Raises:
+        InconsistentViewError: If the hands contradict the view.
+    """
+    if hands[view.seat] != view.hand:
+        raise InconsistentViewError(f"seat {view.seat} holds {view.hand}, not {hands[view.seat]}")
+    for seat, (hand, size) in enumerate(zip(hands, view.hand_sizes, strict=True)):
+        if len(hand) != size:
+            raise InconsistentViewError(f"seat {seat} has {plural(size, 'card')}, not {len(hand)}")
+    counts = np.array([hand.counts for hand in hands])
+    landlord, known = view.landlord, np.array(view.known_cards.counts)
+    if view.rules.open_hands:
+        if counts.tolist() != [list(word_to_counts(int(word))) for word in view.row[at.HANDS : at.HANDS + len(hands)]]:
+            raise InconsistentViewError("the hands are open, and others than these")
+        return Hand.from_word(int(view.row[at.HIDDEN]))
+    if landlord not in (None, view.seat):
+        counts[landlord] -= known
+        if (counts[landlord] < 0).any():
+            raise InconsistentViewError(f"the landlord still holds {view.known_cards}")
+    counts[view.seat] = 0
+    rest = np.array(word_to_counts(int(view.row[at.HIDDEN]))) - counts.sum(axis=0)
+    if (rest < 0).any():
+        raise InconsistentViewError(f"seat {view.seat} does not see {RANK_NAMES[int(rest.argmin())]} that often")
+    return Hand(tuple(rest.tolist()))
+
+
+def check_dealt(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: bool) -> None:
+    """Refuse a wrong number of hands, empty hands and, if ``sizes``, hands of other sizes than the rules deal.
+
+    Raises:
+        InvalidDealError: If there are such.
+    """
+    if len(hands) != rules.players:
+        number = plural(len(hands), "hand")
+        raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {number}")
+    for seat, hand in enumerate(hands):
+        if sizes and len(hand) != rules.hand_size:
+            held = plural(len(hand), "card")
+            raise InvalidDealError(f"seat {seat} has {held}; {rules.name} deals {rules.hand_size}")
+        if len(hand) == 0:
+            raise InvalidDealError(f"seat {seat} has no cards")
+    if sizes:
+        check_bottom(bottom, rules)
+
+
+def check_bottom(bottom: Hand, rules: Rules) -> None:
+    """Refuse landlord cards of another number than the rules deal.
+
+    Raises:
+        InvalidDealError: If there are more or fewer.
+    """
+    if len(bottom) != rules.bottom:
+        raise InvalidDealError(
+            "{cards}; {rules} has {most}",
+            cards=plural(len(bottom), "landlord card"),
+            rules=Message(rules.name),
+            most=rules.bottom,
+        )
+
+
+def left_of_deck(rules: Rules, dealt: Sequence[Hand]) -> Hand:
+    """The cards of the deck that are not dealt.
+
+    Raises:
+        InvalidDealError: If the deck has not so many cards of a rank.
+    """
+    total = [sum(column) for column in zip(*(hand.counts for hand in dealt), strict=True)]
+    for rank, (count, most) in enumerate(zip(total, rules.deck, strict=True)):
+        if count > most:
+            raise InvalidDealError(f"{count} cards of rank {RANK_NAMES[rank]} are dealt; the deck has {most}")
+    return Hand(tuple(most - count for count, most in zip(total, rules.deck, strict=True)))

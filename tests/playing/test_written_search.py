@@ -60,6 +60,16 @@ def test_the_search_is_shown_no_hidden_card(search: Callable[..., Agent]) -> Non
     assert len({search(iterations=60).act(view, np.random.default_rng(1)) for view in views}) == 1
 
 
+def test_the_search_decides_in_an_auction(search: Callable[..., Agent]) -> None:
+    """Also when all others have declined, so that one more means a new deal."""
+    for seed in range(6):
+        state = State.new(seed, rules="bidding")
+        for _ in range(3):
+            view = state.view()
+            assert search(iterations=20).act(view, np.random.default_rng(0)) in view.legal_moves()
+            state.step(state.legal_moves()[0])
+
+
 @pytest.mark.usefixtures("programs")
 def test_the_parts_of_the_page_are_taken_by_the_compiled_search() -> None:
     agent = make_agent("isuct:iterations=200,selection=myparts.bound,worlds=myparts.worlds")

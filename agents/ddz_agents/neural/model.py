@@ -22,7 +22,7 @@ class PolicyModel(Protocol):
 
     Attributes:
         leaf: What a search with it takes a leaf to be worth.  ``critic``: what its critic says of the game, every hand
-            seen (:class:`~ddz_agents.neural_search.model_cache.GameCritic`).  ``value``: its own value, of what the
+            seen (:class:`GameCritic`).  ``value``: its own value, of what the
             seat to act sees.  ``playout``: how a random game ends, where its values are no chances of winning.
     """
 
@@ -39,6 +39,15 @@ class PolicyModel(Protocol):
             Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; the values for the
             observers, shape ``[n]``: -1 (lost) to 1 (won) where ``leaf`` is ``value``.
         """
+        ...
+
+
+@runtime_checkable
+class GameCritic(Protocol):
+    """A model with a critic, which values a game from all three hands."""
+
+    def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
+        """Values for observers, -1 to 1: :meth:`ddz_agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""
         ...
 
 

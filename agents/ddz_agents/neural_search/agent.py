@@ -31,7 +31,7 @@ from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.beliefs import Beliefs
 from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
-from ddz_agents.neural_search.search import Search, SearchOptions
+from ddz_agents.neural_search.search import MOST_ITERATIONS, Search, SearchOptions
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
 from ddz_agents.searching import Position, SearchAgent, kickers_of
 from ddz_agents.tree_search.choice import candidates_of
@@ -75,7 +75,7 @@ class ModelSearchOptions(SearchOptions):
         ahead: Decisions that the policy plays from a leaf before a network values it.
     """
 
-    iterations: Annotated[int, Range(1, 1_000_000)] = 1000
+    iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 1000
     _: KW_ONLY
     milliseconds: Annotated[float, Range(0.1)] | None = None
     settled: Annotated[float, Range(0.5, 1)] = 0.98
@@ -131,7 +131,7 @@ class ModelSearchAgent(SearchAgent[View]):
     Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
 
     Args:
-        model: The policy, with a critic (:class:`~ddz_agents.neural_search.model_cache.GameCritic`) or without.
+        model: The policy, with a critic (:class:`~ddz_agents.neural.model.GameCritic`) or without.
         options: How it is searched with; None for the options by default.
 
     Attributes:
@@ -151,7 +151,7 @@ class ModelSearchAgent(SearchAgent[View]):
         self._cached = cached = CachedModel(model)
         self._beliefs = options.beliefs(cached)
         leaf, likeliest_first = options.leaf_with(model), options.prior == "policy"
-        self._tree_search = Search(
+        self._searcher = Search(
             worlds=self._beliefs,
             prior=PolicyPrior(cached) if likeliest_first else uniform_prior,
             value=random_playouts if leaf == "playout" else PolicyValue(cached, leaf, options.ahead),
@@ -161,16 +161,17 @@ class ModelSearchAgent(SearchAgent[View]):
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         options = self.options
         self._cached.forget()
-        log_priors = self._tree_search.root_prior(view)
+        self._searcher.parallel.clear()
+        log_priors = self._searcher.root_prior(view)
         likeliest = int(log_priors.argmax())
         sure = options.settled < 1 and log_priors[likeliest] >= math.log(options.settled)
         if sure and not kickers_of(likeliest):  # where kickers ride with it, they are searched for
             return Decision(Move(likeliest), visits={likeliest: 1}, line=(likeliest,))
-        return self._tree_search.decide(view, rng, options.iterations, options.milliseconds)
+        return self._searcher.decide(view, rng, options.iterations, options.milliseconds)
 
     def candidates(self, view: View) -> list[Candidate]:
         """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
-        return candidates_of(self._tree_search.trees.trees, view.row, view.rule_words, most_stages=0)
+        return candidates_of(self._searcher.parallel.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """The belief about the hidden cards from which the agent's worlds are drawn."""

@@ -1,4 +1,4 @@
-"""The two halves of an iteration, around the evaluation of leaves by networks: down the tree, and back up.
+"""The two halves of an iteration, around the evaluation of leaves: down the tree, and back up.
 
 A tree is one of information sets, each descent restricted to a determinization, as in
 :mod:`ddz_agents.tree_search.search`; main group and kickers are levels of their own, so the prior guides both stages.
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural_search.games import SearchGames, describe, new_games
+from ddz_agents.neural_search.games import A_PLAYER, A_VALUE, NOTHING, SearchGames, describe, new_games
 from ddz_agents.neural_search.selection import select_child
 from ddz_agents.tree_search.search import reward_of
 from ddz_agents.tree_search.tree import (
@@ -35,9 +35,11 @@ from ddz_agents.tree_search.tree import (
     add_child,
     child_of,
     has_room,
+    has_room_for,
     take_tried,
 )
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
+from ddz_env import View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
@@ -47,8 +49,6 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
-WAITS_FOR_NETWORKS, WAITS_FOR_PLAYER = 1, 2
-"""What a game of a descent may wait for; 0 where it is over."""
 _PRIOR_STEPS = np.float32(4096.0)
 """Priors are rounded to such a fraction, so that equal ones tie."""
 
@@ -86,6 +86,8 @@ class Searcher(NamedTuple):
         pool: Weighted determinizations to draw from; empty for uniform ones.
         played: 1 for a seat whose moves an agent gives, 0 for one that is searched, shape ``[3]``, uint8.
         exploration: PUCT's constant, float32.
+        mask: Scratch for the legal actions of whoever is to act, shape ``[7]``, uint64.
+        legal_children: Scratch for the records of a node's legal children, int32.
     """
 
     row: Words
@@ -95,6 +97,15 @@ class Searcher(NamedTuple):
     pool: WorldPool
     played: npt.NDArray[np.uint8]
     exploration: np.float32
+    mask: Words
+    legal_children: npt.NDArray[np.int32]
+
+
+def new_searcher(view: View, pool: WorldPool, played: npt.NDArray[np.uint8], exploration: float) -> Searcher:
+    """Who goes down for the seat of a view."""
+    seen = view.row, view.ring, np.uint64(view.seat), view.rule_words
+    scratch = np.empty(MASK_WORDS, np.uint64), np.empty(MOST_CHILDREN, np.int32)
+    return Searcher(*seen, pool, played, np.float32(exploration), *scratch)
 
 
 class Descents(NamedTuple):
@@ -129,18 +140,12 @@ def new_descents(count: int) -> Descents:
 
 @inline_kernel
 def _next_child(
-    tree: Tree,
-    priors: Priors,
-    searcher: Searcher,
-    node: int,
-    row: np.ndarray,
-    mask: np.ndarray,
-    legal_children: np.ndarray,
-    state: np.uint64,
+    tree: Tree, priors: Priors, searcher: Searcher, node: int, row: np.ndarray, state: np.uint64
 ) -> tuple[int, np.uint64]:
     """The child of a node to go to, and the generator's new state; -1 where the descent stops."""
     if row[at.STAGE] == at.STAGE_OVER:
         return np.int64(-1), state
+    mask, legal_children = searcher.mask, searcher.legal_children
     legal_mask(row, searcher.rules, mask)
     legal, only = count_legal(mask), nth_legal(mask, U0)
     count = take_tried(tree, node, mask, legal_children)
@@ -170,31 +175,23 @@ def _waits_for_player(searcher: Searcher, row: np.ndarray) -> bool:
 
 @inline_kernel
 def _go_down(
-    tree: Tree,
-    priors: Priors,
-    searcher: Searcher,
-    descents: Descents,
-    index: int,
-    node: int,
-    mask: np.ndarray,
-    legal_children: np.ndarray,
-    state: np.uint64,
+    tree: Tree, priors: Priors, searcher: Searcher, descents: Descents, index: int, node: int, state: np.uint64
 ) -> np.uint64:
     """Go on from a node until a leaf, a player's turn or the end of the game; the generator's new state."""
     games, rules = descents.games, searcher.rules
     row = games.rows[index]
     while node >= 0 and not _waits_for_player(searcher, row):
-        node, state = _next_child(tree, priors, searcher, node, row, mask, legal_children, state)
+        node, state = _next_child(tree, priors, searcher, node, row, state)
         if node >= 0:
             _step(tree, descents, index, node, rules)
     if node >= 0:
-        games.waits[index] = WAITS_FOR_PLAYER
+        games.waits[index] = A_PLAYER
     elif row[at.STAGE] != at.STAGE_OVER:
-        games.waits[index] = WAITS_FOR_NETWORKS
-        legal_mask(row, rules, mask)
-        describe(games, index, rules, mask)
+        games.waits[index] = A_VALUE
+        legal_mask(row, rules, searcher.mask)
+        describe(games, index, rules, searcher.mask)
     else:
-        games.waits[index] = 0
+        games.waits[index] = NOTHING
         landlord = row[at.LANDLORD]
         depth = descents.depth[index]
         _back_up(tree, descents.path[index], descents.movers[index], depth, landlord, reward_of(row, landlord))
@@ -228,8 +225,6 @@ def descend(
     Returns:
         How many descents were made (fewer only when the tree is full), and the generator's new state.
     """
-    mask = np.empty(MASK_WORDS, np.uint64)
-    legal_children = np.empty(MOST_CHILDREN, np.int32)
     for index in range(firsts.size):
         if not has_room(tree):
             return index, state
@@ -240,7 +235,7 @@ def descend(
         descents.depth[index] = 0
         tree.visits[ROOT] += 1
         _step(tree, descents, index, node, searcher.rules)
-        state = _go_down(tree, priors, searcher, descents, index, node, mask, legal_children, state)
+        state = _go_down(tree, priors, searcher, descents, index, node, state)
     return firsts.size, state
 
 
@@ -253,7 +248,7 @@ def follow(
     chosen: np.ndarray,
     moves: np.ndarray,
     state: np.uint64,
-) -> np.uint64:
+) -> tuple[int, np.uint64]:
     """Play the moves that players gave, and go on down the tree.
 
     Args:
@@ -266,21 +261,19 @@ def follow(
         state: The generator's state.
 
     Returns:
-        The generator's new state.  A descent for whose move the tree has no room ends where it waited, as a leaf.
+        How many moves were played (fewer only when the tree is full), and the generator's new state.
     """
-    mask = np.empty(MASK_WORDS, np.uint64)
-    legal_children = np.empty(MOST_CHILDREN, np.int32)
     for number in range(chosen.size):
+        if not has_room_for(tree, moves.shape[1]):
+            return number, state
         index = chosen[number]
         node = _node_at(tree, descents.path[index], descents.depth[index])
         for stage in range(moves.shape[1]):
-            if node < 0 or moves[number, stage] < 0:
-                break
-            node = _take(tree, priors, node, np.uint64(moves[number, stage])) if has_room(tree) else np.int64(-1)
-            if node >= 0:
+            if moves[number, stage] >= 0:
+                node = _take(tree, priors, node, np.uint64(moves[number, stage]))
                 _step(tree, descents, index, node, searcher.rules)
-        state = _go_down(tree, priors, searcher, descents, index, node, mask, legal_children, state)
-    return state
+        state = _go_down(tree, priors, searcher, descents, index, node, state)
+    return chosen.size, state
 
 
 @inline_kernel
@@ -326,18 +319,23 @@ def learn_prior(tree: Tree, priors: Priors, node: int, log_probabilities: np.nda
         tree: The tree.
         priors: Its priors.
         node: The node; actions that it has no child for get one, without visits.
-        log_probabilities: Shape ``[400]``, float32, minus infinity where an action is not legal.
+        log_probabilities: Shape ``[400]``, float32, up to a constant; minus infinity where an action is not legal.
 
     Returns:
         Whether there was room.
     """
-    legal = np.float32(0.0)
+    legal, highest, total = np.float32(0.0), np.float32(-np.inf), np.float32(0.0)
     for action in range(NUM_ACTIONS):
-        legal += np.float32(log_probabilities[action] > -np.inf)
+        highest = max(highest, np.float32(log_probabilities[action]))
+    for action in range(NUM_ACTIONS):
+        if log_probabilities[action] > -np.inf:
+            legal += np.float32(1.0)
+            total += np.float32(math.exp(log_probabilities[action] - highest))
     for action in range(NUM_ACTIONS):
         if log_probabilities[action] == -np.inf:
             continue
-        weight = np.float32(np.round(math.exp(log_probabilities[action]) * legal * _PRIOR_STEPS) / _PRIOR_STEPS)
+        share = np.float32(math.exp(log_probabilities[action] - highest)) / total
+        weight = np.float32(np.round(share * legal * _PRIOR_STEPS) / _PRIOR_STEPS)
         record = child_of(tree, node, action)
         if record >= 0:
             priors.evaluations[record] += 1
@@ -361,7 +359,12 @@ def _back_up(
 
 @kernel
 def expand_and_back_up(
-    tree: Tree, priors: Priors, descents: Descents, log_probabilities: np.ndarray, landlord_chances: np.ndarray
+    tree: Tree,
+    priors: Priors,
+    descents: Descents,
+    log_probabilities: np.ndarray,
+    landlords: np.ndarray,
+    landlord_chances: np.ndarray,
 ) -> bool:
     """Expand the leaves that waited, and back their values up.
 
@@ -370,6 +373,7 @@ def expand_and_back_up(
         priors: Its priors.
         descents: The descents.
         log_probabilities: Logarithms of the priors of the leaves that waited, in order, shape ``[n, 400]``, float32.
+        landlords: The landlord of each, in an auction the one of its playout, shape ``[n]``, uint64.
         landlord_chances: The landlord's chances there, 0 to 1, shape ``[n]``, float32.
 
     Returns:
@@ -377,10 +381,9 @@ def expand_and_back_up(
     """
     leaf, room = 0, True
     for index in range(descents.depth.size):
-        if descents.games.waits[index]:
-            landlord, depth = descents.games.rows[index, at.LANDLORD], descents.depth[index]
-            chance = landlord_chances[leaf]
-            node = _back_up(tree, descents.path[index], descents.movers[index], depth, landlord, chance)
+        if descents.games.waits[index] != NOTHING:
+            path, movers, depth = descents.path[index], descents.movers[index], descents.depth[index]
+            node = _back_up(tree, path, movers, depth, landlords[leaf], landlord_chances[leaf])
             room = room and has_room(tree) and learn_prior(tree, priors, node, log_probabilities[leaf])
             leaf += 1
     return room

@@ -1,4 +1,4 @@
-"""The games at the leaves of a search: what the networks read of them, and forced moves, which nobody is asked for."""
+"""The games at the leaves of a search: what priors and values see of them, and forced moves, which are played."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.state import restore_state
 from ddz_env.support.compiling import inline_kernel, kernel
 
+NOTHING, A_VALUE, A_PLAYER = 0, 1, 2
+"""What a game waits for: nothing, as it is over; a prior and a value; or a move of an agent that plays its seat."""
 _NO_LOG = np.empty((0, 2), np.uint64)
 
 
 class SearchGames(NamedTuple):
-    """Games side by side, and what the networks read of those in which somebody has a choice.
+    """Games side by side, and what is seen of those in which somebody has a choice.
 
     Attributes:
         rows: The games, shape ``[n, 32]``, uint64.
         rings: The moves before, shape ``[n, 16, 2]``, uint64.
-        waits: 1 where a decision waits for the networks, 2 where it waits for a player, 0 where the game is over, shape
-            ``[n]``, int8.
+        waits: What each waits for (``NOTHING``, ``A_VALUE`` or ``A_PLAYER``), shape ``[n]``, int8.
         observations: What the seat to act sees, as words, shape ``[n, OBSERVATION_WORDS]``, uint64.
         masks: Its legal actions, as words, shape ``[n, MASK_BYTE_WORDS]``, uint64.
         concealed: What it does not see, as words, shape ``[n, CONCEALED_WORDS]``, uint64.
@@ -79,7 +80,7 @@ class Leaves:
     def of(cls, view: View) -> Leaves:
         """The one position of a view, in no world: hands that its seat does not see are empty."""
         games = new_games(1)
-        games.rows[0], games.rings[0], games.waits[0] = view.row, view.ring, 1
+        games.rows[0], games.rings[0], games.waits[0] = view.row, view.ring, A_VALUE
         games.observations[0] = observation.observe(view).view(np.uint64)
         observation.mask_bytes(games.masks)[0] = observation.action_mask(view)
         return cls(games, view.rules)
@@ -96,7 +97,10 @@ class Leaves:
 
     @property
     def concealed(self) -> Bytes:
-        """What each seat to act does not see, as the critic reads it, shape ``[n, 8 * CONCEALED_WORDS]``, int8."""
+        """What each seat to act does not see, as the critic reads it, shape ``[n, 8 * CONCEALED_WORDS]``, int8.
+
+        Zero for the searcher's own decision (:meth:`of`), which is in no world.
+        """
         return self.games.concealed.view(np.int8)
 
     def states(self) -> list[State]:
@@ -104,9 +108,9 @@ class Leaves:
         pairs = zip(self.games.rows, self.games.rings, strict=True)
         return [restore_state(row.copy(), ring.copy(), _NO_LOG, self.rules) for row, ring in pairs]
 
-    def copy(self) -> Leaves:
-        """A copy that shares nothing."""
-        return Leaves(SearchGames._make(array.copy() for array in self.games), self.rules)
+    def part(self, chosen: npt.NDArray[np.intp]) -> Leaves:
+        """Some of them, copied."""
+        return Leaves(self.games.part(chosen), self.rules)
 
 
 @inline_kernel
@@ -130,13 +134,13 @@ def play_forced(games: SearchGames, chosen: np.ndarray, rules: np.ndarray) -> No
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in chosen:
         row, ring = games.rows[index], games.rings[index]
-        games.waits[index] = False
-        while row[at.STAGE] != at.STAGE_OVER and not games.waits[index]:
+        games.waits[index] = NOTHING
+        while row[at.STAGE] != at.STAGE_OVER and games.waits[index] == NOTHING:
             legal_mask(row, rules, mask)
             if count_legal(mask) == U1:
                 apply_and_record(row, ring, nth_legal(mask, U0), rules)
             else:
-                games.waits[index] = True
+                games.waits[index] = A_VALUE
                 describe(games, index, rules, mask)
 
 

@@ -8,25 +8,15 @@ different ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.model import Bytes, Floats, GameCritic, PolicyModel
 from ddz_env.support.owned import OwnsArrays
 
 ROOM = 1 << 13
 """Positions that are kept; when there are more, all are forgotten."""
-
-
-@runtime_checkable
-class GameCritic(Protocol):
-    """A model with a critic, which values a game from all three hands."""
-
-    def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """Values for observers, -1 to 1: :meth:`ddz_agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""
-        ...
 
 
 class _AnswerCache(OwnsArrays):
@@ -79,7 +69,7 @@ class CachedModel:
         return logs, values
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """As :meth:`GameCritic.value_of_games`; the legal actions do not count."""
+        """As :meth:`~ddz_agents.neural.model.GameCritic.value_of_games`; the legal actions do not count."""
         model = self._model
         assert isinstance(model, GameCritic)
         positions = np.concatenate([observations, concealed], axis=1)

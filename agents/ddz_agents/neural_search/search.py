@@ -4,7 +4,7 @@ One iteration after another, many at a time: *select* goes down the trees in sam
 and the value for all leaves at once, *back up* expands them and adds the values along the paths, and between rounds
 *halving* drops the worse half of the root's actions.
 
-What is composed in plain Python is called once for many leaves.  The parts that the package has are
+Parts are plain functions, each called once for many leaves.  Those that the package has are
 :mod:`~ddz_agents.neural_search.priors`, :mod:`~ddz_agents.neural_search.values`,
 :mod:`~ddz_agents.neural_search.beliefs` and every agent as a player.
 """
@@ -17,41 +17,36 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.games import Leaves
 from ddz_agents.neural_search.selection import select_at_root
 from ddz_agents.neural_search.trees import RootParallelTrees
-from ddz_agents.neural_search.values import landlord_chances
+from ddz_agents.neural_search.values import play_out
 from ddz_agents.searching import Position, check_decision, move_without_search
 from ddz_agents.tree_search.choice import choose
-from ddz_agents.worlds.determinize import WorldPool
+from ddz_agents.worlds.determinize import Words, Worlds, checked_pool
 from ddz_env import View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Agent, Decision
+from ddz_env.support.checks import check_integer
 from ddz_env.support.clocks import Clock
 from ddz_env.support.errors import InvalidAgentOptionError, shown
 from ddz_env.support.options import Options, Range
 from ddz_env.support.owned import OwnsArrays
 
 _NO_SEAT = np.uint64(NO_SEAT)
-
-
-class Worlds(Protocol):
-    """How determinizations are drawn."""
-
-    def __call__(self, view: View, rng: np.random.Generator, /) -> WorldPool:
-        """Weighted worlds of a view, once per decision; :func:`~ddz_agents.worlds.determinize.uniform` for any."""
-        ...
+MOST_ITERATIONS = 1_000_000
 
 
 class Prior(Protocol):
     """How likely each action is to be worth a look."""
 
     def __call__(self, leaves: Leaves, /) -> Floats:
-        """Logarithms of weights, shape ``[n, 400]``, float32; minus infinity where an action is not legal."""
+        """Logarithms of probabilities, in any unit, shape ``[n, 400]``, float32; minus infinity where illegal."""
         ...
 
 
@@ -99,12 +94,12 @@ def search(
 
     Args:
         view: What the seat to act knows, at the start of a decision.
-        worlds: How determinizations are drawn.
-        prior: The weights of actions, for many positions at once.
+        worlds: How determinizations are drawn, once per decision.
+        prior: The logarithms of the probabilities of actions, for many positions at once.
         value: What leaves are worth, many at once.
-        players: Who plays a seat that is not to be searched: its agent, which is asked for whole moves; None to search
-            every seat.
-        iterations: Descents in all.
+        players: Who plays a seat that is not to be searched: its agent, which is asked for whole moves and knows the
+            moves before; ``reset`` and ``observe`` are not called.  None to search every seat.
+        iterations: Descents in all; a few more where the candidates and trees do not divide them.
         rng: The only source of randomness.
         options: How the iterations are shared out; None for the options by default.
 
@@ -113,12 +108,16 @@ def search(
 
     Raises:
         IllegalMoveError: If it is another seat's turn, a move is half built, or the game is over.
-        InconsistentViewError: If no deal agrees with the view.
-        InvalidAgentOptionError: If a player is given for the searcher's own seat, or a part answers in the wrong form.
+        InconsistentViewError: If no deal agrees with the view, or a world does not.
+        InvalidAgentOptionError: If a player is given for no other seat, a part answers in the wrong form, or there are
+            no iterations.
+        AgentFaultError: If a player raises.
+        IllegalAgentMoveError: If a player's answer is not a legal move.
 
     Example:
         >>> from ddz_agents.neural_search.priors import uniform_prior
         >>> from ddz_agents.neural_search.values import random_playouts
+        >>> from ddz_agents.worlds.determinize import WorldPool
         >>> from ddz_env import State
         >>> view, rng = State.new(seed=1).view(), np.random.default_rng(0)
         >>> worlds = lambda view, rng: WorldPool.of(view.sample_worlds(64, rng))
@@ -126,11 +125,6 @@ def search(
         >>> decision.move.main in view.legal_actions()
         True
     """
-    position = Position.of(view)
-    check_decision(*position, cheats=False)
-    move = move_without_search(*position, finish=True)
-    if move is not None:
-        return Decision(move, line=move.actions)
     return Search(worlds, prior, value, players, options).decide(view, rng, iterations)
 
 
@@ -141,7 +135,7 @@ class Search(OwnsArrays):
 
     Attributes:
         options: How the iterations are shared out.
-        trees: The trees of the last decision.
+        parallel: The trees of the last decision.
     """
 
     def __init__(
@@ -154,33 +148,35 @@ class Search(OwnsArrays):
     ) -> None:
         self.options = options = options or SearchOptions()
         self._worlds, self._prior, self._value, self._players = worlds, prior, value, dict(players or {})
-        self.trees = RootParallelTrees(options.trees, options.batch, options.exploration, self._players)
+        self.parallel = RootParallelTrees(options.trees, options.batch, options.exploration, self._players)
 
     def root_prior(self, view: View) -> Floats:
-        """Logarithms of the prior of the searcher's own decision, shape ``[400]``, float32."""
-        (log_priors,) = _checked("prior", self._prior(Leaves.of(view)), (1, NUM_ACTIONS))
-        return np.asarray(log_priors)
+        """Logarithms of the probabilities of the searcher's own decision by the prior, shape ``[400]``, float32."""
+        log_priors = self._log_priors(Leaves.of(view))[0]
+        highest = log_priors.max()
+        return np.asarray(log_priors - highest - np.log(np.exp(log_priors - highest).sum()), np.float32)
 
     def decide(
         self, view: View, rng: np.random.Generator, iterations: int = 1000, milliseconds: float | None = None
     ) -> Decision:
-        """Search a decision of several moves.
+        """Search one decision; errors as of :func:`search`.
 
         Args:
-            view: What the seat to act knows.
+            view: What the seat to act knows, at the start of a decision.
             rng: The only source of randomness.
             iterations: Descents in all.
             milliseconds: Thinking time instead of iterations.
-
-        Raises:
-            InvalidAgentOptionError: If a player is given for the searcher's own seat, or a part answers in the wrong
-                form.
         """
-        clock = Clock(milliseconds)
+        check_integer("iterations", iterations, 1, MOST_ITERATIONS, InvalidAgentOptionError)
+        position, clock = Position.of(view), Clock(milliseconds)
+        check_decision(*position, cheats=False)
+        move = move_without_search(*position, finish=True)
+        if move is not None:
+            return Decision(move, line=move.actions)
         log_priors = self.begin(view, rng)
         first = self._halve(log_priors, clock, iterations, rng)
-        priors = [each.prior for each in self.trees.priors]
-        return choose(self.trees.trees, view.row, view.rule_words, first, priors)
+        priors = [each.prior for each in self.parallel.priors]
+        return choose(self.parallel.trees, view.row, view.rule_words, first, priors)
 
     def begin(self, view: View, rng: np.random.Generator) -> Floats:
         """Begin a decision: draw worlds and clear the trees.
@@ -188,12 +184,13 @@ class Search(OwnsArrays):
         Returns:
             Logarithms of the root's prior, shape ``[400]``, float32.
         """
-        if view.seat in self._players:
-            raise InvalidAgentOptionError(f"players={shown(sorted(self._players))}: seat {view.seat} is the searcher's")
+        others = [seat for seat in range(view.rules.players) if seat != view.seat]
+        if not set(self._players) <= set(others):
+            raise InvalidAgentOptionError(f"players are for the seats {others}, not for {sorted(self._players)}")
         log_priors = self.root_prior(view)
         seed = rng.integers(0, 2**64, dtype=np.uint64)
-        states = [np.uint64(key(seed, np.uint64(index))) for index in range(len(self.trees.trees))]
-        self.trees.begin(view, log_priors, self._worlds(view, rng), states)
+        states = [np.uint64(key(seed, np.uint64(index))) for index in range(len(self.parallel.trees))]
+        self.parallel.begin(view, log_priors, checked_pool(self._worlds(view, rng), view), states)
         return log_priors
 
     def iterate(self, firsts: np.ndarray, rng: np.random.Generator) -> None:
@@ -203,28 +200,44 @@ class Search(OwnsArrays):
             firsts: The root's actions, shape ``[k]``, int16, at most ``batch`` of them.
             rng: The generator of players and values.
         """
-        leaves = self.trees.select(firsts, rng)
+        leaves = self.parallel.select(firsts, rng)
         if len(leaves):
-            log_priors = _checked("prior", self._prior(leaves), (len(leaves), NUM_ACTIONS))
-            self.trees.back_up(log_priors, self._landlord_chances(leaves, rng))
+            self.parallel.back_up(self._log_priors(leaves), *self._worth(leaves, rng))
 
-    def _landlord_chances(self, leaves: Leaves, rng: np.random.Generator) -> Floats:
-        """What leaves are worth to the landlord, 0 to 1, shape ``[n]``, float32.
+    def _log_priors(self, leaves: Leaves) -> Floats:
+        """What the prior says, checked, shape ``[n, 400]``, float32."""
+        log_priors, legal = _checked("prior", self._prior(leaves), (len(leaves), NUM_ACTIONS)), leaves.action_masks != 0
+        if (np.isfinite(log_priors) != legal).any() or (log_priors[~legal] > 0).any():
+            raise InvalidAgentOptionError("the prior must be finite for legal actions, minus infinity for all others")
+        return log_priors
 
-        Before there is a landlord, no value says which side a seat will be on: those games are played out at random.
+    def _worth(self, leaves: Leaves, rng: np.random.Generator) -> tuple[Words, Floats]:
+        """The landlords of leaves, and what the leaves are worth to them, 0 to 1, float32; both of shape ``[n]``.
+
+        Before there is a landlord, nobody's side is known, and no value is asked: those games are played out at random,
+        and count for the landlord that they come to.
         """
-        rows = leaves.games.rows.copy()
+        seats, landlords = leaves.games.rows[:, SEAT].copy(), leaves.games.rows[:, LANDLORD].copy()
+        auctions = np.flatnonzero(landlords == _NO_SEAT)
+        if not len(auctions):
+            return landlords, self._chances(leaves, seats == landlords, rng)
+        chances, decided = np.empty(len(leaves), np.float32), np.flatnonzero(landlords != _NO_SEAT)
+        outcomes = play_out(leaves.games.rows[auctions], leaves.rules.words(), rng)
+        landlords[auctions], chances[auctions] = outcomes
+        if len(decided):
+            chances[decided] = self._chances(leaves.part(decided), (seats == landlords)[decided], rng)
+        return landlords, chances
+
+    def _chances(self, leaves: Leaves, is_landlord: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
+        """The landlord's chances by the value, which is asked for the seats to act."""
         values = _checked("value", self._value(leaves, rng), (len(leaves),)).clip(-1, 1)
-        chances = np.asarray((1 + np.where(rows[:, SEAT] == rows[:, LANDLORD], values, -values)) / 2, np.float32)
-        auctions = np.flatnonzero(rows[:, LANDLORD] == _NO_SEAT)
-        if len(auctions):
-            chances[auctions] = landlord_chances(rows[auctions], leaves.rules.words(), rng)
-        return chances
+        return np.asarray((1 + np.where(is_landlord, values, -values)) / 2, np.float32)
 
     def _halve(self, log_priors: Floats, clock: Clock, iterations: int, rng: np.random.Generator) -> int:
         """Find the root's best action by sequential halving.
 
-        Every round gets the same share of the budget, and at least one descent per candidate and tree.
+        Every round gets the same share of the budget.  There is at least one descent per candidate and tree, also in
+        each round where iterations are counted.
 
         Args:
             log_priors: Logarithms of the root's prior, shape ``[400]``, minus infinity where illegal.
@@ -237,10 +250,11 @@ class Search(OwnsArrays):
         """
         order = np.argsort(-log_priors, kind="stable")
         alive = [int(action) for action in order[: self.options.candidates] if log_priors[action] > -np.inf]
-        rounds, trees, batch, spent = max(1, (len(alive) - 1).bit_length()), len(self.trees.trees), self.trees.batch, 0
+        rounds, spent = max(1, (len(alive) - 1).bit_length()), 0
+        trees, batch = len(self.parallel.trees), self.parallel.batch
         for number in range(1, rounds + 1):
             share = number / rounds
-            while not (clock.over(share) and (clock.seconds is not None or spent >= share * iterations)):
+            while not spent or not (clock.over(share) and (clock.seconds is not None or spent >= share * iterations)):
                 turns = max(1, batch // len(alive))  # descents of each candidate in every tree's next wave
                 if clock.seconds is None:
                     turns = max(1, min(turns, math.ceil((share * iterations - spent) / (len(alive) * trees))))
@@ -248,7 +262,7 @@ class Search(OwnsArrays):
                 for part in np.array_split(firsts, -(-len(firsts) // batch)):
                     self.iterate(part, rng)
                 spent += len(firsts) * trees
-            alive = select_at_root(alive, self.trees.root(), log_priors, self.options.prior_weight)
+            alive = select_at_root(alive, self.parallel.root(), log_priors, self.options.prior_weight)
         return alive[0]
 
 

@@ -12,10 +12,8 @@ import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.descent import (
-    WAITS_FOR_PLAYER,
     Descents,
     Priors,
-    Searcher,
     descend,
     expand_and_back_up,
     follow,
@@ -23,14 +21,15 @@ from ddz_agents.neural_search.descent import (
     learn_prior,
     new_descents,
     new_priors,
+    new_searcher,
 )
-from ddz_agents.neural_search.games import Leaves
-from ddz_agents.tree_search.choice import Totals, totals
+from ddz_agents.neural_search.games import A_PLAYER, NOTHING, Leaves
+from ddz_agents.tree_search.choice import Totals, totals, whole_moves_of
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool
+from ddz_agents.worlds.determinize import Words, WorldPool
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
-from ddz_env.core.engine.layout import SEAT
+from ddz_env.core.engine.layout import MOVES, SEAT
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.many import Waiting, ask
 from ddz_env.support.owned import OwnsArrays
@@ -71,13 +70,18 @@ class RootParallelTrees(OwnsArrays):
             pool: Weighted determinizations to draw from; empty for uniform ones.
             states: The state of each tree's generator.
         """
+        self.clear()
         played = np.array([seat in self._players for seat in range(3)], np.uint8)
-        seen = view.row, view.ring, np.uint64(view.seat), view.rule_words
-        self._searcher = Searcher(*seen, pool, played, np.float32(self._exploration))
-        self._rules, self._states, self._deals = view.rules, list(states), list(states)
+        self._searcher = new_searcher(view, pool, played, self._exploration)
+        self._view, self._states, self._deals = view, list(states), list(states)
         for tree, priors in zip(self.trees, self.priors, strict=True):
-            clear(tree)
             learn_prior(tree, priors, ROOT, log_priors)
+
+    def clear(self) -> None:
+        """Forget the last decision."""
+        self.descents.games.waits.fill(NOTHING)
+        for tree in self.trees:
+            clear(tree)
 
     def select(self, firsts: npt.NDArray[np.int16], rng: np.random.Generator) -> Leaves:
         """Send descents down every tree, and ask the players that they meet.
@@ -88,6 +92,10 @@ class RootParallelTrees(OwnsArrays):
 
         Returns:
             Copies of the positions where they stop, tree by tree.
+
+        Raises:
+            AgentFaultError: If a player raises.
+            IllegalAgentMoveError: If a player's answer is not a legal move.
         """
         share = len(firsts)
         self._parts = [
@@ -98,20 +106,21 @@ class RootParallelTrees(OwnsArrays):
         while self._players and self._ask_players(rng):
             pass
         waiting = [index * self.batch + np.flatnonzero(part.games.waits) for index, part in enumerate(self._parts)]
-        return Leaves(self.descents.games.part(np.concatenate(waiting)), self._rules)
+        return Leaves(self.descents.games.part(np.concatenate(waiting)), self._view.rules)
 
-    def back_up(self, log_priors: Floats, landlord_chances: Floats) -> None:
+    def back_up(self, log_priors: Floats, landlords: Words, landlord_chances: Floats) -> None:
         """Expand the leaves of the last :meth:`select`, and back their values up.
 
         Args:
             log_priors: Logarithms of their priors, shape ``[n, 400]``, float32.
+            landlords: The landlord of each, in an auction the one of its playout, shape ``[n]``, uint64.
             landlord_chances: The landlord's chances there, 0 to 1, shape ``[n]``, float32.
         """
         first = 0
         for index, part in enumerate(self._parts):
             leaves = slice(first, first + int(np.count_nonzero(part.games.waits)))
             first = leaves.stop
-            answers = log_priors[leaves], landlord_chances[leaves]
+            answers = log_priors[leaves], landlords[leaves], landlord_chances[leaves]
             if not expand_and_back_up(self.trees[index], self.priors[index], part, *answers):
                 self._grow(index)
 
@@ -133,19 +142,45 @@ class RootParallelTrees(OwnsArrays):
     def _ask_players(self, rng: np.random.Generator) -> bool:
         """Ask one player for its moves in all games that wait for it; whether any did."""
         games = self.descents.games
-        numbers = np.flatnonzero(games.waits == WAITS_FOR_PLAYER)
+        numbers = np.flatnonzero(games.waits == A_PLAYER)
         if not len(numbers):
             return False
         seat = games.rows[numbers[0], SEAT]
         numbers = numbers[games.rows[numbers, SEAT] == seat]
-        waiting = Waiting(games.rows[numbers], games.rings[numbers], self._rules, lambda _: rng)
+        waiting = Waiting(
+            games.rows[numbers], games.rings[numbers], self._view.rules, lambda _: rng, self._logs(numbers)
+        )
         moves = _stages_of(ask(self._players[int(seat)], waiting))
         for index, part in enumerate(self._parts):
             own = numbers // self.batch == index
-            chosen = numbers[own] - index * self.batch
-            tree, priors, state = self.trees[index], self.priors[index], self._states[index]
-            self._states[index] = np.uint64(follow(tree, priors, self._searcher, part, chosen, moves[own], state))
+            self._follow(index, part, numbers[own] - index * self.batch, moves[own])
         return True
+
+    def _follow(self, index: int, part: Descents, chosen: npt.NDArray[np.intp], moves: npt.NDArray[np.int16]) -> None:
+        """Play players' moves in a tree's descents, growing the tree when it is full."""
+        while True:
+            tree, priors, state = self.trees[index], self.priors[index], self._states[index]
+            done, state = follow(tree, priors, self._searcher, part, chosen, moves, state)
+            self._states[index] = np.uint64(state)
+            if done == len(chosen):
+                return
+            self._grow(index)
+            chosen, moves = chosen[done:], moves[done:]
+
+    def _logs(self, numbers: npt.NDArray[np.intp]) -> Words:
+        """All moves so far of some descents' games, as the words of a log, shape ``[k, moves, 2]``, uint64."""
+        counts = self.descents.games.rows[numbers, MOVES].astype(np.int64)
+        logs = np.zeros((len(numbers), int(counts.max()), 2), np.uint64)
+        for place, (number, count) in enumerate(zip(numbers.tolist(), counts.tolist(), strict=True)):
+            depth = int(self.descents.depth[number])
+            actions, movers = (part[number, :depth].tolist() for part in (self.descents.path, self.descents.movers))
+            history = list(self._view.history)
+            for move in whole_moves_of(actions):
+                history.append((movers[0], move))
+                del movers[: len(move.actions)]
+            for slot, (seat, move) in enumerate(history[len(history) - count :]):  # a new deal begins a new history
+                logs[place, slot] = move.cards.word, move.main | seat << 16
+        return logs
 
     def _grow(self, index: int) -> None:
         self.trees[index], self.priors[index] = grown(self.trees[index]), grown_priors(self.priors[index])

@@ -1,6 +1,7 @@
 """Values: what the leaves of a search are worth, from -1 to 1, to the seats that are to act there.
 
 A value is any function of :class:`~ddz_agents.neural_search.games.Leaves` and a generator.  It may play their games on.
+It is not asked before there is a landlord, when nobody's side is known.
 
 The critic errs most where much is still to be played.  Some moves later the same world has shown more of what follows
 from the leaf, and everyone has moved as the policy does, each seat on what it sees: so the policy plays a leaf's game
@@ -10,13 +11,13 @@ on before the critic values it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.model import Floats, Leaf, PolicyModel
+from ddz_agents.neural.model import Floats, GameCritic, PolicyModel
 from ddz_agents.neural_search.games import Leaves, SearchGames, play_actions, play_forced
-from ddz_agents.neural_search.model_cache import GameCritic
 from ddz_agents.tree_search.search import reward_of, simulate_random
 from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
@@ -24,6 +25,7 @@ from ddz_env.core.engine.random import key
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import mask_bytes
 from ddz_env.support.compiling import kernel
+from ddz_env.support.errors import InvalidAgentOptionError
 
 _ALL = slice(None)
 
@@ -35,9 +37,14 @@ class PolicyValue:
         model: The policy, whose likeliest actions are played; with a critic or a value of its own.
         leaf: ``critic`` for the critic, which sees all three hands, ``value`` for the policy's own value.
         ahead: Decisions that the policy plays in each game first; what is forced does not count.
+
+    Raises:
+        InvalidAgentOptionError: If a critic is wanted that the model lacks.
     """
 
-    def __init__(self, model: PolicyModel, leaf: Leaf, ahead: int = 4) -> None:
+    def __init__(self, model: PolicyModel, leaf: Literal["critic", "value"], ahead: int = 4) -> None:
+        if leaf == "critic" and model.leaf != "critic":
+            raise InvalidAgentOptionError("PolicyValue(leaf='critic') needs a policy with a critic")
         self._model, self._leaf, self._ahead = model, leaf, ahead
 
     def __call__(self, leaves: Leaves, rng: np.random.Generator) -> Floats:
@@ -53,38 +60,38 @@ class PolicyValue:
 
 
 def random_playouts(leaves: Leaves, rng: np.random.Generator) -> Floats:
-    """1 or -1 for the seats to act after a random playout of each game, which takes a finishing move at once.
+    """1 or -1 for the seats to act, shape ``[n]``, float32, after a random playout of each game.
 
-    Returns:
-        Shape ``[n]``, float32; 0 where everybody declined to be landlord.
+    A playout takes a finishing move at once.
     """
-    rows = leaves.games.rows
-    chances = landlord_chances(rows, leaves.rules.words(), rng)
-    return np.where(rows[:, SEAT] == rows[:, LANDLORD], 2 * chances - 1, 1 - 2 * chances).astype(np.float32)
+    seats = leaves.games.rows[:, SEAT].copy()
+    landlords, chances = play_out(leaves.games.rows, leaves.rules.words(), rng)
+    return np.where(seats == landlords, 2 * chances - 1, 1 - 2 * chances).astype(np.float32)
 
 
-def landlord_chances(rows: Words, rules: Words, rng: np.random.Generator) -> Floats:
-    """1 where the landlord wins a random playout, 0 where not, one half without a landlord.
+def play_out(rows: Words, rules: Words, rng: np.random.Generator) -> tuple[Words, Floats]:
+    """Play games to their ends at random.
 
     Args:
-        rows: The games, shape ``[n, 32]``, uint64; they stay as they are.
+        rows: The games, shape ``[n, 32]``, uint64; changed.
         rules: The rules array.
         rng: The only source of randomness.
 
     Returns:
-        Shape ``[n]``, float32.
+        The landlords, shape ``[n]``, uint64, and 1 where they win, 0 where not, one half where everybody declined to be
+        landlord, shape ``[n]``, float32.
     """
     chances = np.empty(len(rows), np.float32)
-    _play_out(rows, rules, rng.integers(0, 2**64, dtype=np.uint64), chances)
-    return chances
+    _play_rows_out(rows, rules, rng.integers(0, 2**64, dtype=np.uint64), chances)
+    return rows[:, LANDLORD].copy(), chances
 
 
 @kernel
-def _play_out(rows: np.ndarray, rules: np.ndarray, seed: np.uint64, chances: np.ndarray) -> None:
-    """Write the landlord's reward of a random playout of each game."""
+def _play_rows_out(rows: np.ndarray, rules: np.ndarray, seed: np.uint64, chances: np.ndarray) -> None:
+    """Play games to their ends; write the landlords' rewards."""
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(rows.shape[0]):
-        row = rows[index].copy()
+        row = rows[index]
         simulate_random(row, rules, mask, key(seed, np.uint64(index)), True)
         chances[index] = reward_of(row, row[LANDLORD])
 
@@ -117,7 +124,7 @@ def values_for(games: SearchGames, seats: Words, value: Callable[[SearchGames], 
     values = np.where(winners == NO_GAME, 0, np.where(won, 1, -1)).astype(np.float32)
     waiting = np.flatnonzero(games.waits)
     if len(waiting):
-        landlords = landlords[waiting]  # of an auction at the leaf, the one that it has come to
+        landlords = landlords[waiting]
         same_side = (games.rows[waiting, SEAT] == landlords) == (seats[waiting] == landlords)
         to_act = value(games.part(waiting))
         values[waiting] = np.where(same_side, to_act, -to_act)

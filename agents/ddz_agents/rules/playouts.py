@@ -10,8 +10,11 @@ from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_env import State
 from ddz_env.core.engine.layout import STAGE, STAGE_KICKER, STAGE_OVER, STAGE_PLAY
+from ddz_env.core.engine.legal import pending_options
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_action, play_move
+from ddz_env.core.engine.tables import KICKER_ID
+from ddz_env.core.engine.words import U0, U1, lowest
 from ddz_env.core.state import SCORINGS
 from ddz_env.support.compiling import kernel, pure_kernel
 
@@ -44,11 +47,20 @@ def _play_out_any(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, 
         if row[STAGE] == STAGE_PLAY:
             play_out(row, rules, workspace)
         elif row[STAGE] == STAGE_KICKER:
-            plan[0] = 0
-            apply_action(row, next_action(row, rules, workspace, WEIGHTS, plan), rules)
+            apply_action(row, next_kicker(row, rules, workspace, plan), rules)
         else:
             main, _ = rules_move(row, rules, workspace, WEIGHTS)
             apply_action(row, main, rules)
+
+
+@pure_kernel
+def next_kicker(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, plan: np.ndarray) -> np.uint64:
+    """The kicker that the rule agent would add; the lowest legal one where those chosen already are not of its plan."""
+    plan[0] = U0  # of another move, perhaps
+    action, options = next_action(row, rules, workspace, WEIGHTS, plan), pending_options(row, rules)
+    if action != U0 and (options >> (action - KICKER_ID)) & U1:
+        return action
+    return KICKER_ID + lowest(options)
 
 
 @pure_kernel

@@ -16,7 +16,7 @@ from ddz_agents.searching import Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.tree_search.search import search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool, belief_of, draw_game
+from ddz_agents.worlds.determinize import WorldPool, Worlds, belief_of, checked_pool, draw_game
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import State, View
 from ddz_env.core.engine.layout import ROW_WORDS
@@ -24,7 +24,6 @@ from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Belief, Candidate
 from ddz_env.support.clocks import Clock
-from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS, usable_threads
 
@@ -38,8 +37,6 @@ Policy = Callable[[Any, Any, Any, Any], Any]
 """A simulation of the user's own, compiled by Numba: ``(row, rules, mask, state)`` to the generator's new state."""
 Bound = Callable[[float, float, float, float], float]
 """A tree policy of the user's own, compiled by Numba: ``(mean, visits, parent_visits, exploration)`` to a value."""
-Worlds = Callable[[View, np.random.Generator], WorldPool]
-"""How worlds are drawn, once per decision."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class TreeOptions(Options):
         try:
             return cast("object", getattr(importlib.import_module(module), name))
         except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise InvalidAgentOptionError(f"{option}={function!r} names no function: {error}") from error
+            raise self.error(f"{option}={function!r} names no function: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -235,7 +232,7 @@ class IsUctAgent(TreeSearchAgent[View]):
         super().__init__(options)
 
     def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        return self.options.drawing()(view, rng)
+        return checked_pool(self.options.drawing()(view, rng), view)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """The belief about the hidden cards from which the agent's worlds are drawn."""

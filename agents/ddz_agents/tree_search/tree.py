@@ -148,7 +148,13 @@ def add_child(tree: Tree, node: int, action: np.uint64) -> int:
 @inline_kernel
 def has_room(tree: Tree) -> bool:
     """Whether the tree has room for another child of any node."""
-    return np.int64(tree.free[_TOP]) + MOST_CHILDREN <= tree.action.size
+    return has_room_for(tree, 1)
+
+
+@inline_kernel
+def has_room_for(tree: Tree, number: int) -> bool:
+    """Whether the tree has room for a number of children, of any nodes."""
+    return np.int64(tree.free[_TOP]) + np.int64(number) * MOST_CHILDREN <= tree.action.size
 
 
 def children(tree: Tree, node: int = ROOT) -> slice:

@@ -6,6 +6,7 @@ view.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,12 @@ import numpy.typing as npt
 from ddz_env import View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import advance, mix
-from ddz_env.core.engine.words import U0
+from ddz_env.core.engine.words import U0, popcount
 from ddz_env.core.engine.worlds import determinize
+from ddz_env.core.rules import R_BOTTOM_SIZE
 from ddz_env.playing.thoughts import Belief
 from ddz_env.support.compiling import inline_kernel, kernel
-from ddz_env.support.errors import InvalidAgentOptionError, shown
+from ddz_env.support.errors import InconsistentViewError, InvalidAgentOptionError, shown
 
 Words = npt.NDArray[np.uint64]
 Reals = npt.NDArray[np.float64]
@@ -111,12 +113,33 @@ def draw_world(
         row[word] = view[word]
     for other in range(3):
         row[at.HANDS + other] = pool.hands[index, other]
-    row[at.BOTTOM if view[at.LANDLORD] == _NO_SEAT else at.HIDDEN] = pool.hands[index, 3]
-    if view[at.LANDLORD] == _NO_SEAT:
-        row[at.HIDDEN] = U0
+    row[at.HIDDEN] = pool.hands[index, 3]
+    if view[at.LANDLORD] == _NO_SEAT and rules[R_BOTTOM_SIZE] == popcount(pool.hands[index, 3]):
+        row[at.BOTTOM], row[at.HIDDEN] = row[at.HIDDEN], U0
     row[at.RNG] = state
     row[at.SIZES] = U0
     return state
+
+
+Worlds = Callable[[View, np.random.Generator], WorldPool]
+"""How the worlds of a decision are drawn: a pool, empty for uniform ones."""
+
+
+def checked_pool(pool: object, view: View) -> WorldPool:
+    """What a function of a user's has drawn for a view.
+
+    Raises:
+        InvalidAgentOptionError: If it is no pool.
+        InconsistentViewError: If its worlds are not of this view: the own hand, or the size of a hand, differs.
+    """
+    if not isinstance(pool, WorldPool):
+        raise InvalidAgentOptionError(f"worlds must return a WorldPool (WorldPool.of makes one), not {shown(pool)}")
+    hands = pool.hands[:, : len(view.hand_sizes)]
+    cards = np.unpackbits(np.ascontiguousarray(hands).view(np.uint8), axis=1)
+    sizes = cards.reshape(*hands.shape, 64).sum(axis=2)
+    if (hands[:, view.seat] != view.row[at.HANDS + view.seat]).any() or (sizes != view.hand_sizes).any():
+        raise InconsistentViewError("worlds returned hands that do not fit the view")
+    return pool
 
 
 def pooled_hands(view: View, pool: WorldPool, count: int, rng: np.random.Generator) -> Words:

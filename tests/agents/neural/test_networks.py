@@ -27,11 +27,10 @@ from ddz_agents.neural.features import (
     weigh_pool,
 )
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural.model import Bytes, Floats, PolicyModel
+from ddz_agents.neural.model import Bytes, Floats, GameCritic, PolicyModel
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
-from ddz_agents.neural_search.model_cache import GameCritic
 from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_env import Rules, State
 from ddz_env.core.actions import BID_BASE

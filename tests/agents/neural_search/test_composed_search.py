@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Floats
+from ddz_agents.neural_search import trees
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions
 from ddz_agents.neural_search.games import Leaves
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
@@ -15,9 +16,9 @@ from ddz_agents.neural_search.search import Search, SearchOptions, search
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import Move, State, View
-from ddz_env.core.engine.layout import HANDS
+from ddz_env.core.engine.layout import HANDS, MOVES
 from ddz_env.playing.registry import make_agent
-from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError
+from ddz_env.support.errors import DouDizhuError, InconsistentViewError, InvalidAgentOptionError
 from tests.agents.neural.test_networks import small_networks
 from tests.agents.neural_search.test_neural_search import Distinct, after, firsts_of
 from tests.oracles.network_policy import NetworkPolicy
@@ -101,7 +102,7 @@ def test_a_seat_that_an_agent_plays_is_not_searched(count: int) -> None:
     options = SearchOptions(trees=2, batch=8)
     searched = Search(any_worlds, prior, random_playouts, dict.fromkeys(played, rule_agent), options)
     searched.begin(state.view(), rng)
-    descents = searched.trees.descents
+    descents = searched.parallel.descents
     for part in np.split(firsts_of(state.view(), 160), 20):
         searched.iterate(part, rng)
         for index in np.flatnonzero(descents.games.waits):
@@ -123,12 +124,25 @@ def test_answers_in_the_wrong_form_are_named() -> None:
     rng, right = np.random.default_rng(0), {"worlds": any_worlds, "prior": uniform_prior, "value": random_playouts}
     for wrong, told in (
         ({"prior": lambda leaves: np.zeros(400)}, r"the prior must return numbers of shape \[1, 400\]"),
+        (
+            {"prior": lambda leaves: np.zeros((len(leaves), 400))},
+            "finite for legal actions, minus infinity for all others",
+        ),
+        ({"prior": lambda leaves: np.full((len(leaves), 400), -np.inf)}, "finite for legal actions"),
         ({"value": lambda leaves, rng: np.full(len(leaves), np.nan)}, r"the value must return numbers of shape"),
         ({"worlds": lambda view, rng: WorldPool.of(np.zeros((0, 4), np.uint64))}, "a pool needs worlds"),
-        ({"players": {view.seat: make_agent("rules")}}, f"seat {view.seat} is the searcher's"),
+        ({"worlds": lambda view, rng: view.sample_worlds(3, rng)}, "worlds must return a WorldPool"),
+        ({"players": {view.seat: make_agent("rules")}}, "players are for the seats"),
+        ({"players": {7: make_agent("rules")}}, "players are for the seats"),
     ):
         with pytest.raises(InvalidAgentOptionError, match=told):
             search(view, **{**right, **wrong}, iterations=8, rng=rng)  # type: ignore[arg-type]
+    for iterations in (0, -5):
+        with pytest.raises(InvalidAgentOptionError, match="iterations"):
+            search(view, **right, iterations=iterations, rng=rng)  # type: ignore[arg-type]
+    elsewhere = {**right, "worlds": lambda view, rng: WorldPool.of(State.new(8).view().sample_worlds(3, rng))}
+    with pytest.raises(InconsistentViewError, match="do not fit the view"):
+        search(view, **elsewhere, iterations=8, rng=rng)  # type: ignore[arg-type]
     with pytest.raises(DouDizhuError, match="turn"):
         search(State.new(5).view((view.seat + 1) % 3), **right, iterations=8, rng=rng)  # type: ignore[arg-type]
 
@@ -145,3 +159,64 @@ def test_the_program_that_measures_compositions_prints_a_row_for_each(capsys: py
     rows = capsys.readouterr().out.splitlines()
     assert len(rows) == 6
     assert all(int(row.split("|")[2]) > 0 for row in rows)
+
+
+class Remembering:
+    """Plays the first legal move, and notes what it is told."""
+
+    name = "remembering"
+
+    def __init__(self) -> None:
+        self.views: list[View] = []
+
+    def act(self, view: View, rng: np.random.Generator) -> Move:
+        self.views.append(view)
+        return view.legal_moves()[0]
+
+
+def test_a_player_is_told_the_moves_before() -> None:
+    """Those of the game so far, and those of the descent: so that it can say what it has to beat."""
+    state, player = after(State.new(4), 6), Remembering()
+    others = dict.fromkeys((seat for seat in range(3) if seat != state.seat), player)
+    parts: dict[str, Any] = {"worlds": any_worlds, "prior": uniform_prior, "value": random_playouts}
+    search(state.view(), **parts, players=others, iterations=64, rng=np.random.default_rng(0))
+    assert len(player.views) >= 64
+    for view in player.views:
+        told = list(view.history)
+        assert told[: len(state.history)] == state.history
+        assert len(told) == view.row[MOVES]
+        assert (view.target is None) == view.on_lead
+    assert any(view.target for view in player.views)
+
+
+def test_a_full_tree_grows_under_the_moves_of_players(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decision is the same, however little room the trees had at first."""
+    view = after(State.new(4), 6).view()
+    others = dict.fromkeys((seat for seat in range(3) if seat != view.seat), make_agent("rules"))
+    decisions = []
+    for room in (1 << 14, 1 << 9):
+        monkeypatch.setattr(trees, "_FIRST_ROOM", room)
+        searched = Search(any_worlds, uniform_prior, random_playouts, others)
+        decisions.append(searched.decide(view, np.random.default_rng(0), 2000))
+    assert decisions[0] == decisions[1]
+
+
+def test_an_auction_counts_for_the_landlord_that_it_comes_to() -> None:
+    """With playouts from the root on, a bid is worth what its bidder wins: as landlord, or as a peasant."""
+    state = State.new(3, rules="bidding")
+    view, options = state.view(), SearchOptions(trees=1, batch=16, candidates=400)
+    searched = Search(any_worlds, uniform_prior, random_playouts, options=options)
+    rng = np.random.default_rng(0)
+    searched.begin(view, rng)
+    expected = dict.fromkeys(view.legal_actions(), 0.0)
+    for _ in range(40):
+        firsts = np.resize(np.array(view.legal_actions(), np.int16), 16)
+        leaves = searched.parallel.select(firsts, rng)
+        landlords, chances = searched._worth(leaves, rng)
+        searched.parallel.back_up(uniform_prior(leaves), landlords, chances)
+        descents = searched.parallel.descents
+        for path, landlord, chance in zip(descents.path, landlords, chances, strict=True):
+            expected[int(path[0])] += chance if landlord == view.seat else 1 - chance
+    found = searched.parallel.root()
+    assert found.rewards == pytest.approx(expected)
+    assert len({*landlords.tolist()}) > 1

@@ -109,7 +109,7 @@ def grow(view: View, model: PolicyModel, iterations: int, seed: int, *, batch: i
     search.begin(view, rng)
     for part in np.split(firsts_of(view, iterations), iterations // batch):
         search.iterate(part, rng)
-    return search.trees.trees[0]
+    return search.parallel.trees[0]
 
 
 def upper(found: figure_two.Statistics, levels: int) -> figure_two.Statistics:
@@ -234,7 +234,7 @@ def test_leaves_are_described_with_the_moves_that_led_there() -> None:
     search.begin(state.view(), rng)
     for part in np.split(firsts_of(state.view(), 48), 6):
         search.iterate(part, rng)
-    descents, seen = search.trees.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
+    descents, seen = search.parallel.descents, np.zeros(OBSERVATION_WORDS, np.uint64)
     games = descents.games
     waiting = np.flatnonzero(games.waits)
     assert len(waiting)
@@ -258,7 +258,10 @@ def test_a_settled_move_is_played_at_once() -> None:
     ):
         model = Prefers({preferred}, weight)
         agent = ModelSearchAgent(model, ModelSearchOptions(100, particles=0, **options))
+        agent.decide(after(State.new(5), 3).view(), np.random.default_rng(0))
+        model.sizes.clear()
         decision = agent.decide(state.view(), np.random.default_rng(0))
+        assert (agent.candidates(state.view()) == []) == at_once  # none of the decision before
         assert (len(model.sizes) == 1) == at_once
         assert decision.move.main == preferred or not at_once
 
@@ -312,9 +315,9 @@ def test_the_same_visit_of_every_move_is_in_the_same_determinization() -> None:
     for visit in range(12):
         for action in sorted((1, 2, 3, 4), key=lambda a: (a * 7 + visit) % 5):  # in any order
             search.iterate(np.array([action], np.int16), rng)
-            hands = search.trees.descents.games.rows[0, HANDS : HANDS + 3].copy()
+            hands = search.parallel.descents.games.rows[0, HANDS : HANDS + 3].copy()
             hands[0] = 0  # the searcher's own
-            if search.trees.descents.depth[0] <= 1:
+            if search.parallel.descents.depth[0] <= 1:
                 found.setdefault(action, []).append(hands.tobytes())
     assert len(found) == 4
     assert len({hands[0] for hands in found.values()}) == 1

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from ddz_agents.belief.model import believe_worlds, load_belief
-from ddz_agents.rules.playouts import play_out_by_rules
+from ddz_agents.rules.playouts import next_kicker, play_out_by_rules
+from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.worlds.determinize import Words, WorldPool, pooled_hands, uniform
 from ddz_agents.worlds.inference import infer_worlds
 from ddz_env import State, View
-from ddz_env.core.actions import MAIN_GROUPS
+from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS
+from ddz_env.core.engine.step import apply_action
+from ddz_env.core.view import legal_ids
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
 
@@ -92,7 +95,16 @@ def test_playouts_by_rules_are_games_of_the_rule_agent(rules: str, moves: int) -
 
 
 def test_a_playout_by_rules_ends_a_move_that_is_half_built() -> None:
+    """Also one of which the rule agent would not have chosen the first kicker: every action is legal."""
     state = State.from_hands(["33345", "7", "9"], check_sizes=False)
     state.step_action(next(action for action in state.legal_actions() if MAIN_GROUPS[action].kicker_count))
     assert state.stage == "kicker"
     assert play_out_by_rules(state).tolist() == [1.0, -0.5, -0.5]
+    state = State.from_hands(["4444" + "3355667789", "7", "9"], check_sizes=False)
+    state.step_action(
+        next(action for action in state.legal_actions() if MAIN_GROUPS[action].name == "quad+2 solos 4444+")
+    )
+    row, memory, plan = state.row.copy(), new_rule_workspace(), np.zeros(2, np.uint64)
+    apply_action(row, np.uint64(KICKER_BASE + 4), state.rule_words)  # a 7
+    action = int(next_kicker(row, state.rule_words, memory, plan))
+    assert action in legal_ids(row, state.rule_words)

@@ -14,7 +14,7 @@ from ddz_env import Rules
 from ddz_training.measure import errors
 from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import GameRecord
-from ddz_training.measure.league import LeagueStore, play_league, read_league
+from ddz_training.measure.league import LeagueStore, play_league, read_league, rounds
 from ddz_training.measure.statistics import grouped
 from tests.training.apps.terminal import ddz, done, refused
 
@@ -78,20 +78,21 @@ def test_a_league_goes_on_and_new_agents_join(whole: Path, tmp_path: Path) -> No
     assert set(read_league(path)[0]["agents"]) == {"one", "two", "three", "four"}
 
 
-@pytest.mark.parametrize("moment", [3, 17])
-def test_a_league_that_is_interrupted_goes_on_as_if_it_had_not_been(whole: Path, tmp_path: Path, moment: int) -> None:
-    """In the middle of a round, too; what a kill leaves of its file is :mod:`.test_store`'s."""
-    path = tmp_path / "league.sqlite"
-
-    def interrupt(done: int, total: int) -> None:
-        if done == moment:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        play_league(LeagueStore(path, LEAGUE), 12, block=4, on_progress=interrupt)
-    assert len(LeagueStore(path, LEAGUE, resume=True).results) == 2 * moment
-    play(path, 12, resume=True)
-    assert content(path) == content(whole)
+def test_a_round_is_wanted_until_it_is_complete(whole: Path, tmp_path: Path) -> None:
+    """The schedule is a function of what the store holds: half a round changes nothing, a whole one gives the next."""
+    played, planned = LeagueStore(whole, LEAGUE, resume=True).units, content(whole)[1]
+    store, schedule, seen = LeagueStore(tmp_path / "league.sqlite", LEAGUE), rounds(LEAGUE, 12, 4), 0
+    with store.open():
+        while missing := schedule(store).matches.keys() - store.units.keys():
+            due, seen = schedule(store), seen + 1
+            assert due.total == 36
+            assert [list(line) for line in due.notes["rounds"]] == [line for line in planned if line[0] <= seen]
+            store.note(**due.notes)
+            for key in missing:
+                assert schedule(store).matches == due.matches
+                store.add(played[key])
+    assert store.units.keys() == played.keys()
+    assert seen == planned[-1][0] > 2
 
 
 def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
-"""The arena: every pair of agents plays the same duplicate deals, in as many processes as wanted.
+"""Contests on duplicate deals: who plays, what is played next, and the loop that has it played.
 
-Results are keyed by (seed, deal) and written in the order of the deals, so they do not depend on the number of
-processes, and a run that was cut off resumes where it stopped.
+A cast (:class:`Arena`) are the agents by their labels, the rules, and what deals are dealt from.  A schedule is a pure
+function of what a store holds: it says which deals are wanted so far.  Round robin and field want the same from the
+beginning, a league (:mod:`ddz_training.measure.league`) wants more when a round is complete.  :func:`play` plays what
+is missing until nothing is.  So results depend neither on the number of processes nor on where a run was cut off.
 """
 
 from __future__ import annotations
@@ -9,29 +11,39 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from ddz_env import Rules
 from ddz_env.support.checks import LARGEST_WORD
 from ddz_env.support.options import Options, Range
-from ddz_training.measure.duplicate import BLOCK, KEY, DealPlayer, GameRecord, hands_settings, matches, seatings
+from ddz_training.measure.duplicate import (
+    BLOCK,
+    KEY,
+    DealPlayer,
+    GameRecord,
+    Match,
+    hands_settings,
+    matches,
+    seatings,
+)
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress
 
 FORMAT = "ddz-arena-2"
 
 
 @dataclass(frozen=True)
 class Arena(Options):
-    """A round robin: its agents, rules and seed, on which the results depend.
+    """Who plays: agents, rules and deals, on which the results depend.
 
     Attributes:
-        agents: Specifications as for :func:`ddz_env.playing.registry.make_agent`; every pair plays.
+        agents: Specifications as for :func:`ddz_env.playing.registry.make_agent`.
         rules: The rules.
         seed: Seed of the deals and the agents.
         timing: Whether to record milliseconds; without them equal runs write equal files.
@@ -131,33 +143,78 @@ class Arena(Options):
         return ResultStore(GameRecord, path, settings, KEY, per_key=games, agents=self.agents, resume=resume)
 
 
-def run_arena(
-    arena: Arena,
-    deals: int | Iterable[int],
-    *,
-    first_deal: int = 0,
-    pairs: Sequence[tuple[str, str]] = (),
-    block: int = BLOCK,
-    processes: int = 1,
-    store: ResultStore[GameRecord] | None = None,
-    on_progress: OnProgress = no_progress,
-) -> list[GameRecord]:
-    """Play duplicate deals between pairs of agents.
+# --- What is played, and playing it -----------------------------------------------------------------------------------
+
+
+class Due(NamedTuple):
+    """What a schedule wants.
+
+    Attributes:
+        matches: All deals that are wanted so far, by their key (:data:`~ddz_training.measure.duplicate.KEY`), whether
+            they have been played or not.
+        total: How many will be wanted in all, as far as is known.
+        notes: Settings of the store that say what has been scheduled, if not all follows from the games.
+    """
+
+    matches: Mapping[Key, Match]
+    total: int
+    notes: Mapping[str, Any] = {}
+
+
+Schedule = Callable[[ResultStore[GameRecord]], Due]
+"""What is wanted: a function of what a store holds, and of nothing else."""
+
+
+def pairings(arena: Arena, pairs: Iterable[tuple[str, str]], deals: Iterable[int]) -> Schedule:
+    """The schedule of pairs that all play the same deals.
 
     Args:
-        arena: Agents, rules and seed.
-        deals: Deals per pair, from ``first_deal`` on, or their numbers.
-        first_deal: Number of the first deal.  Defaults are chosen on one range and reported on another.
-        pairs: Labels of who meets whom; every pair by default.
+        arena: Who plays.
+        pairs: Labels of who meets whom.
+        deals: Numbers of the deals.
+    """
+    wanted = matches(arena.specs, list(pairs), deals)
+    return lambda store: Due(wanted, len(wanted))
+
+
+def round_robin(arena: Arena, deals: Iterable[int]) -> Schedule:
+    """The schedule of an arena: every pair plays the same deals.
+
+    Args:
+        arena: Who plays.
+        deals: Numbers of the deals.
+
+    Example:
+        >>> arena = Arena(("rules", "random", "isuct"))
+        >>> list(round_robin(arena, [7])(arena.store()).matches)
+        [(7, 'rules', 'random'), (7, 'rules', 'isuct'), (7, 'random', 'isuct')]
+    """
+    return pairings(arena, itertools.combinations(arena.labels, 2), deals)
+
+
+def play(
+    arena: Arena,
+    schedule: Schedule,
+    store: ResultStore[GameRecord] | None = None,
+    *,
+    block: int = BLOCK,
+    processes: int = 1,
+    on_progress: OnProgress = no_progress,
+) -> list[GameRecord]:
+    """Play what a schedule wants until it wants nothing that has not been played: the loop of every contest.
+
+    Args:
+        arena: Who plays.
+        schedule: What is wanted.
+        store: Where each deal is kept as soon as it and all before it are done (:meth:`Arena.store`); deals that it
+            holds are not played again.
         block: The most deals that are played side by side, if all agents may
             (:func:`~ddz_training.measure.keeper.plays_side_by_side`); their decisions are timed together.
         processes: Worker processes; 1 plays in this process.
-        store: Where to keep each deal as soon as it and all before it are done (:meth:`Arena.store`).  Deals that it
-            already holds are not played again.
         on_progress: Called with how many deals (times pairs) are done.
 
     Returns:
-        The records of all these deals, in the order (deal, pair).
+        The records of all that was wanted, in its order.
 
     Raises:
         InvalidArenaError: If a number is out of range, or an agent cannot play under these rules.
@@ -166,10 +223,56 @@ def run_arena(
         AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
         KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
     """
+    store = store or arena.store()
+    together = check_agents(arena.agents, arena.time_limit, arena.rules)
+    with ExitStack() as stack:
+        if not store.holds(schedule(store).matches):
+            stack.enter_context(store.open())  # from here on what it holds grows by this loop alone
+        fill = stack.enter_context(store.filling(arena.worker, processes, on_progress, block if together else 1))
+        while True:
+            due = schedule(store)
+            complete = store.holds(due.matches)
+            if due.notes and not complete:
+                store.note(**due.notes)
+            records = fill(due.matches, due.total)
+            if complete:
+                return records
+
+
+def run_arena(
+    arena: Arena,
+    deals: int | Iterable[int],
+    *,
+    first_deal: int = 0,
+    processes: int = 1,
+    store: ResultStore[GameRecord] | None = None,
+    on_progress: OnProgress = no_progress,
+) -> list[GameRecord]:
+    """Play duplicate deals between every two agents.
+
+    Args:
+        arena: Who plays.
+        deals: Deals per pair, from ``first_deal`` on, or their numbers.
+        first_deal: Number of the first deal.  Defaults are chosen on one range and reported on another.
+        processes: As for :func:`play`, whose errors are raised.
+        store: Likewise.
+        on_progress: Likewise.
+
+    Returns:
+        The records of all these deals, in the order (deal, pair).
+    """
     numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else list(deals)
-    for name, value, least in (("deals", len(numbers), 1), ("first_deal", first_deal, 0), ("processes", processes, 1)):
+    at_least(1, deals=len(numbers), processes=processes)
+    at_least(0, first_deal=first_deal)
+    return play(arena, round_robin(arena, numbers), store, processes=processes, on_progress=on_progress)
+
+
+def at_least(least: int, **numbers: int) -> None:
+    """Refuse numbers of a contest that are too small.
+
+    Raises:
+        InvalidArenaError: If one is below ``least``.
+    """
+    for name, value in numbers.items():
         if value < least:
             raise InvalidArenaError(f"{name}={value} must be at least {least}")
-    together = check_agents(arena.agents, arena.time_limit, arena.rules)
-    tasks = matches(arena.specs, pairs or list(itertools.combinations(arena.labels, 2)), numbers)
-    return (store or arena.store()).fill(tasks, arena.worker, processes, on_progress, block if together else 1)

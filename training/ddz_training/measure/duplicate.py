@@ -186,6 +186,11 @@ class Match(NamedTuple):
         """The agents' names in records and messages."""
         return self.labels or self.specs
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The key of its deal in a file of games (:data:`KEY`)."""
+        return (self.deal, *self.names)
+
 
 class Played(NamedTuple):
     """A game that was played to its end or to a fault.
@@ -471,12 +476,13 @@ def _in_a_cell(text: str) -> str:
 
 def matches(
     agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int]
-) -> dict[tuple[int, str, str], Match]:
-    """The deals of each pair, by their key in a file of games (:data:`KEY`).
+) -> dict[tuple[Any, ...], Match]:
+    """The deals of each pair, by their key.
 
     Args:
         agents: Specification of each agent by its label.
         pairs: Labels.
         deals: Numbers of the deals.
     """
-    return {(deal, a, b): Match(deal, (agents[a], agents[b]), (a, b)) for deal in deals for a, b in pairs}
+    wanted = (Match(deal, (agents[a], agents[b]), (a, b)) for deal in deals for a, b in pairs)
+    return {match.key: match for match in wanted}

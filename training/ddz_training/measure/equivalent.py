@@ -20,6 +20,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -34,12 +35,12 @@ from ddz_training.measure.curve import Posterior, Tally, posterior
 from ddz_training.measure.curve import Tallies as Tallies
 from ddz_training.measure.curve import as_text as as_text
 from ddz_training.measure.curve import of_text as of_text
-from ddz_training.measure.duplicate import DealPlayer, Match
+from ddz_training.measure.duplicate import KEY, DealPlayer, GameRecord, Match, seatings
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
-from ddz_training.measure.statistics import Interval, balance, normal_interval, wins_by_deal, within
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.statistics import Interval, balance, normal_interval, within
+from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress
 from ddz_training.measure.tendency import TENDENCIES, Judges
 
 # --- Finding it -------------------------------------------------------------------------------------------------------
@@ -253,28 +254,6 @@ THESIS_SEARCH = "isuct:exploration=0.7071"
 """The thesis's search: equation 2-1 is Q/N + c sqrt(2 ln N / N') with c = 1.0 (section 5.1.3) on rewards of -1 and +1
 (4.5.1), which is k = c / sqrt(2) of figure 2 on rewards of 0 and 1."""
 
-_AGENT, _OTHER = "agent", "search"
-
-
-@dataclass(frozen=True)
-class Duel:
-    """A duplicate deal of an agent against a search.
-
-    Attributes:
-        deal: Number of the deal.
-        iterations: Iterations of the search.
-        share: The agent's share of the games, one half where both did equally well.
-    """
-
-    deal: int
-    iterations: int
-    share: Annotated[float, "g"]
-
-    @property
-    def sign(self) -> int:
-        """1 where the agent did better, -1 where it did worse, 0 where the deal says nothing."""
-        return (self.share > 0.5) - (self.share < 0.5)
-
 
 class Ladder(NamedTuple):
     """A measurement of an agent by a search, step by step on more or fewer iterations.
@@ -303,6 +282,15 @@ class Ladder(NamedTuple):
             'isuct:exploration=0.5,iterations=800'
         """
         return f"{self.search}{',' if ':' in self.search else ':'}iterations={iterations}"
+
+    def match(self, deal: int, iterations: int) -> Match:
+        """A deal against this number of iterations.
+
+        Example:
+            >>> Ladder("rules").match(7, 800).names
+            ('rules', '800 iterations')
+        """
+        return Match(deal, (self.agent, self.rung(iterations)), (self.agent, f"{iterations} iterations"))
 
     def check(self) -> None:
         """Refuse agents that do not exist, and searches that do not count iterations.
@@ -333,30 +321,17 @@ class Ladder(NamedTuple):
         return {"agent": self.agent, "search": self.search, **game, **judges}
 
 
-class DuelWorker:
-    """Plays deals of a ladder in one process.
+class LadderPlayer(DealPlayer):
+    """Plays the deals of a ladder in one process, and keeps the search of one number of iterations only.
 
-    Args:
-        ladder: Who plays.
+    A tree of a million nodes is not kept beside another one.
     """
 
-    def __init__(self, ladder: Ladder) -> None:
-        self._ladder, self._rung = ladder, ""
-        self._player = DealPlayer(ladder.rules, ladder.seed, False, make_generator=ladder.make_generator)
-
-    def work(self, task: tuple[int, int]) -> Duel:
-        """Play a deal, by its number, against a number of iterations."""
-        deal, iterations = task
-        rung = self._ladder.rung(iterations)
-        if rung != self._rung:
-            self._player.agents.drop(self._rung)  # a tree of a million nodes is not kept
-            self._rung = rung
-        games = self._player.play(Match(deal, (self._ladder.agent, rung), (_AGENT, _OTHER)))
-        return Duel(deal, iterations, wins_by_deal(games, _AGENT, value=balance)[deal])
-
-    def close(self) -> None:
-        """Release the agents."""
-        self._player.close()
+    def play(self, match: Match) -> list[GameRecord]:
+        """Play both games of a deal."""
+        for spec in self.agents.specs - {*match.specs}:
+            self.agents.drop(spec)
+        return super().play(match)
 
 
 @contextmanager
@@ -378,20 +353,24 @@ def playing(
         SettingsMismatchError: If the file is of another ladder.
         WorkerDiedError: If a worker process died.
     """
-    agents = [ladder.agent, ladder.rung(1)]
-    store = ResultStore(Duel, path, ladder.settings(), ("deal", "iterations"), agents=agents)
-    requested = 0
-    start = functools.partial(DuelWorker, ladder)
-    with store.sharing(start, processes) as share, closing(ladder.deals()) as deals:
+    agents, games = [ladder.agent, ladder.rung(1)], len(seatings(ladder.rules))
+    store = ResultStore(GameRecord, path, ladder.settings(), KEY, per_key=games, agents=agents)
+    start = functools.partial(
+        LadderPlayer, ladder.rules, ladder.seed, timing=False, make_generator=ladder.make_generator
+    )
+    wanted: dict[Key, Match] = {}
+    with store.filling(start, processes, on_progress) as fill, closing(ladder.deals()) as deals:
 
         def play(budgets: Sequence[int]) -> list[int]:
-            nonlocal requested
-            tasks = list(zip(itertools.islice(deals, len(budgets)), budgets, strict=True))
-            missing = [task for task in tasks if task not in store.units]
-            requested += len(budgets)
-            for number, duel in enumerate(share(missing), requested - len(missing) + 1):
-                store.add([duel])
-                on_progress(number, requested)
-            return [store.units[task][0].sign for task in tasks]
+            matches = [ladder.match(*task) for task in zip(itertools.islice(deals, len(budgets)), budgets, strict=True)]
+            wanted.update({match.key: match for match in matches})
+            fill(wanted, len(wanted))
+            return [_lead(store.units[match.key]) for match in matches]
 
         yield play
+
+
+def _lead(games: Sequence[GameRecord]) -> int:
+    """1 where the agent did better in the games of a deal, -1 where it did worse, 0 where the deal says nothing."""
+    share = fmean(balance(game, "a") for game in games)
+    return (share > 0.5) - (share < 0.5)

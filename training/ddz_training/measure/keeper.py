@@ -46,6 +46,11 @@ class AgentKeeper:
             self._made[spec, seat] = self._maker(spec)
         return self._made[spec, seat]
 
+    @property
+    def specs(self) -> set[str]:
+        """The specifications of the agents that are made."""
+        return {spec for spec, _ in self._made}
+
     def drop(self, spec: str) -> None:
         """Release an agent in all seats; it is made again when it is needed."""
         for key in [key for key in self._made if key[0] == spec]:
@@ -53,7 +58,7 @@ class AgentKeeper:
 
     def close(self) -> None:
         """Release what the agents hold (programs, processes); if one fails, the others are closed all the same."""
-        for spec in {spec for spec, _ in self._made}:
+        for spec in self.specs:
             self.drop(spec)
         if self._processes is not None:
             self._processes.close()

@@ -12,22 +12,19 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ddz_training.measure.contest import Arena
-from ddz_training.measure.duplicate import BLOCK, KEY, GameRecord, Match, matches, seatings
-from ddz_training.measure.errors import InvalidArenaError, SettingsMismatchError
-from ddz_training.measure.keeper import check_agents
+from ddz_training.measure.contest import Arena, Due, Schedule, at_least, play
+from ddz_training.measure.duplicate import KEY, GameRecord, Match, matches, seatings
+from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.ratings import RIDGE, Rating, fit, information
 from ddz_training.measure.statistics import Interval, balance, by_pair, decided, wins_by_deal
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
-from ddz_training.measure.workers import DoTasks
+from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, read_format
 
 FORMAT = "ddz-league-2"
 
@@ -36,6 +33,9 @@ ERROR = 0.05
 
 Pair = tuple[str, str]
 """Two labels in the order of the alphabet."""
+
+Planned = tuple[int, str, str, int, int]
+"""What a round wants of a pair: the number of the round, both labels, the first deal, and how many."""
 
 
 def pairs_of(labels: Iterable[str]) -> list[Pair]:
@@ -87,41 +87,6 @@ class LeagueStore(ResultStore[GameRecord]):
                     f"{path} has another agent {label!r}, {agents[label]!r}: give this one another name, NAME=AGENT"
                 )
 
-    def tally(self) -> dict[Pair, tuple[int, float]]:
-        """Games and wins of the pair's first agent, by pair."""
-        return {
-            pair: (len(games), sum(balance(game, "a") for game in games))
-            for pair, games in by_pair(self.results).items()
-        }
-
-    def planned(self) -> Counter[Pair]:
-        """The number of deals that each pair was given so far."""
-        planned = Counter[Pair]()
-        for _, a, b, _, deals in self.settings["rounds"]:
-            planned[a, b] += deals
-        return planned
-
-    def plan(self, blocks: Mapping[Pair, int]) -> None:
-        """Schedule one more round.
-
-        Args:
-            blocks: How many deals each pair plays; they follow those it has.
-        """
-        planned, rounds = self.planned(), self.settings["rounds"]
-        number = 1 + max((number for number, *_ in rounds), default=0)
-        self.note(rounds=rounds + [[number, *pair, planned[pair], deals] for pair, deals in blocks.items()])
-
-    def missing(self) -> list[Match]:
-        """Matches scheduled for the agents of this run and not yet played, in the order of the rounds."""
-        specs = self.arena.specs
-        return [
-            match
-            for _, a, b, first, deals in self.settings["rounds"]
-            if specs.keys() >= {a, b}
-            for key, match in matches(specs, [(a, b)], range(first, first + deals)).items()
-            if key not in self.units
-        ]
-
 
 # --- Playing ----------------------------------------------------------------------------------------------------------
 
@@ -154,49 +119,69 @@ def play_league(
 
     Args:
         store: Agents, rules and seed, and where the games go.
+        deals: As for :func:`rounds`.
+        block: Likewise.
+        processes: As for :func:`~ddz_training.measure.contest.play`, whose errors are raised.
+        until_decided: As for :func:`rounds`.
+        on_progress: As for :func:`~ddz_training.measure.contest.play`.
+    """
+    at_least(1, deals=deals, block=block, processes=processes)
+    schedule = rounds(store.arena, deals, block, until_decided)
+    play(store.arena, schedule, store, processes=processes, on_progress=on_progress)
+
+
+def rounds(arena: Arena, deals: int, block: int, until_decided: bool = False) -> Schedule:
+    """The schedule of a league, which says in the settings of its store which rounds it wanted.
+
+    Args:
+        arena: Who plays.
         deals: Deals per pair, on average over the pairs of these agents; those of the file count.  Pairs that have
             never met play a block in any case.
         block: Deals that are scheduled at a time.
-        processes: Worker processes; results do not depend on them.
         until_decided: Whether to end after the round that decides the last pair (:func:`decided_pairs`).
-        on_progress: Called with how many deals (times pairs) are done.
-
-    Raises:
-        InvalidArenaError: If a number is out of range.
-        WorkerDiedError: If a worker process died.
-        AgentFailedError: If an agent fails and ``on_fault`` is ``stop``, or if it cannot be made at all.
-        KeyboardInterrupt: If the user interrupts; what has been reported is saved.
     """
-    for name, value in (("deals", deals), ("block", block), ("processes", processes)):
-        if value < 1:
-            raise InvalidArenaError(f"{name}={value} must be at least 1")
-    arena, pairs = store.arena, pairs_of(store.arena.labels)
-    total, block = deals * len(pairs), min(block, deals)
-    with ExitStack() as stack:
-        share: DoTasks[Match, list[GameRecord]] | None = None
-        while True:
-            missing, tally, planned_by_pair = store.missing(), store.tally(), store.planned()
-            planned = sum(planned_by_pair[pair] for pair in pairs)
-            done = planned - len(missing)
-            fresh = sum(pair not in tally for pair in pairs)
-            unplanned = max(total - planned, 0 if missing else fresh * block)
-            on_progress(done, planned + unplanned)
-            if not missing and (unplanned == 0 or (until_decided and _all_decided(store, pairs))):
-                return
-            if share is None:
-                size = BLOCK if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
-                share = stack.enter_context(store.sharing(arena.worker, min(processes, len(missing) + unplanned), size))
-                store.note(agents={**store.settings["agents"], **arena.specs})
-            if not missing:
-                store.plan(next_round(pairs, tally, unplanned, block, len(seatings(arena.rules))))
-                continue
-            for number, games in enumerate(share(missing), done + 1):
-                store.add(games)
-                on_progress(number, planned + unplanned)
+    pairs, block = pairs_of(arena.labels), min(block, deals)
+
+    def schedule(store: ResultStore[GameRecord]) -> Due:
+        planned, agents = store.settings["rounds"], store.settings["agents"]
+        wanted, tally = _matches(arena, planned), _tally(store.results)
+        complete = store.holds(wanted)
+        new = block * sum(pair not in tally for pair in pairs) if complete else 0
+        left = max(deals * len(pairs) - len(wanted), new)
+        total = len(wanted) + left
+        if complete and left and not (until_decided and _all_decided(store.results, pairs)):
+            planned = _with_round(planned, next_round(pairs, tally, left, block, len(seatings(arena.rules))))
+            wanted = _matches(arena, planned)
+        return Due(wanted, total, {"rounds": planned, "agents": {**agents, **arena.specs}})
+
+    return schedule
 
 
-def _all_decided(store: LeagueStore, pairs: Iterable[Pair]) -> bool:
-    settled = decided_pairs(store.results)
+def _tally(games: Iterable[GameRecord]) -> dict[Pair, tuple[int, float]]:
+    """Games and wins of the pair's first agent, by pair."""
+    return {pair: (len(own), sum(balance(game, "a") for game in own)) for pair, own in by_pair(games).items()}
+
+
+def _matches(arena: Arena, planned: Sequence[Planned]) -> dict[Key, Match]:
+    """The matches of some rounds that are among the agents of an arena, in the order of the rounds."""
+    specs, found = arena.specs, dict[Key, Match]()
+    for _, a, b, first, deals in planned:
+        if specs.keys() >= {a, b}:
+            found |= matches(specs, [(a, b)], range(first, first + deals))
+    return found
+
+
+def _with_round(planned: Sequence[Planned], blocks: Mapping[Pair, int]) -> list[Planned]:
+    """One more round, in which each pair plays so many deals; they follow those it has."""
+    before = Counter[Pair]()
+    for _, a, b, _, deals in planned:
+        before[a, b] += deals
+    number = 1 + max((number for number, *_ in planned), default=0)
+    return [*planned, *((number, *pair, before[pair], deals) for pair, deals in blocks.items())]
+
+
+def _all_decided(games: Iterable[GameRecord], pairs: Iterable[Pair]) -> bool:
+    settled = decided_pairs(games)
     return all((a, b) in settled or (b, a) in settled for a, b in pairs)
 
 

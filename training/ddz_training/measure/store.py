@@ -19,7 +19,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -44,6 +44,11 @@ OnProgress = Callable[[int, int], None]
 """Called with units done and units in all."""
 
 _Result = TypeVar("_Result")
+
+Fill = Callable[[Mapping[Key, Any], int], list[_Result]]
+"""Does what is missing of some tasks, by unit, keeping each unit as soon as it and all before it are done: the loop of
+every contest and experiment.  Called with all units that will be wanted, as far as is known; returns the results of the
+tasks in their order."""
 
 sqlite3.register_converter("JSON", json.loads)
 
@@ -342,6 +347,10 @@ class ResultStore(Generic[_Result]):
         """All results so far."""
         return [result for results in self.units.values() for result in results]
 
+    def holds(self, keys: Iterable[Key]) -> bool:
+        """Whether it has the results of all these units."""
+        return all(key in self.units for key in keys)
+
     def note(self, **settings: Any) -> None:
         """Change settings, here and in the file."""
         with self.open():
@@ -366,47 +375,68 @@ class ResultStore(Generic[_Result]):
                 self.units.setdefault(self._key_of(result), []).append(result)
 
     def fill(
-        self,
-        tasks: Mapping[Key, Any],
-        start: Start,
-        processes: int = 1,
-        on_progress: OnProgress = no_progress,
-        block: int = 1,
+        self, tasks: Mapping[Key, Any], start: Start, processes: int = 1, on_progress: OnProgress = no_progress
     ) -> list[_Result]:
         """Do the tasks whose units are missing, and return the results of all tasks in their order.
 
         Args:
             tasks: What to do, by unit.
-            start: Makes a worker, which answers a task with the results of its unit.
-            processes: Worker processes; the results do not depend on them.
-            on_progress: Called with the units that are done and all units.
-            block: As for :meth:`sharing`.
+            start: As for :meth:`filling`.
+            processes: Likewise.
+            on_progress: Likewise.
 
         Raises:
             WorkerDiedError: If a worker process died.
         """
-        missing = [task for key, task in tasks.items() if key not in self.units]
-        done = len(tasks) - len(missing)
-        on_progress(done, len(tasks))
-        if missing:
-            with self.sharing(start, min(processes, len(missing)), block) as share:
-                for number, results in enumerate(share(missing), done + 1):
-                    self.add(results)
-                    on_progress(number, len(tasks))
-        elif self.path is not None and self._exported != len(self.results):
-            with self.open():  # a run that was killed when all was done but the CSV file
-                pass
-        return [result for key in tasks for result in self.units.get(key, ())]
+        with self.filling(start, processes, on_progress) as fill:
+            return fill(tasks, len(tasks))
 
     @contextmanager
-    def sharing(self, start: Start, processes: int, block: int = 1) -> Iterator[DoTasks[Any, Any]]:
-        """Workers for the time of a ``with`` block, in which the file is open.
+    def filling(
+        self, start: Start, processes: int = 1, on_progress: OnProgress = no_progress, block: int = 1
+    ) -> Iterator[Fill[_Result]]:
+        """Workers for the time of a ``with`` block; the file is open from the first unit that is missing.
 
         Args:
-            start: Makes a worker.
-            processes: Worker processes.
+            start: Makes a worker, which answers a task with the results of its unit.
+            processes: Worker processes; the results do not depend on them.
+            on_progress: Called with the units that are done and all units.
             block: The most tasks that a worker gets at once, as a list, and answers with a list.
+
+        Yields:
+            Does what is missing of some tasks.
+
+        Raises:
+            WorkerDiedError: If a worker process died.
         """
+        with ExitStack() as stack:
+            share: DoTasks[Any, Sequence[_Result]] | None = None
+
+            def fill(tasks: Mapping[Key, Any], total: int) -> list[_Result]:
+                nonlocal share
+                missing = self._missing(tasks)
+                if share is None:
+                    on_progress(len(tasks) - len(missing), total)
+                if share is None and missing:
+                    left = total - len(tasks) + len(missing)
+                    share = stack.enter_context(self._sharing(start, processes if left > 1 else 1, block))
+                    missing = self._missing(tasks)  # the file may have grown until it was locked
+                if share is not None:
+                    for number, results in enumerate(share(missing), len(tasks) - len(missing) + 1):
+                        self.add(results)
+                        on_progress(number, total)
+                return [result for key in tasks for result in self.units.get(key, ())]
+
+            yield fill
+            if share is None and self.path is not None and self._exported != len(self.results):
+                stack.enter_context(self.open())  # a run that was killed when all was done but the CSV file
+
+    def _missing(self, tasks: Mapping[Key, Any]) -> list[Any]:
+        return [task for key, task in tasks.items() if key not in self.units]
+
+    @contextmanager
+    def _sharing(self, start: Start, processes: int, block: int) -> Iterator[DoTasks[Any, Any]]:
+        """The open file, and workers."""
         with self.open(), workers(start, processes) as share:
             yield share if block == 1 else in_blocks(share, block, processes)
 

@@ -20,7 +20,7 @@ from ddz_env.playing.agent import cheats
 from ddz_env.support.errors import shown
 from ddz_training.measure import keeper
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
-from ddz_training.measure.contest import Arena, run_arena
+from ddz_training.measure.contest import Arena, pairings, play
 from ddz_training.measure.duplicate import GameRecord, seatings
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
 from ddz_training.measure.provenance import Provenance
@@ -84,14 +84,14 @@ class Contest(NamedTuple):
         """
         return self.arena.store(path, True, self.settings())
 
-    def play(self, deals: int | Iterable[int], **how: Any) -> list[GameRecord]:
+    def play(self, deals: Iterable[int], **how: Any) -> list[GameRecord]:
         """Play deals, each decision timed by itself.
 
         Args:
-            deals: How many, or their numbers.
-            **how: More arguments of :func:`~ddz_training.measure.contest.run_arena`.
+            deals: Their numbers.
+            **how: More arguments of :func:`ddz_training.measure.contest.play`.
         """
-        return run_arena(self.arena, deals, pairs=self.pairs, block=1, **how)
+        return play(self.arena, pairings(self.arena, self.pairs, deals), block=1, **how)
 
 
 def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> Contest:
@@ -160,7 +160,7 @@ def play_contest(
         if name not in FIELD and keeper.answer_of(spec, cheats):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
     store = store or contest.store(None)
-    if any((deal, *pair) not in store.units for deal in numbers for pair in contest.pairs):
+    if not store.holds((deal, *pair) for deal in numbers for pair in contest.pairs):
         contest.check_members()
     return contest.play(numbers, processes=processes, store=store, on_progress=on_progress)
 

@@ -15,8 +15,8 @@ import benchmark_tables
 from ddz_training.apps.tables import STRENGTHS_FILE as STRENGTHS_FILE
 from ddz_training.apps.tables import Strength
 from ddz_training.experiments.experiment import read_saved
-from ddz_training.experiments.matches import win_interval
-from ddz_training.experiments.strengths import OPPONENT, StrengthResult, by_agent
+from ddz_training.experiments.matches import TimedDealResult, win_interval
+from ddz_training.experiments.strengths import OPPONENT, by_agent
 from ddz_training.measure.benchmark.field import FIELD
 from ddz_training.measure.statistics import Interval
 from result_tables import RESULTS
@@ -28,7 +28,7 @@ _DIGITS = 4
 
 def measured() -> dict[str, Strength]:
     """The strengths from committed results, by the agents' names, the strongest first."""
-    timed = read_saved(StrengthResult, RESULTS / _TIMES).results
+    timed = read_saved(TimedDealResult, RESULTS / _TIMES).results
     times = {agent: median(line.ms for line in lines) for agent, lines in by_agent(timed).items()}
     times[OPPONENT] = median(line.opponent_ms for line in timed)
     strengths = {OPPONENT: Strength(Interval(0.5, 0.5, 0.5, 0), times[OPPONENT], _TIMES)}
@@ -41,7 +41,7 @@ def measured() -> dict[str, Strength]:
 
 def _of_experiments() -> Iterator[tuple[str, Interval, str]]:
     for file in _FILES:
-        for agent, lines in by_agent(read_saved(StrengthResult, RESULTS / file).results).items():
+        for agent, lines in by_agent(read_saved(TimedDealResult, RESULTS / file).results).items():
             yield agent, win_interval(lines), file
 
 

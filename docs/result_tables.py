@@ -19,7 +19,7 @@ from ddz_env import State
 from ddz_training.experiments import full_games as full
 from ddz_training.experiments import mini_uct, strengths, training_curves
 from ddz_training.experiments.experiment import Saved, grouped, read_saved
-from ddz_training.experiments.matches import win_interval
+from ddz_training.experiments.matches import TimedDealResult, win_interval
 from ddz_training.experiments.registry import load_experiment
 from ddz_training.measure.markdown import Table, markdown_table
 
@@ -198,9 +198,9 @@ def policy_strength() -> str:
     return part(table, *columns, rows=lambda row: (row["agent"], row["against"]) != ("`policy`", "`random-staged`"))
 
 
-def _of_policy() -> list[strengths.StrengthResult]:
+def _of_policy() -> list[TimedDealResult]:
     """The results of the shipped policy, alone and in the default search."""
-    results = committed(strengths.StrengthResult, "policy_strength.csv").results
+    results = committed(TimedDealResult, "policy_strength.csv").results
     return [result for result in results if result.agent in (strengths.POLICY, strengths.NEURAL)]
 
 

@@ -16,8 +16,8 @@ from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import matches
 from ddz_training.experiments import strengths as st
 from ddz_training.experiments.experiment import Saved, grouped
-from ddz_training.experiments.matches import MatchResult, win_gain, win_interval
-from ddz_training.experiments.strengths import POLICY_STRENGTH, StrengthResult
+from ddz_training.experiments.matches import DealResult, TimedDealResult, win_gain, win_interval
+from ddz_training.experiments.strengths import POLICY_STRENGTH
 from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import SettingsMismatchError
@@ -42,16 +42,16 @@ def test_every_pairing_plays_the_same_deals_which_training_never_saw(
     assert {one.agent for one in POLICY_STRENGTH.run(other, path).results} == {other.neural}
     every = {(st.NEURAL if name.startswith("search") else "policy", *deals) for name, deals in st.PAIRINGS.items()}
     assert {(*pair, deals) for pair, deals in st.policy_pairs(st.StrengthOptions()).items()} == every
-    monkeypatch.setattr(st, "shipped_fingerprint", lambda: "0123456789abcdef")
+    monkeypatch.setattr(matches, "file_digest", lambda path: "0123456789abcdef")
     with pytest.raises(SettingsMismatchError):
         POLICY_STRENGTH.run(TINY, path)
 
 
-ONE = StrengthResult("policy", "random", 1, 1, 1, 4.0, 2.0, 0.5, 0.01)
+ONE = TimedDealResult("policy", "random", 1, 1, 1, 4.0, 2.0, 0.5, 0.01)
 RESULTS = [ONE, replace(ONE, deal=2, peasants=0, peasants_score=-2.0, ms=90.0), replace(ONE, deal=3, ms=0.7)]
 
 
-def cells(results: list[StrengthResult]) -> list[dict[str, str]]:
+def cells(results: list[TimedDealResult]) -> list[dict[str, str]]:
     """The lines of the table by the heads of its columns."""
     return [dict(zip(st.STRENGTH_HEADER, line, strict=True)) for line in st.strength_cells(results)]
 
@@ -75,12 +75,12 @@ class RulesAsLandlord:
         return RulesAgent().act(view, rng) if view.role == "landlord" else view.legal_moves()[0]
 
 
-def test_the_columns_are_the_sides_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_columns_are_the_sides_of_the_agent() -> None:
     """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
-    monkeypatch.setattr(st, "DEPTHS", {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"})
-    monkeypatch.setattr(st, "FIRST_OF_DEPTHS", 20_000)
-    options = matches.DealOptions(deals=12, processes=1)
-    sides = grouped(st.SEARCH_DEPTH.run(options).results, "agent")
+    specs = {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"}
+    cast = matches.Cast(lambda options: {(name, "rules"): options.deals for name in specs}, 20_000, specs)
+    experiment = matches.deal_experiment("sides", "", matches.DealOptions, cast, {})
+    sides = grouped(experiment.run(matches.DealOptions(deals=12, processes=1)).results, "agent")
     assert sum(result.peasants for result in sides["one-sided"]) == 0
     assert sum(result.landlord for result in sides["one-sided"]) >= 3
     assert all(result.landlord + result.peasants == 1 for result in sides["rules"]), "the rule agent against itself"
@@ -91,8 +91,8 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
         return pytest.approx(1.96 * np.std(shares, ddof=1) / len(shares) ** 0.5, rel=0.01)
 
     wins = ((1, 1), (1, 0), (0, 0), (1, 0))
-    four = [MatchResult("a", "rules", deal, *won) for deal, won in enumerate(wins, 1)]
-    cut = [MatchResult("b", "rules", deal, 0, landed) for deal, landed in ((1, 0), (2, 1), (3, 1), (9, 1))]
+    four = [DealResult("a", "rules", deal, *won) for deal, won in enumerate(wins, 1)]
+    cut = [DealResult("b", "rules", deal, 0, landed) for deal, landed in ((1, 0), (2, 1), (3, 1), (9, 1))]
     rate, gain = win_interval(four), win_gain(four, cut)  # over the deals that both have played
     assert (rate.mean, rate.half_width) == (0.5, half_width([1, 0.5, 0, 0.5]))
     assert (gain.count, gain.mean, gain.half_width) == (3, pytest.approx(1 / 6), half_width([1, 0, -0.5]))
@@ -102,7 +102,7 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
 def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
     player = DealPlayer(Rules.preset(st.POINTS_RULES), 0, timing=False)
     records = player.play(Match(11, ("rules", "random-staged")))
-    result = st.points_result(records)
+    result = st.PointsResult.of(records)
     own = [sum(r.stake[seat] for seat, letter in enumerate(r.seats) if letter == "a") for r in records]
     assert result.score == pytest.approx(sum(own) / 6, abs=1e-4)
     assert result.landlord + sum(record.landlord_agent == "random-staged" for record in records) == 6 - result.declined
@@ -114,7 +114,7 @@ def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
 
 
 def test_the_levels_are_as_far_apart_as_their_committed_games_say() -> None:
-    saved = committed(MatchResult, "levels")
+    saved = committed(DealResult, "levels")
     assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in st.ratings(saved).items()}
     assert all(60 <= stronger.elo - weaker.elo <= 250 for weaker, stronger in pairwise(LEVELS))
     assert st.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85

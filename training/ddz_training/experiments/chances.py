@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural_search.judge import CALIBRATIONS, STRONG, WORLDS, Calibration, Judge, LogOddsCurve, log_odds
 from ddz_env import State
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
+from ddz_env.playing.provenance import file_digest
 from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.strengths import shipped_fingerprint
 from ddz_training.measure.statistics import normal_interval, within
 
 FIRST_DEAL = 7_000_000
@@ -178,7 +179,7 @@ CHANCES = ex.Experiment(
     tasks=lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
     work=play_and_judge,
     changeable=("games",),
-    more=lambda options: {"worlds": WORLDS, "weights": shipped_fingerprint()},
+    more=lambda options: {"worlds": WORLDS, "weights": file_digest(shipped_policy_path())},
     agents=lambda options: ["policy"],
     unit="games",
     tables={"chances": chances_table},

@@ -1,18 +1,30 @@
-"""What experiments on duplicate deals share: the pairs, one result per deal, and the statistics of a pair's results."""
+"""What experiments on duplicate deals share: a cast, one result per deal, and the statistics of a pair's results."""
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 from ddz_env import Rules
 from ddz_env.playing.generators import published_generator
+from ddz_env.playing.provenance import file_digest
 from ddz_training.experiments import experiment as ex
-from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord, Match
+from ddz_training.measure.duplicate import PAIR, SIDES, DealPlayer, GameRecord, Match
 from ddz_training.measure.keeper import check_agents
-from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, within, won_by_side
+from ddz_training.measure.statistics import (
+    Interval,
+    milliseconds_a_decision,
+    normal_interval,
+    paired_difference,
+    side_score,
+    within,
+    won_by_side,
+)
 from ddz_training.measure.workers import Worker
 
 Pair = tuple[str, str]
@@ -32,12 +44,12 @@ class DealOptions(ex.ChosenOptions):
 
 
 @dataclass(frozen=True)
-class MatchResult:
-    """The result of a duplicate deal.
+class DealResult:
+    """The result of a duplicate deal with a fixed landlord.
 
     Attributes:
-        agent: Specification of the agent.
-        opponent: Specification of the opponent.
+        agent: The agent.
+        opponent: The opponent.
         deal: Number of the deal.
         landlord: Whether the agent won as landlord, 0 or 1.
         peasants: Whether it won as peasants.
@@ -49,34 +61,93 @@ class MatchResult:
     landlord: int
     peasants: int
 
+    @classmethod
+    def of(cls, records: Sequence[GameRecord]) -> DealResult:
+        """The result of a deal from its two games."""
+        game, _, wins = won_by_side(records)
+        return cls(game.a, game.b, game.deal, *wins)
+
+
+@dataclass(frozen=True)
+class TimedDealResult(DealResult):
+    """The same with stakes and times.
+
+    Attributes:
+        landlord_score: The agent's stake as landlord.
+        peasants_score: The stake of its peasants together.
+        ms: Milliseconds per decision, forced ones included.
+        opponent_ms: The opponent's milliseconds per decision.
+    """
+
+    landlord_score: float
+    peasants_score: float
+    ms: float
+    opponent_ms: float
+
+    @classmethod
+    def of(cls, records: Sequence[GameRecord]) -> TimedDealResult:
+        """The result of a deal from its two games."""
+        *games, wins = won_by_side(records)
+        scores = (side_score(game, "a", "stake") for game in games)
+        return cls(games[0].a, games[0].b, games[0].deal, *wins, *scores, *decision_times(records))
+
 
 KEY = ("agent", "opponent", "deal")
 
 
-def match_tasks(pairs: Mapping[Pair, int], first: int, specs: Mapping[str, str] = {}) -> list[ex.Task]:
-    """Make the tasks of pairs that play duplicate deals.
+def decision_times(records: Sequence[GameRecord]) -> list[float]:
+    """Milliseconds per decision of both agents; 0 for an agent that made none."""
+    times = [milliseconds_a_decision([(game, letter) for game in records]) for letter in PAIR]
+    return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
-    Args:
-        pairs: Who meets whom, by the names that they have in the results, on how many deals.
+
+class Cast(NamedTuple):
+    """Who plays in an experiment, and what.
+
+    Attributes:
+        pairs: Who meets whom, by the names that they have in the results, on how many deals; from the options.
         first: Number of the first deal.
         specs: Specifications of names that are not specifications themselves.
-
-    Raises:
-        UnknownAgentError: If an agent does not exist.
+        rules: The rules.
+        clock: What times the decisions: ``none``, ``thread`` or ``processor``.
+        weights: Finds the file of weights that results depend on, if they do.
+        by_deal: Whether all pairs play a deal before any plays the next.
     """
-    played = {pair: (specs.get(pair[0], pair[0]), specs.get(pair[1], pair[1])) for pair in pairs}
-    check_agents(spec for both in played.values() for spec in both)
-    return [
-        (*pair, deal, Match(deal, played[pair], pair))
-        for pair, deals in pairs.items()
-        for deal in range(first, first + deals)
-    ]
 
+    pairs: Callable[[Any], Mapping[Pair, int]]
+    first: int
+    specs: Mapping[str, str] = {}
+    rules: str = "standard"
+    clock: str = "none"
+    weights: Callable[[], Path] | None = None
+    by_deal: bool = False
 
-def who_won(records: Sequence[GameRecord]) -> MatchResult:
-    """Make the result of a deal from its games."""
-    game, _, wins = won_by_side(records)
-    return MatchResult(game.a, game.b, game.deal, *wins)
+    def spec(self, name: str) -> str:
+        """The specification of an agent by its name in the results."""
+        return self.specs.get(name, name)
+
+    def agents(self, options: ex.SeedOptions) -> list[str]:
+        """The specifications of the agents, each once."""
+        return list(dict.fromkeys(self.spec(name) for pair in self.pairs(options) for name in pair))
+
+    def tasks(self, options: ex.SeedOptions) -> list[ex.Task]:
+        """The schedule: the deals of every pair.
+
+        Raises:
+            UnknownAgentError: If an agent does not exist.
+        """
+        check_agents(self.agents(options))
+        wanted = [
+            (*pair, deal, Match(deal, (self.spec(pair[0]), self.spec(pair[1])), pair))
+            for pair, deals in self.pairs(options).items()
+            for deal in range(self.first, self.first + deals)
+        ]
+        return sorted(wanted, key=lambda task: task[2]) if self.by_deal else wanted
+
+    def settings(self, options: ex.SeedOptions) -> dict[str, str]:
+        """What results depend on besides the options."""
+        rules = {} if self.rules == "standard" else {"rules": self.rules}
+        return rules if self.weights is None else {**rules, "weights": file_digest(self.weights())}
 
 
 class MatchWorker(Worker[ex.Task, list[Any]]):
@@ -85,21 +156,16 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
     Args:
         line: Makes the result of a deal from its games; picklable.
         rules: The rules.
-        clock: What times the decisions: ``none``, ``thread`` or ``processor``.
+        clock: As in :class:`Cast`.
         options: The experiment's.
     """
 
     def __init__(
         self, line: Callable[[Sequence[GameRecord]], Any], rules: str, clock: str, options: ex.SeedOptions
     ) -> None:
+        timing, processor, make = clock != "none", clock == "processor", published_generator
+        self._player = DealPlayer(Rules.preset(rules), options.seed, timing, processor=processor, make_generator=make)
         self._line = line
-        self._player = DealPlayer(
-            Rules.preset(rules),
-            options.seed,
-            timing=clock != "none",
-            processor=clock == "processor",
-            make_generator=published_generator,
-        )
 
     def work(self, task: ex.Task) -> list[Any]:
         """Play a deal from both sides."""
@@ -110,27 +176,58 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
         self._player.close()
 
 
-def agents_of(pairs: Mapping[Pair, int]) -> list[str]:
-    """The agents of some pairs, each once."""
-    return [*dict.fromkeys(spec for pair in pairs for spec in pair)]
+def deal_experiment(
+    name: str,
+    about: str,
+    options: type[Any],
+    cast: Cast,
+    tables: Mapping[str, Callable[[ex.Saved[Any]], ex.Table]],
+    result: type[Any] = DealResult,
+    changeable: Sequence[str] = ("deals",),
+) -> ex.Experiment[Any, Any]:
+    """Make an experiment that plays duplicate deals.
+
+    Args:
+        name: Its name.
+        about: The help of its command.
+        options: The class of its options.
+        cast: Who plays.
+        tables: What it shows.
+        result: A line of its file; its ``of`` makes one from the games of a deal.
+        changeable: As for an experiment.
+    """
+    return ex.Experiment(
+        name=name,
+        about=about,
+        options=options,
+        result=result,
+        key=KEY,
+        tasks=cast.tasks,
+        worker=functools.partial(MatchWorker, result.of, cast.rules, cast.clock),
+        changeable=changeable,
+        more=cast.settings,
+        agents=cast.agents,
+        unit="duplicate deals",
+        tables=tables,
+    )
 
 
-def won(result: Any) -> float:
+def won(result: DealResult) -> float:
     """The share of a deal's two games that the agent won."""
     return float(result.landlord + result.peasants) / 2
 
 
-def win_interval(results: Iterable[Any]) -> Interval:
+def win_interval(results: Iterable[DealResult]) -> Interval:
     """The win rate over both sides with its 95 % interval over deals."""
     return within(normal_interval([won(result) for result in results]), 0.0, 1.0)
 
 
-def side_rates(results: Sequence[Any]) -> list[str]:
+def side_rates(results: Sequence[DealResult]) -> list[str]:
     """The win rates as landlord and as peasants, in per cent."""
     return [f"{100 * fmean(getattr(result, side) for result in results):.1f}" for side in SIDES]
 
 
-def win_gain(results: Iterable[Any], base: Iterable[Any]) -> Interval:
+def win_gain(results: Iterable[DealResult], base: Iterable[DealResult]) -> Interval:
     """How much more an agent wins than another one, paired by deal; NaN if they have no deal in common."""
     return paired_difference(*({result.deal: won(result) for result in lines} for lines in (results, base)))
 

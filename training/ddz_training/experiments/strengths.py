@@ -13,43 +13,11 @@ from itertools import accumulate, pairwise, product
 from statistics import fmean, median
 
 from ddz_agents.neural.shipped import policy_name, policy_path, shipped_policy_path
-from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import LEVELS
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches
 from ddz_training.measure import statistics
-from ddz_training.measure.duplicate import PAIR, GameRecord
-
-
-@dataclass(frozen=True)
-class StrengthResult(matches.MatchResult):
-    """A duplicate deal with its stakes and times.
-
-    Attributes:
-        landlord_score: The agent's stake as landlord.
-        peasants_score: The stake of its peasants together.
-        ms: Milliseconds per decision, forced ones included.
-        opponent_ms: The opponent's milliseconds per decision.
-    """
-
-    landlord_score: float
-    peasants_score: float
-    ms: float
-    opponent_ms: float
-
-
-def strength_result(records: Sequence[GameRecord]) -> StrengthResult:
-    """Make the result of a deal from its games."""
-    *games, wins = statistics.won_by_side(records)
-    scores = (statistics.side_score(game, "a", "stake") for game in games)
-    return StrengthResult(games[0].a, games[0].b, games[0].deal, *wins, *scores, *decision_times(records))
-
-
-def decision_times(records: Sequence[GameRecord]) -> list[float]:
-    """Milliseconds per decision of both agents; 0 for an agent that made none."""
-    times = [statistics.milliseconds_a_decision([(game, letter) for game in records]) for letter in PAIR]
-    return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
-
+from ddz_training.measure.duplicate import GameRecord
 
 # --- The shipped policy -----------------------------------------------------------------------------------------------
 
@@ -71,11 +39,6 @@ PAIRINGS: Mapping[str, tuple[str, int]] = {
     "search-rollout": ("rollout", 500),
 }
 """The opponents of the policy, and of the search with it, with the duplicate deals that are played by default."""
-
-
-def shipped_fingerprint() -> str:
-    """A hash of the weights that ship, sixteen hexadecimal digits."""
-    return file_digest(shipped_policy_path())
 
 
 @dataclass(frozen=True)
@@ -106,7 +69,7 @@ STRENGTH_HEADER = (
 """Heads of the columns of :func:`strength_cells`."""
 
 
-def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
+def strength_cells(results: Sequence[matches.TimedDealResult]) -> list[tuple[str, ...]]:
     """The cells of one line per pairing, those of ``PAIRINGS`` first.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
@@ -124,27 +87,22 @@ def strength_cells(results: Sequence[StrengthResult]) -> list[tuple[str, ...]]:
     return lines
 
 
-def strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
+def strength_table(saved: ex.Saved[matches.TimedDealResult]) -> ex.Table:
     """What the shipped policy wins, alone and in the search."""
     title = "The shipped policy: rates and scores with 95 % intervals, milliseconds per decision"
     note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{policy_name(saved.settings['weights'])}`."
     return ex.Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
 
-POLICY_STRENGTH = ex.Experiment(
-    name="policy-strength",
-    about="The shipped policy, alone and in the search, against everybody, on deals not used for any choice.\n\n"
+POLICY_STRENGTH = matches.deal_experiment(
+    "policy-strength",
+    "The shipped policy, alone and in the search, against everybody, on deals not used for any choice.\n\n"
     "Pairings that search take hours with their default deals; `only`, `deals` and `neural` set what is played.",
-    options=StrengthOptions,
-    result=StrengthResult,
-    key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(policy_pairs(options), FIRST_DEAL),
-    worker=functools.partial(matches.MatchWorker, strength_result, "standard", "thread"),
+    StrengthOptions,
+    matches.Cast(policy_pairs, FIRST_DEAL, clock="thread", weights=shipped_policy_path),
+    {"policy-strength": strength_table},
+    matches.TimedDealResult,
     changeable=("deals", "neural"),
-    more=lambda options: {"weights": shipped_fingerprint()},
-    agents=lambda options: matches.agents_of(policy_pairs(options)),
-    unit="duplicate deals",
-    tables={"policy-strength": strength_table},
 )
 
 
@@ -165,12 +123,12 @@ def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
 
 
-def by_agent(results: Sequence[StrengthResult]) -> dict[str, list[StrengthResult]]:
+def by_agent(results: Sequence[matches.TimedDealResult]) -> dict[str, list[matches.TimedDealResult]]:
     """The deals of each agent against the rule agent."""
     return ex.grouped((result for result in results if result.opponent == OPPONENT), "agent")
 
 
-def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
+def agent_strength_table(saved: ex.Saved[matches.TimedDealResult]) -> ex.Table:
     """The agents, the strongest first."""
     deals = by_agent(saved.results)
     rates = {agent: matches.win_interval(results) for agent, results in deals.items()}
@@ -182,18 +140,13 @@ def agent_strength_table(saved: ex.Saved[StrengthResult]) -> ex.Table:
     return ex.Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
 
 
-AGENT_STRENGTH = ex.Experiment(
-    name="agent-strength",
-    about="Play every named agent, with its default options, against the rule agent.",
-    options=matches.DealOptions,
-    result=StrengthResult,
-    key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(agent_pairs(options), _FIRST_OF_AGENTS),
-    worker=functools.partial(matches.MatchWorker, strength_result, "standard", "processor"),
-    changeable=("deals",),
-    agents=lambda options: matches.agents_of(agent_pairs(options)),
-    unit="duplicate deals",
-    tables={"strengths-of-agents": agent_strength_table},
+AGENT_STRENGTH = matches.deal_experiment(
+    "agent-strength",
+    "Play every named agent, with its default options, against the rule agent.",
+    matches.DealOptions,
+    matches.Cast(agent_pairs, _FIRST_OF_AGENTS, clock="processor"),
+    {"strengths-of-agents": agent_strength_table},
+    matches.TimedDealResult,
 )
 """``ddz agents`` shows the win rates, beside those of larger experiments."""
 
@@ -203,7 +156,8 @@ AGENT_STRENGTH = ex.Experiment(
 _FIRST_OF_POINTS = 7_000_000
 POINTS_RULES = "bidding,doubling=true,all_decline=end"
 """A deal that all decline ends with zero, so no game is ever played on other cards."""
-POINTS_AGENT = "policy:path=points"
+POINTS = "points"
+POINTS_AGENT = f"policy:path={POINTS}"
 _PAYOFF = "rlcard-rule:bidder=payoff"
 POINTS_OPPONENTS = ("rules", "rules:bidder=payoff", "policy:bidder=rules", "policy:bidder=payoff", _PAYOFF)
 """Fixed thresholds and the expected-payoff bidder, each with the rule agent's and the policy's play, and a player that
@@ -236,6 +190,16 @@ class PointsResult:
     ms: float
     opponent_ms: float
 
+    @classmethod
+    def of(cls, records: Sequence[GameRecord]) -> PointsResult:
+        """The result of a deal from its six games."""
+        first, times = records[0], matches.decision_times(records)
+        landlord = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
+        score = round(fmean(statistics.side_score(record, "a", "stake") for record in records), 4)
+        won = sum(record.winner == "landlord" for record in landlord)
+        declined = sum(record.landlord < 0 for record in records)
+        return cls(first.a, first.b, first.deal, score, len(landlord), won, declined, *times)
+
 
 @dataclass(frozen=True)
 class PointsOptions(ex.ParallelOptions):
@@ -255,15 +219,6 @@ class PointsOptions(ex.ParallelOptions):
 def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
     """The number of deals of the policy for points against each opponent."""
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
-
-
-def points_result(records: Sequence[GameRecord]) -> PointsResult:
-    """Make the result of a deal from its games."""
-    first = records[0]
-    landlord = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
-    score = round(fmean(statistics.side_score(record, "a", "stake") for record in records), 4)
-    wins, declined = sum(record.winner == "landlord" for record in landlord), sum(game.landlord < 0 for game in records)
-    return PointsResult(first.a, first.b, first.deal, score, len(landlord), wins, declined, *decision_times(records))
 
 
 def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
@@ -294,19 +249,20 @@ def _points_cells(deals: Sequence[PointsResult]) -> list[str]:
     ]
 
 
-POINTS_STRENGTH = ex.Experiment(
-    name="points-strength",
-    about="What the shipped policy for points wins from bidders and players, auction and doubling included.",
-    options=PointsOptions,
-    result=PointsResult,
-    key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(points_pairs(options), _FIRST_OF_POINTS),
-    worker=functools.partial(matches.MatchWorker, points_result, POINTS_RULES, "thread"),
+POINTS_STRENGTH = matches.deal_experiment(
+    "points-strength",
+    "What the shipped policy for points wins from bidders and players, auction and doubling included.",
+    PointsOptions,
+    matches.Cast(
+        points_pairs,
+        _FIRST_OF_POINTS,
+        rules=POINTS_RULES,
+        clock="thread",
+        weights=functools.partial(policy_path, POINTS),
+    ),
+    {"points-strength": points_table},
+    PointsResult,
     changeable=("agent", "opponent", "deals"),
-    more=lambda options: {"rules": POINTS_RULES, "weights": file_digest(policy_path("points"))},
-    agents=lambda options: matches.agents_of(points_pairs(options)),
-    unit="duplicate deals",
-    tables={"points-strength": points_table},
 )
 
 
@@ -344,12 +300,12 @@ def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
     return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
 
 
-def level_rates(results: Sequence[matches.MatchResult]) -> Mapping[matches.Pair, statistics.Interval]:
+def level_rates(results: Sequence[matches.DealResult]) -> Mapping[matches.Pair, statistics.Interval]:
     """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
     return {pair: matches.win_interval(deals) for pair, deals in ex.grouped(results, "agent", "opponent").items()}
 
 
-def ratings(results: Sequence[matches.MatchResult]) -> dict[str, float]:
+def ratings(results: Sequence[matches.DealResult]) -> dict[str, float]:
     """The rating of every level by its name; the rule agent's is 0."""
     rates = level_rates(results)
     means = (rates[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
@@ -358,7 +314,7 @@ def ratings(results: Sequence[matches.MatchResult]) -> dict[str, float]:
     return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
 
 
-def levels_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
+def levels_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
     """The levels, their ratings, and what each wins against the one below it."""
     rates, rated = level_rates(saved.results), ratings(saved.results)
     lines = []
@@ -370,18 +326,13 @@ def levels_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     return ex.Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
 
 
-LEVELS_OF_PLAY = ex.Experiment(
-    name="levels",
-    about="How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours.",
-    options=LevelOptions,
-    result=matches.MatchResult,
-    key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(neighbours(options), _FIRST_OF_LEVELS),
-    worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "thread"),
+LEVELS_OF_PLAY = matches.deal_experiment(
+    "levels",
+    "How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours.",
+    LevelOptions,
+    matches.Cast(neighbours, _FIRST_OF_LEVELS),
+    {"levels": levels_table},
     changeable=("deals", "slow"),
-    agents=lambda options: matches.agents_of(neighbours(options)),
-    unit="duplicate deals",
-    tables={"levels": levels_table},
 )
 
 
@@ -403,7 +354,7 @@ def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     return {(name, OPPONENT): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
 
-def depth_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
+def depth_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
     """Win rates by depth; a search that no longer exists has its name instead of its agent's."""
     lines = []
     for name, deals in ex.grouped(saved.results, "agent").items():
@@ -415,18 +366,12 @@ def depth_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     return ex.Table("Strength by depth", header, lines, note)
 
 
-SEARCH_DEPTH = ex.Experiment(
-    name="search-depth",
-    about="Depth-limited searches against the rule agent, by depth.",
-    options=matches.DealOptions,
-    result=matches.MatchResult,
-    key=matches.KEY,
-    tasks=lambda options: matches.match_tasks(depth_pairs(options), FIRST_OF_DEPTHS, DEPTHS),
-    worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
-    changeable=("deals",),
-    agents=lambda options: [OPPONENT, *(DEPTHS[name] for name, _ in depth_pairs(options))],
-    unit="duplicate deals",
-    tables={"search-depth": depth_table},
+SEARCH_DEPTH = matches.deal_experiment(
+    "search-depth",
+    "Depth-limited searches against the rule agent, by depth.",
+    matches.DealOptions,
+    matches.Cast(depth_pairs, FIRST_OF_DEPTHS, DEPTHS),
+    {"search-depth": depth_table},
 )
 
 
@@ -460,7 +405,7 @@ def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     return {(name, POLICY): options.deals for name in ex.chosen("search", options.only, PARTS)}
 
 
-def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
+def parts_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
     """Each combination of prior and leaf value: what the search wins against the policy alone."""
     lines = [
         (name, f"{len(results):,}", matches.win_interval(results).both(to="–"), *matches.side_rates(results))
@@ -471,20 +416,11 @@ def parts_table(saved: ex.Saved[matches.MatchResult]) -> ex.Table:
     return ex.Table("`neural-ismcts` taken apart", header, lines, note)
 
 
-SEARCH_PARTS = ex.Experiment(
-    name="search-parts",
-    about="What prior and critic bring to neural-ismcts, at equal iterations and at equal time.\n\nSome 10 CPU seconds "
+SEARCH_PARTS = matches.deal_experiment(
+    "search-parts",
+    "What prior and critic bring to neural-ismcts, at equal iterations and at equal time.\n\nSome 10 CPU seconds "
     "for each deal; all searches play a deal before any plays the next.",
-    options=matches.DealOptions,
-    result=matches.MatchResult,
-    key=matches.KEY,
-    tasks=lambda options: sorted(
-        matches.match_tasks(part_pairs(options), _FIRST_OF_PARTS, PARTS), key=lambda task: int(task[2])
-    ),
-    worker=functools.partial(matches.MatchWorker, matches.who_won, "standard", "none"),
-    changeable=("deals",),
-    more=lambda options: {"weights": shipped_fingerprint()},
-    agents=lambda options: [POLICY, *(PARTS[name] for name, _ in part_pairs(options))],
-    unit="duplicate deals",
-    tables={"search-parts": parts_table},
+    matches.DealOptions,
+    matches.Cast(part_pairs, _FIRST_OF_PARTS, PARTS, weights=shipped_policy_path, by_deal=True),
+    {"search-parts": parts_table},
 )

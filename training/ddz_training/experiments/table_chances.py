@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural_search.games import SearchGames, play_actions, play_forced
 from ddz_agents.neural_search.judge import (
     CALIBRATIONS,
@@ -40,10 +41,10 @@ from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import published_generator
+from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.chances import ROLES, fit, fitted, given
-from ddz_training.experiments.strengths import shipped_fingerprint
 
 LEVELS = ("easy", "medium", "hard")
 FIRST_DEAL, PARTICLES = 7_500_000, 1500
@@ -298,7 +299,7 @@ TABLE_CHANCES = ex.Experiment(
     ],
     work=judge_at_table,
     changeable=("games",),
-    more=lambda options: {"particles": WORLDS, "weights": shipped_fingerprint()},
+    more=lambda options: {"particles": WORLDS, "weights": file_digest(shipped_policy_path())},
     agents=lambda options: ["policy"],
     unit="games",
     tables={"table-chances": errors_table},

@@ -72,5 +72,5 @@ def test_a_contest_that_is_killed_goes_on_as_if_it_had_not_been(
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     run(cut, lambda done, total: told.append(done))
-    assert moment in told[:2], "a ladder asks for its first step again"
+    assert told[0] in (moment, moment + 1)
     assert content(cut) == content(whole)

@@ -103,7 +103,7 @@ def test_the_benchmark_and_the_games_of_the_paper_take_a_file(tmp_path: Path) ->
     out = tmp_path / "branching.csv"
     for file, deals in ((hands, ["0", "1"]), (numbers, ["5", "11"])):
         done("reproduce", "branching", "--deal-file", file, "--out", out)
-        assert [row["deal"] for row in read_results(out).rows] == deals
+        assert [row["deal"] for row in read_results(out)[1]] == deals
         for path in tmp_path.glob("branching.*"):
             path.unlink()
 

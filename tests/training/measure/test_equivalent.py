@@ -111,6 +111,7 @@ def test_deals_are_played_once_and_resumed(tmp_path: Path) -> None:
         first = play([2, 2, 5])
     whole = path.read_bytes()
     path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
+    path.with_suffix(".sqlite").unlink()
     with equivalent.playing(LADDER, path) as play:
         assert play([2, 2, 5]) == first
     assert path.read_bytes() == whole

@@ -129,7 +129,7 @@ class Unit:
         pass
 
 
-def test_a_run_goes_on_from_what_the_csv_and_the_database_hold_together(tmp_path: Path) -> None:
+def test_a_run_goes_on_from_the_database_and_a_csv_file_without_one_is_imported(tmp_path: Path) -> None:
     path, database = tmp_path / "lines.csv", tmp_path / "lines.sqlite"
     store(path).add(unit(0))
     database.unlink()  # a committed file
@@ -137,13 +137,39 @@ def test_a_run_goes_on_from_what_the_csv_and_the_database_hold_together(tmp_path
     assert list(store(path).units) == list(store(database).units) == [(0,), (1,)]
     two = path.read_bytes()
     store(path).add(unit(2))
-    path.write_bytes(two)  # as a kill leaves it
+    path.write_bytes(two.replace(b"\n", b"\r\n"))  # as a kill leaves it, or git on Windows
     three = {(number,): number for number in range(3)}
     assert store(path).fill(three, Unit) == [line for number in range(3) for line in unit(number)]
     assert of_rows(Line, read_results(path)[1]) == store(database).results
+    path.unlink()
+    assert store(path).fill(three, Unit) == of_rows(Line, read_results(path)[1])
     path.write_text(path.read_text().replace('"seed": 1', '"seed": 2'))
     with pytest.raises(SettingsMismatchError, match=r"lines\.sqlite.*seed: the file has 1, this run 2"):
         store(path, seed=2)
+
+
+def test_a_csv_file_that_its_database_has_not_exported_is_never_written_over(tmp_path: Path) -> None:
+    """It is that of another checkout, before a run or in the middle of one."""
+    path, other = tmp_path / "lines.csv", tmp_path / "other.csv"
+    both = r"lines\.csv is not what .*lines\.sqlite has exported: keep one of the two"
+    store(path).add(unit(0))
+    store(other).fill({(number,): number for number in (0, 5)}, Unit)
+    path.write_bytes(other.read_bytes())
+    with pytest.raises(ResultsFileError, match=both):
+        store(path)
+    (path.with_suffix(".sqlite")).unlink()  # one of the two
+    saved = store(path)
+    assert list(saved.units) == [(0,), (5,)]
+    elsewhere = path.read_bytes().replace(b"5", b"6")
+
+    def check_out(done: int, total: int) -> None:
+        path.write_bytes(elsewhere)
+
+    with pytest.raises(ResultsFileError, match=both):
+        saved.fill({(1,): 1}, Unit, on_progress=check_out)
+    assert path.read_bytes() == elsewhere
+    path.unlink()
+    assert list(store(path).units) == [(0,), (5,), (1,)]
 
 
 @POSIX

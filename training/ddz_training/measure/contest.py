@@ -12,7 +12,6 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -224,19 +223,17 @@ def play(
         KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
     """
     store = store or arena.store()
-    together = check_agents(arena.agents, arena.time_limit, arena.rules)
-    with ExitStack() as stack:
-        if not store.holds(schedule(store).matches):
-            stack.enter_context(store.open())  # from here on what it holds grows by this loop alone
-        fill = stack.enter_context(store.filling(arena.worker, processes, on_progress, block if together else 1))
-        while True:
-            due = schedule(store)
-            complete = store.holds(due.matches)
-            if due.notes and not complete:
-                store.note(**due.notes)
-            records = fill(due.matches, due.total)
-            if complete:
-                return records
+    block = block if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
+    due = schedule(store)
+    on_progress(sum(key in store.units for key in due.matches), due.total)
+    if not store.holds(due.matches):
+        with store.sharing(arena.worker, min(processes, due.total), block) as share:
+            while not store.holds((due := schedule(store)).matches):
+                if due.notes:
+                    store.note(**due.notes)
+                store.do(due.matches, share, on_progress, due.total)
+    store.complete()
+    return store.of(due.matches)
 
 
 def run_arena(

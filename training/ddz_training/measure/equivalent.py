@@ -359,12 +359,12 @@ def playing(
         LadderPlayer, ladder.rules, ladder.seed, timing=False, make_generator=ladder.make_generator
     )
     wanted: dict[Key, Match] = {}
-    with store.filling(start, processes, on_progress) as fill, closing(ladder.deals()) as deals:
+    with store.sharing(start, processes) as share, closing(ladder.deals()) as deals:
 
         def play(budgets: Sequence[int]) -> list[int]:
             matches = [ladder.match(*task) for task in zip(itertools.islice(deals, len(budgets)), budgets, strict=True)]
             wanted.update({match.key: match for match in matches})
-            fill(wanted, len(wanted))
+            store.do(wanted, share, on_progress)
             return [_lead(store.units[match.key]) for match in matches]
 
         yield play

@@ -5,21 +5,23 @@ moment has each unit whole or not at all, and the same command goes on.  SQLite'
 the run ends.  The settings name the version and the agents' files (:mod:`ddz_training.measure.provenance`).
 
 With ``games.csv`` a run writes ``games.sqlite`` beside it, which stays, and at its end, an interrupt included,
-``games.csv``.  It resumes from what both hold together: from a committed CSV alone, too.  The first line of a CSV file
-has the settings: ``pandas.read_csv(path, comment="#")`` skips it.
+``games.csv``.  A CSV file without a database, such as a committed one, is imported once.  The database knows what it
+has exported (table ``exports``): where the CSV file is something else, as after a checkout, nothing is written.  The
+first line of a CSV file has the settings: ``pandas.read_csv(path, comment="#")`` skips it.
 """
 
 from __future__ import annotations
 
 import csv
 import dataclasses
+import hashlib
 import io
 import json
 import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -44,11 +46,6 @@ OnProgress = Callable[[int, int], None]
 """Called with units done and units in all."""
 
 _Result = TypeVar("_Result")
-
-Fill = Callable[[Mapping[Key, Any], int], list[_Result]]
-"""Does what is missing of some tasks, by unit, keeping each unit as soon as it and all before it are done: the loop of
-every contest and experiment.  Called with all units that will be wanted, as far as is known; returns the results of the
-tasks in their order."""
 
 sqlite3.register_converter("JSON", json.loads)
 
@@ -133,13 +130,15 @@ class SavedFile(NamedTuple):
     Attributes:
         settings: What its results depend on.
         rows: Cells by column.
+        exports: How many results each CSV file has that a database has exported or imported, by its digest.
     """
 
     settings: dict[str, Any]
     rows: list[dict[str, Any]]
+    exports: Mapping[str, int] = {}
 
 
-def read_results(path: Path) -> SavedFile:
+def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Read a CSV file or a database.
 
     Returns:
@@ -154,7 +153,7 @@ def read_results(path: Path) -> SavedFile:
     saved = read_file(path)
     if saved is None:
         raise ResultsFileError(f"{path} holds no results")
-    return saved
+    return saved.settings, saved.rows
 
 
 def read_file(path: Path) -> SavedFile | None:
@@ -212,19 +211,21 @@ def read_database(db: sqlite3.Connection) -> SavedFile | None:
     settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
     cursor = db.execute("SELECT * FROM results ORDER BY rowid")
     columns = [name for name, *_ in cursor.description]
-    return SavedFile(settings, [dict(zip(columns, row, strict=True)) for row in cursor])
+    rows = [dict(zip(columns, row, strict=True)) for row in cursor]
+    known = any(name == "exports" for _, name, _ in parts)  # there is none in databases of earlier versions
+    return SavedFile(settings, rows, dict(db.execute("SELECT digest, results FROM exports")) if known else {})
 
 
 def _read_csv(path: Path) -> SavedFile:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        settings = dict(json.loads(file.readline().partition("# ")[2]))
-        reader = csv.reader(file, strict=True)
-        names, *lines = filter(None, reader)
+    text = path.read_bytes().decode("utf-8-sig")
+    head, _, rest = text.partition("\n")
+    settings = dict(json.loads(head.partition("# ")[2]))
+    names, *lines = filter(None, csv.reader(io.StringIO(rest, newline=""), strict=True))
     for number, line in enumerate(lines, 3):
         if len(line) != len(names):
             raise ValueError(f"line {number} does not fit the columns {', '.join(names)}")
     rows = [dict(zip(names, line, strict=True)) for line in lines]
-    return SavedFile(settings, rows)
+    return SavedFile(settings, rows, {_digest(text): len(rows)})
 
 
 def holds_results(path: Path) -> bool:
@@ -247,13 +248,23 @@ def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], resu
     Raises:
         ResultsFileError: If the file cannot be written.
     """
+    with naming_errors(path):
+        replace_file(path, csv_text(settings, kind, results).encode())
+
+
+def csv_text(settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> str:
+    """The text that :func:`write_csv` writes."""
     text, columns = io.StringIO(), columns_of(kind)
     text.write(f"# {json.dumps(settings, ensure_ascii=False, default=str, sort_keys=True)}\n")
     table = csv.writer(text, lineterminator="\n")
     table.writerow([column.name for column in columns])
     table.writerows([column.text(getattr(result, column.name)) for column in columns] for result in results)
-    with naming_errors(path):
-        replace_file(path, text.getvalue().encode())
+    return text.getvalue()
+
+
+def _digest(text: str) -> str:
+    """A hash of a text, whatever ends its lines: git may write other ends."""
+    return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
 
 
 @contextmanager
@@ -321,21 +332,23 @@ class ResultStore(Generic[_Result]):
         self._provenance, self._recorded = Provenance.of(agents), Provenance(())
         self._db: sqlite3.Connection | None = None
         self._process = os.getpid()
-        self._exported = 0  # results that the CSV file has
+        self._csv: Path | None = None
+        self._exports: Mapping[str, int] = {}
         if self.path is None:
             return
         if self.path.suffix.lower() not in (CSV, *DATABASES):
             raise ResultsFileError(f"{self.path}: results are written as {CSV} or {DATABASES[0]}")
-        self._target = real_path(self.path)
-        self._database = self._target if self.path.suffix.lower() != CSV else self._target.with_suffix(".sqlite")
-        for file in dict.fromkeys((self._target, self._database)):
-            saved = read_file(file)
-            if saved is not None and not resume:
-                raise ResultsFileError(f"{file} exists: name another file, or resume it (resume=True)")
-            if saved is not None:
-                self._take(file, saved)
-            if file == self._target:
-                self._exported = len(self.results)
+        target = real_path(self.path)
+        self._csv = target if target.suffix.lower() == CSV else None
+        self._database = target if self._csv is None else target.with_suffix(".sqlite")
+        file, saved = self._database, read_file(self._database)
+        if saved is None and self._csv is not None:
+            file, saved = self._csv, read_file(self._csv)
+        if saved is not None and not resume:
+            raise ResultsFileError(f"{file} exists: name another file, or resume it (resume=True)")
+        if saved is not None:
+            self._take(file, saved)
+        self._is_behind()  # refuses a CSV file that is something else
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -346,6 +359,10 @@ class ResultStore(Generic[_Result]):
     def results(self) -> list[_Result]:
         """All results so far."""
         return [result for results in self.units.values() for result in results]
+
+    def of(self, keys: Iterable[Key]) -> list[_Result]:
+        """The results of some units, in their order."""
+        return [result for key in keys for result in self.units.get(key, ())]
 
     def holds(self, keys: Iterable[Key]) -> bool:
         """Whether it has the results of all these units."""
@@ -381,64 +398,61 @@ class ResultStore(Generic[_Result]):
 
         Args:
             tasks: What to do, by unit.
-            start: As for :meth:`filling`.
-            processes: Likewise.
-            on_progress: Likewise.
-
-        Raises:
-            WorkerDiedError: If a worker process died.
-        """
-        with self.filling(start, processes, on_progress) as fill:
-            return fill(tasks, len(tasks))
-
-    @contextmanager
-    def filling(
-        self, start: Start, processes: int = 1, on_progress: OnProgress = no_progress, block: int = 1
-    ) -> Iterator[Fill[_Result]]:
-        """Workers for the time of a ``with`` block; the file is open from the first unit that is missing.
-
-        Args:
             start: Makes a worker, which answers a task with the results of its unit.
             processes: Worker processes; the results do not depend on them.
             on_progress: Called with the units that are done and all units.
-            block: The most tasks that a worker gets at once, as a list, and answers with a list.
-
-        Yields:
-            Does what is missing of some tasks.
 
         Raises:
             WorkerDiedError: If a worker process died.
         """
-        with ExitStack() as stack:
-            share: DoTasks[Any, Sequence[_Result]] | None = None
+        missing = len(self._missing(tasks))
+        on_progress(len(tasks) - missing, len(tasks))
+        if missing:
+            with self.sharing(start, min(processes, missing)) as share:
+                self.do(tasks, share, on_progress)
+        self.complete()
+        return self.of(tasks)
 
-            def fill(tasks: Mapping[Key, Any], total: int) -> list[_Result]:
-                nonlocal share
-                missing = self._missing(tasks)
-                if share is None:
-                    on_progress(len(tasks) - len(missing), total)
-                if share is None and missing:
-                    left = total - len(tasks) + len(missing)
-                    share = stack.enter_context(self._sharing(start, processes if left > 1 else 1, block))
-                    missing = self._missing(tasks)  # the file may have grown until it was locked
-                if share is not None:
-                    for number, results in enumerate(share(missing), len(tasks) - len(missing) + 1):
-                        self.add(results)
-                        on_progress(number, total)
-                return [result for key in tasks for result in self.units.get(key, ())]
+    def do(
+        self,
+        tasks: Mapping[Key, Any],
+        share: DoTasks[Any, Sequence[_Result]],
+        on_progress: OnProgress = no_progress,
+        total: int = 0,
+    ) -> None:
+        """Do what is missing, and keep each unit as soon as it and all before it are done: the loop of all who play.
 
-            yield fill
-            if share is None and self.path is not None and self._exported != len(self.results):
-                stack.enter_context(self.open())  # a run that was killed when all was done but the CSV file
+        Args:
+            tasks: As for :meth:`fill`.
+            share: The workers, of :meth:`sharing`.
+            on_progress: As for :meth:`fill`.
+            total: How many units there will be in all, if not only these.
+        """
+        missing = self._missing(tasks)
+        for number, results in enumerate(share(missing), len(tasks) - len(missing) + 1):
+            self.add(results)
+            on_progress(number, max(total, len(tasks)))
 
     def _missing(self, tasks: Mapping[Key, Any]) -> list[Any]:
         return [task for key, task in tasks.items() if key not in self.units]
 
     @contextmanager
-    def _sharing(self, start: Start, processes: int, block: int) -> Iterator[DoTasks[Any, Any]]:
-        """The open file, and workers."""
+    def sharing(self, start: Start, processes: int, block: int = 1) -> Iterator[DoTasks[Any, Any]]:
+        """Workers for the time of a ``with`` block, in which the file is open.
+
+        Args:
+            start: Makes a worker.
+            processes: Worker processes.
+            block: The most tasks that a worker gets at once, as a list, and answers with a list.
+        """
         with self.open(), workers(start, processes) as share:
             yield share if block == 1 else in_blocks(share, block, processes)
+
+    def complete(self) -> None:
+        """Write the CSV file, if a run was killed when all was done but that."""
+        if self._is_behind():
+            with self.open():
+                pass
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -459,9 +473,32 @@ class ResultStore(Generic[_Result]):
                 self._db = None
                 with naming_errors(self.path):
                     db.execute("PRAGMA journal_mode = DELETE")  # leaves one file
-                if self._target != self._database and self._exported != len(self.results):
-                    write_csv(self._target, self.settings, self._kind, self.results)
-                    self._exported = len(self.results)
+                    if self._csv is not None and self._is_behind():
+                        self._export(db, self._csv)
+
+    def _is_behind(self) -> bool:
+        """Whether the CSV file, if there is to be one, lacks results.
+
+        Raises:
+            ResultsFileError: If there is one that the database has not exported: it is of another run, or of another
+                checkout, and must not be lost.
+        """
+        if self._csv is None:
+            return False
+        text = self._csv.read_bytes().decode("utf-8-sig", "replace") if self._csv.is_file() else ""
+        if text and _digest(text) not in self._exports:
+            raise ResultsFileError(
+                f"{self._csv} is not what {self._database} has exported: keep one of the two, and move the other away"
+            )
+        return len(self.results) != (self._exports[_digest(text)] if text else 0)
+
+    def _export(self, db: sqlite3.Connection, path: Path) -> None:
+        """Write the CSV file; a kill in between leaves the file of before, which the database knows, too."""
+        text = csv_text(self.settings, self._kind, self.results)
+        self._exports = {**self._exports, _digest(text): len(self.results)}
+        with db:
+            db.executemany("INSERT OR REPLACE INTO exports VALUES (?, ?)", self._exports.items())
+        replace_file(path, text.encode())
 
     def _begin(self, db: sqlite3.Connection) -> None:
         """Lock the file, take over what it holds by now, and let it hold all complete units; make it if it is new."""
@@ -476,13 +513,15 @@ class ResultStore(Generic[_Result]):
             db.execute("BEGIN")
             db.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
             db.execute(f"CREATE TABLE IF NOT EXISTS results ({columns})")
+            db.execute("CREATE TABLE IF NOT EXISTS exports (digest TEXT PRIMARY KEY, results INTEGER NOT NULL)")
+            db.executemany("INSERT OR REPLACE INTO exports VALUES (?, ?)", self._exports.items())
             if saved is None or len(saved.rows) != len(self.results):
                 db.execute("DELETE FROM results")
                 self._insert(db, self.results)
             self._write_settings(db)
 
     def _take(self, path: Path, saved: SavedFile) -> None:
-        """Take the complete units of a file beyond those in memory, if they were made under these settings.
+        """Take over the complete units of a file, if they were made under these settings.
 
         Raises:
             SettingsMismatchError: If they were not.
@@ -501,10 +540,9 @@ class ResultStore(Generic[_Result]):
         saved_units: dict[Key, list[_Result]] = {}
         for result in of_rows(self._kind, saved.rows):
             saved_units.setdefault(self._key_of(result), []).append(result)
-        complete = {key: results for key, results in saved_units.items() if self._per_key in (None, len(results))}
-        if saved_units:
-            self._recorded = self._recorded.joined(provenance)
-        self.units = {**complete, **self.units}  # in the order of the file; those in memory count
+        self.units = {key: results for key, results in saved_units.items() if self._per_key in (None, len(results))}
+        self._recorded = provenance if saved_units else Provenance(())
+        self._exports = saved.exports
 
     def _key_of(self, result: _Result) -> Key:
         return tuple(getattr(result, name) for name in self._key)

@@ -14,11 +14,11 @@ from pathlib import Path
 from ddz_agents.neural.onnx_policy import OnnxPolicy
 from ddz_agents.neural.shipped import BY_ID, RAW, policy_path
 from ddz_agents.neural.weights import load_weights
-from ddz_env.playing.provenance import file_digest
 from ddz_training.measure.benchmark.field import ANCHOR, DEALS, FIELD, digest, frozen_moves
 from ddz_training.measure.benchmark.leaderboard import RATINGS_FILE, field_ratings, place
 from ddz_training.measure.benchmark.play import SCORING, Results, read_file
 from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.provenance import file_digest
 from ddz_training.measure.ratings import fit_ratings, scores_of
 from ddz_training.measure.statistics import AgentResult, Interval, standings
 

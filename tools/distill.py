@@ -32,8 +32,8 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.observation import HISTORY, OBSERVATION
-from ddz_env.playing.provenance import file_digest
 from ddz_env.support.whole_file import replace_file
+from ddz_training.measure.provenance import file_digest
 
 MOVES = 10
 """Completed moves that the student reads, of the fifteen of an observation."""

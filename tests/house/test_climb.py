@@ -9,7 +9,7 @@ import pytest
 
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
-from ddz_env.playing.provenance import file_digest
+from ddz_training.measure.provenance import file_digest
 from ddz_training.measure.statistics import Interval
 from tools import climb
 from tools.climb import Judgement, Rival, judge

@@ -27,7 +27,6 @@ from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.many import Waiting
-from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent, read_agent, split_bidder
 from ddz_env.support.errors import (
     DouDizhuError,
@@ -38,6 +37,7 @@ from ddz_env.support.errors import (
 )
 from ddz_training.apps.cli import app
 from ddz_training.apps.hand_odds import report
+from ddz_training.measure.provenance import agent_files
 from ddz_training.measure.statistics import settling
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"

@@ -18,10 +18,10 @@ from ddz_agents.external.chat.agent import ChatAgent, Cost
 from ddz_agents.external.chat.endpoint import EndpointError
 from ddz_env import Move, State, View
 from ddz_env.core.spoken import offered
-from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_env.table.dialogue import numbered
+from ddz_training.measure.provenance import agent_files
 from tests.programs import program
 from tests.training.apps.terminal import ddz
 

@@ -33,9 +33,9 @@ from ddz_env.core.engine.moves import all_moves
 from ddz_env.core.observation import observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.many import Waiting
-from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
+from ddz_training.measure.provenance import agent_files
 from tests.oracles.positions import random_deal, rare_positions, row_of
 
 pytest.importorskip("safetensors")

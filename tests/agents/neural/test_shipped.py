@@ -21,9 +21,9 @@ from ddz_agents.neural.weights import KIND, VERSION, load_weights, save_weights
 from ddz_env import State
 from ddz_env.core.observation import OBSERVATION, Feature, Layout, action_mask, observe
 from ddz_env.core.observation import layout as layouts
-from ddz_env.playing.provenance import agent_files, file_digest
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
+from ddz_training.measure.provenance import agent_files, file_digest
 
 CHOICES = {
     "policy-v1": "f3c31a439bafa4f8",

@@ -24,7 +24,6 @@ from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env import Hand, __version__
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.observation import OBSERVATION
-from ddz_env.playing.provenance import agent_files
 from ddz_env.support.errors import command_line
 from ddz_training.apps.cli.options import WEIGHTS_OR_ID
 from ddz_training.apps.cli.train import train_under_bar
@@ -49,6 +48,7 @@ from ddz_training.learn.reading import DecisionReading, DeviceReading, read_crit
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import OtherVersionWarning
+from ddz_training.measure.provenance import agent_files
 from tests.oracles.network_policy import NetworkPolicy
 from tests.rooms import ROOT
 from tests.training.apps.terminal import as_options, done, refused

@@ -12,7 +12,6 @@ import pytest
 
 import benchmark_tables
 from ddz_env import Move, State, View
-from ddz_env.playing.provenance import agent_files
 from ddz_env.playing.registry import agent_options, read_agent
 from ddz_env.support.options import options_type
 from ddz_training.measure.benchmark import field, leaderboard, play
@@ -25,6 +24,7 @@ from ddz_training.measure.errors import (
     ResultsFileError,
     SettingsMismatchError,
 )
+from ddz_training.measure.provenance import agent_files
 from ddz_training.measure.ratings import Score, fit_ratings
 from tests.training.apps.terminal import ddz, done
 

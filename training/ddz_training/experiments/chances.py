@@ -23,8 +23,8 @@ from ddz_agents.neural_search.judge import CALIBRATIONS, STRONG, WORLDS, Calibra
 from ddz_env import State
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
-from ddz_env.playing.provenance import file_digest
 from ddz_training.experiments import experiment as ex
+from ddz_training.measure.provenance import file_digest
 from ddz_training.measure.statistics import normal_interval, within
 
 FIRST_DEAL = 7_000_000

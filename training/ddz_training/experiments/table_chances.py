@@ -41,10 +41,10 @@ from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import published_generator
-from ddz_env.playing.provenance import file_digest
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.chances import ROLES, fit, fitted, given
+from ddz_training.measure.provenance import file_digest
 
 LEVELS = ("easy", "medium", "hard")
 FIRST_DEAL, PARTICLES = 7_500_000, 1500

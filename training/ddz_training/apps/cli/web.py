@@ -74,9 +74,9 @@ def _check_agent(name: str) -> None:
 
     An agent of ours is not made for it: to read a policy is to ask it, and that may compile for half a minute.
     """
-    from ddz_env.playing.provenance import agent_paths
     from ddz_env.playing.registry import compile_seconds, make_agent
     from ddz_training.apps.web.games import WebOptionError
+    from ddz_training.measure.provenance import agent_paths
 
     if compile_seconds(name) is None:
         make_agent(name)

@@ -11,13 +11,12 @@ import pytest
 
 from ddz_agents.neural.shipped import BY_ID, shipped_policy_path
 from ddz_env import __version__
-from ddz_env.playing.provenance import agent_files, file_digest
 from ddz_env.playing.registry import agent_factory, agent_names
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.support.options import options_type
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import OtherVersionWarning
-from ddz_training.measure.provenance import Provenance
+from ddz_training.measure.provenance import Provenance, agent_files, file_digest
 from ddz_training.measure.store import read_results
 from tests.training.apps.terminal import done
 

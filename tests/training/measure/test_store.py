@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +24,7 @@ from ddz_env.support.whole_file import append, replace_file
 from ddz_training.experiments.registry import load_experiment
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError
-from ddz_training.measure.store import ResultStore, of_rows, read_results, writing
+from ddz_training.measure.store import UNSAVED, ResultStore, of_rows, read_results, writing
 from tests.rooms import ROOT
 from tests.training.apps.terminal import ddz
 
@@ -61,6 +61,12 @@ def unit(number: int) -> list[Line]:
 class Share:
     unit: int
     share: float
+
+
+@dataclass(frozen=True)
+class Timed:
+    unit: int
+    seconds: float = field(default=0.0, metadata=UNSAVED)
 
 
 def names(folder: Path) -> set[str]:
@@ -297,6 +303,14 @@ def test_a_whole_number_is_written_alike_whether_it_was_computed_or_read_back(tm
         for part in parts:
             store(tmp_path / name, Share).add(part)
     assert (tmp_path / "cut.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_what_no_file_keeps_stays_in_memory(tmp_path: Path) -> None:
+    saved, lines = store(tmp_path / "lines.csv", Timed), [Timed(0, 1.5), Timed(1, 2.5)]
+    for line in lines:
+        saved.add([line])
+    assert saved.results == lines
+    assert store(tmp_path / "lines.csv", Timed).results == [Timed(0), Timed(1)]
 
 
 # --- Two processes ----------------------------------------------------------------------------------------------------

@@ -231,9 +231,9 @@ def play(
             while not store.holds((due := schedule(store)).matches):
                 if due.notes:
                     store.note(**due.notes)
-                store.do(due.matches, share, on_progress, due.total)
+                store.do_missing(due.matches, share, on_progress, due.total)
     store.complete()
-    return store.of(due.matches)
+    return store.results_of(due.matches)
 
 
 def run_arena(

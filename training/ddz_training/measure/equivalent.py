@@ -364,7 +364,7 @@ def playing(
         def play(budgets: Sequence[int]) -> list[int]:
             matches = [ladder.match(*task) for task in zip(itertools.islice(deals, len(budgets)), budgets, strict=True)]
             wanted.update({match.key: match for match in matches})
-            store.do(wanted, share, on_progress)
+            store.do_missing(wanted, share, on_progress)
             return [_lead(store.units[match.key]) for match in matches]
 
         yield play

@@ -360,7 +360,7 @@ class ResultStore(Generic[_Result]):
         """All results so far."""
         return [result for results in self.units.values() for result in results]
 
-    def of(self, keys: Iterable[Key]) -> list[_Result]:
+    def results_of(self, keys: Iterable[Key]) -> list[_Result]:
         """The results of some units, in their order."""
         return [result for key in keys for result in self.units.get(key, ())]
 
@@ -409,11 +409,11 @@ class ResultStore(Generic[_Result]):
         on_progress(len(tasks) - missing, len(tasks))
         if missing:
             with self.sharing(start, min(processes, missing)) as share:
-                self.do(tasks, share, on_progress)
+                self.do_missing(tasks, share, on_progress)
         self.complete()
-        return self.of(tasks)
+        return self.results_of(tasks)
 
-    def do(
+    def do_missing(
         self,
         tasks: Mapping[Key, Any],
         share: DoTasks[Any, Sequence[_Result]],
@@ -540,7 +540,8 @@ class ResultStore(Generic[_Result]):
         saved_units: dict[Key, list[_Result]] = {}
         for result in of_rows(self._kind, saved.rows):
             saved_units.setdefault(self._key_of(result), []).append(result)
-        self.units = {key: results for key, results in saved_units.items() if self._per_key in (None, len(results))}
+        complete = {key: results for key, results in saved_units.items() if self._per_key in (None, len(results))}
+        self.units = {**complete, **self.units}  # what is in memory has fields that no file keeps
         self._recorded = provenance if saved_units else Provenance(())
         self._exports = saved.exports
 

@@ -105,7 +105,7 @@ def games(name: str) -> str:
         fixed = f"--seed 11 --no-timing --processes 1 --out {out}"
         ddz("arena", *(GAMES | LEARNED)[name].split(), *fixed.split())
         saved = [column.name for column in columns_of(GameRecord)]
-        records = of_rows(GameRecord, read_results(out).rows)
+        records = of_rows(GameRecord, read_results(out)[1])
         lines = [{name: getattr(game, name) for name in saved} for game in records]
     return _digest(json.dumps(lines, sort_keys=True).encode())
 

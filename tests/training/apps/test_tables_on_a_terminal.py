@@ -85,7 +85,7 @@ def test_where_an_agent_is_given_milliseconds_the_arena_shows_the_processor_s(
     assert re.findall(r"(?m)^(?:timed|random) .* (\S+) *$", shown) == ["7.00", "7.00"]
     assert (tmp_path / "table.csv").read_text().splitlines()[0].endswith(",faults,cpu_ms_per_decision")
     names = [column.name for column in columns_of(GameRecord)]
-    assert list(read_results(out).rows[0]) == names
+    assert list(read_results(out)[1][0]) == names
     assert names[-4:] == ["ms_a", "ms_b", "fault_by", "fault"]
     for untimed in (("arena", "random", "random-staged"), (*timed, "--no-timing")):
         assert "CPU" not in done(*untimed, *few).stdout

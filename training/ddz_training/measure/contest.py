@@ -164,31 +164,21 @@ Schedule = Callable[[ResultStore[GameRecord]], Due]
 """What is wanted: a function of what a store holds, and of nothing else."""
 
 
-def pairings(arena: Arena, pairs: Iterable[tuple[str, str]], deals: Iterable[int]) -> Schedule:
+def pairings(arena: Arena, deals: Iterable[int], pairs: Iterable[tuple[str, str]] = ()) -> Schedule:
     """The schedule of pairs that all play the same deals.
 
     Args:
         arena: Who plays.
-        pairs: Labels of who meets whom.
         deals: Numbers of the deals.
-    """
-    wanted = matches(arena.specs, list(pairs), deals)
-    return lambda store: Due(wanted, len(wanted))
-
-
-def round_robin(arena: Arena, deals: Iterable[int]) -> Schedule:
-    """The schedule of an arena: every pair plays the same deals.
-
-    Args:
-        arena: Who plays.
-        deals: Numbers of the deals.
+        pairs: Labels of who meets whom; by default every pair, a round robin.
 
     Example:
         >>> arena = Arena(("rules", "random", "isuct"))
-        >>> list(round_robin(arena, [7])(arena.store()).matches)
+        >>> list(pairings(arena, [7])(arena.store()).matches)
         [(7, 'rules', 'random'), (7, 'rules', 'isuct'), (7, 'random', 'isuct')]
     """
-    return pairings(arena, itertools.combinations(arena.labels, 2), deals)
+    wanted = matches(arena.specs, list(pairs or itertools.combinations(arena.labels, 2)), deals)
+    return lambda store: Due(wanted, len(wanted))
 
 
 def play(
@@ -225,9 +215,10 @@ def play(
     store = store or arena.store()
     block = block if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
     due = schedule(store)
-    on_progress(sum(key in store.units for key in due.matches), due.total)
-    if not store.holds(due.matches):
-        with store.sharing(arena.worker, min(processes, due.total), block) as share:
+    done = sum(key in store.units for key in due.matches)
+    on_progress(done, due.total)
+    if done < len(due.matches):
+        with store.sharing(arena.worker, min(processes, due.total - done), block) as share:
             while not store.holds((due := schedule(store)).matches):
                 if due.notes:
                     store.note(**due.notes)
@@ -261,7 +252,7 @@ def run_arena(
     numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else list(deals)
     at_least(1, deals=len(numbers), processes=processes)
     at_least(0, first_deal=first_deal)
-    return play(arena, round_robin(arena, numbers), store, processes=processes, on_progress=on_progress)
+    return play(arena, pairings(arena, numbers), store, processes=processes, on_progress=on_progress)
 
 
 def at_least(least: int, **numbers: int) -> None:

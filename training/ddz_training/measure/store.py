@@ -497,7 +497,7 @@ class ResultStore(Generic[_Result]):
         text = csv_text(self.settings, self._kind, self.results)
         self._exports = {**self._exports, _digest(text): len(self.results)}
         with db:
-            db.executemany("INSERT OR REPLACE INTO exports VALUES (?, ?)", self._exports.items())
+            self._write_exports(db)
         replace_file(path, text.encode())
 
     def _begin(self, db: sqlite3.Connection) -> None:
@@ -513,8 +513,7 @@ class ResultStore(Generic[_Result]):
             db.execute("BEGIN")
             db.execute("CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
             db.execute(f"CREATE TABLE IF NOT EXISTS results ({columns})")
-            db.execute("CREATE TABLE IF NOT EXISTS exports (digest TEXT PRIMARY KEY, results INTEGER NOT NULL)")
-            db.executemany("INSERT OR REPLACE INTO exports VALUES (?, ?)", self._exports.items())
+            self._write_exports(db)  # of the CSV file that is imported, if one is
             if saved is None or len(saved.rows) != len(self.results):
                 db.execute("DELETE FROM results")
                 self._insert(db, self.results)
@@ -552,6 +551,11 @@ class ResultStore(Generic[_Result]):
         marks = ", ".join("?" * len(self._columns))
         rows = ([column.cell(getattr(result, column.name)) for column in self._columns] for result in results)
         db.executemany(f"INSERT INTO results VALUES ({marks})", rows)
+
+    def _write_exports(self, db: sqlite3.Connection) -> None:
+        if self._exports:
+            db.execute("CREATE TABLE IF NOT EXISTS exports (digest TEXT PRIMARY KEY, results INTEGER NOT NULL)")
+            db.executemany("INSERT OR REPLACE INTO exports VALUES (?, ?)", self._exports.items())
 
     def _write_settings(self, db: sqlite3.Connection) -> None:
         rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in self.settings.items()]

@@ -91,7 +91,7 @@ class Contest(NamedTuple):
             deals: Their numbers.
             **how: More arguments of :func:`ddz_training.measure.contest.play`.
         """
-        return play(self.arena, pairings(self.arena, self.pairs, deals), block=1, **how)
+        return play(self.arena, pairings(self.arena, deals, self.pairs), block=1, **how)
 
 
 def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> Contest:

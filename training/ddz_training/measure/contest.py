@@ -213,12 +213,14 @@ def play(
         KeyboardInterrupt: If the user interrupts; what has been saved stays valid.
     """
     store = store or arena.store()
-    block = block if check_agents(arena.agents, arena.time_limit, arena.rules) else 1
     due = schedule(store)
     done = sum(key in store.units for key in due.matches)
+    left = len(due.matches) - done
+    together = bool(left) and check_agents(arena.agents, arena.time_limit, arena.rules)
     on_progress(done, due.total)
-    if done < len(due.matches):
-        with store.sharing(arena.worker, min(processes, due.total - done), block) as share:
+    if left:
+        at_most = min(processes, due.total - done)
+        with store.sharing(arena.worker, at_most, block if together else 1) as share:
             while not store.holds((due := schedule(store)).matches):
                 if due.notes:
                     store.note(**due.notes)

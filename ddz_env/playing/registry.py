@@ -24,7 +24,7 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import WithBidder
 from ddz_env.playing.game import reason_of
 from ddz_env.playing.practice import COMPILE_SECONDS, ENGINE_SECONDS, compile_agent
-from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError, did_you_mean, shown
+from ddz_env.support.errors import InvalidAgentOptionError, Message, UnknownAgentError, did_you_mean, shown
 from ddz_env.support.options import (
     Option,
     options_type,
@@ -284,7 +284,7 @@ def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
     if factory is None:
         attribute, _, options = options.partition(":")
         if not attribute or "=" in attribute:
-            raise _unknown(name)
+            raise _unknown(name, attribute)
         factory, name = _find(name, attribute), f"{name}:{attribute}"
     main = getattr(factory, "main_option", None)
     return name, factory, f"{main}={options}" if main and options and "=" not in options.partition(",")[0] else options
@@ -412,8 +412,10 @@ def _made(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
         raise InvalidAgentOptionError(str(error)) from None
 
 
-def _unknown(name: str) -> UnknownAgentError:
+def _unknown(name: str, options: str = "") -> UnknownAgentError:
     near = did_you_mean(name, [*agent_names(), *(level.name for level in LEVELS)])
+    if not near and options.startswith("path="):  # a file of a policy, whatever wrote it
+        near = Message(" (did you mean {near}?)", near=repr(f"policy:{options}"))
     return UnknownAgentError("no agent is called {name}{near}; {names}", name=shown(name), near=near, names=_known())
 
 

@@ -25,6 +25,8 @@ def test_unknown_names_list_what_exists_and_suggest_the_nearest() -> None:
     with pytest.raises(UnknownAgentError, match=r"did you mean 'rules'") as caught:
         make_agent("ruels")
     assert all(name in str(caught.value) for name in agent_names())
+    with pytest.raises(UnknownAgentError, match=r"'sb3' \(did you mean 'policy:path=a.zip'\?\)"):
+        make_agent("sb3:path=a.zip")
 
 
 NOBODY = ("", "   ", "nothing-like-it", "ruels:depth=3", "no_such_module:Agent", ".x:Agent", 7)

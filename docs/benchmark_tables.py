@@ -1,7 +1,7 @@
 """Tables of the benchmark, from the committed files; and the field's ratings, which are fitted to its committed games.
 
 ``python docs/benchmark_tables.py docs/results/benchmark/field*.csv`` fits the ratings to the games of ``ddz benchmark
---field --out FILE``, with ``--full`` and without, and writes them into the package.
+field --out FILE``, with ``--full`` and without, and writes them into the package.
 """
 
 from __future__ import annotations

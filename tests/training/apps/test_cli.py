@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import signal
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,9 +20,11 @@ import click
 import pytest
 
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
+from ddz_env.support.options import Options
 from ddz_training.apps.cli import HEADINGS, app, console
 from ddz_training.apps.cli.console import STOPPING, stopping
 from ddz_training.apps.cli.info import ABLATIONS
+from ddz_training.apps.cli.options import Count, Workers, options_of
 from ddz_training.apps.cli.train import train_under_bar
 from ddz_training.apps.tables import strengths
 from ddz_training.experiments.registry import EXPERIMENTS
@@ -57,6 +60,50 @@ def test_every_help_fits_and_has_examples_that_can_be_typed(monkeypatch: pytest.
             if not isinstance(command, click.Group):
                 monkeypatch.chdir(ROOT)
                 command.make_context(path[-1], words[len(path) :], parent=click.Context(app, info_name="ddz"))
+
+
+@dataclass(frozen=True)
+class Where(Options):
+    """Where.
+
+    Attributes:
+        folder: Its folder.
+    """
+
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class What(Where):
+    """What.
+
+    Attributes:
+        at_most: How many.
+        timing: Whether.
+        part: Where from.
+    """
+
+    at_most: Count | None = None
+    timing: bool = True
+    part: Workers = field(default_factory=Workers)
+
+
+def test_the_fields_of_options_are_options_of_a_command_which_gets_one_object() -> None:
+    got: list[Options] = []
+    command = click.command()(options_of(What)(lambda options: got.append(options)))
+    assert [option.opts[0] for option in command.params] == [
+        "--at-most",
+        "--timing",
+        "--processes",
+        "--ray",
+        "--folder",
+    ]
+    assert command.params[0].help == "How many."  # type: ignore[attr-defined]
+    assert command.params[-1].required
+    command.main(["--folder", "a", "--at-most", "3", "--no-timing", "--ray"], standalone_mode=False)
+    assert got == [What(folder=Path("a"), at_most=3, timing=False, part=Workers(2, True))]
+    with pytest.raises(click.BadParameter, match="0 is not in the range"):
+        command.main(["--folder", "a", "--at-most", "0"], standalone_mode=False)
 
 
 def test_the_help_lists_commands_under_five_headings() -> None:
@@ -243,7 +290,7 @@ def test_without_a_terminal_lines_say_how_long_the_rest_takes_tenth_by_tenth(
 
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="POSIX process groups")
-@pytest.mark.parametrize("line", ["reproduce mini-uct --deals 40 --games 1", "benchmark rules --deals 6"])
+@pytest.mark.parametrize("line", ["reproduce mini-uct --deals 40 --games 1", "benchmark run rules --deals 6"])
 @pytest.mark.parametrize("with_signal", ["SIGTERM", "SIGKILL"])
 def test_a_killed_study_goes_on_to_the_results_of_an_unbroken_one(line: str, with_signal: str, tmp_path: Path) -> None:
     whole, cut, log = (tmp_path / name for name in ("whole.csv", "cut.csv", "cut.sqlite-wal"))

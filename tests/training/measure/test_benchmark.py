@@ -231,9 +231,9 @@ def test_every_player_of_the_field_has_a_rating() -> None:
 
 def test_the_command_places_writes_and_checks(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
-    result = ddz("benchmark", LOWEST, "--name", "mine", "--deals", 1, "--processes", 1, "--out", file)
+    result = ddz("benchmark", "run", LOWEST, "--name", "mine", "--deals", 1, "--processes", 1, "--out", file)
     assert result.exit_code == 3, result.output  # it failed, and so lost, some of its games
     for told in ("mine: 1 duplicate deal each", "→ mine", "Not for citing", "mine-full.csv"):
         assert told in result.output
-    checked = done("benchmark", "--check", file, "--sample", 1, "--processes", 1)
+    checked = done("benchmark", "check", file, "--sample", 1, "--processes", 1)
     assert "3 deals (drawn at random) were played again" in checked.output

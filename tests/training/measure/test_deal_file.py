@@ -97,7 +97,7 @@ def test_arena_and_record_play_the_same_games_of_a_file(tmp_path: Path) -> None:
 
 def test_the_benchmark_and_the_games_of_the_paper_take_a_file(tmp_path: Path) -> None:
     hands = written(tmp_path / "hands.txt", f"{OTHER}\n{HANDS}\n")
-    shown = done("benchmark", "random-staged", "--deal-file", hands, "--processes", 1).output
+    shown = done("benchmark", "run", "random-staged", "--deal-file", hands, "--processes", 1).output
     assert "2 duplicate deals each, list 'hands.txt'" in shown
     numbers = written(tmp_path / "numbers.txt", "11\n5\n")
     out = tmp_path / "branching.csv"

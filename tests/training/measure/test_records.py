@@ -209,7 +209,7 @@ def test_games_that_say_nothing_and_agents_that_cannot_are_refused() -> None:
 def test_the_command_prints_the_comparison_and_writes_it_game_by_game(tmp_path: Path) -> None:
     recording = Recording(("rules", "random"), seed=40)
     record_games(recording, 4, store=recording.store(tmp_path / "games.sqlite"))
-    line = ("study", "records", tmp_path, "--agent", "rules", "--agent", "policy", "--first-game", 2, "--games", 5)
+    line = ("benchmark", "records", tmp_path, "--agent", "rules", "--agent", "policy", "--first-game", 2, "--games", 5)
     shown = done(*line, "--out", tmp_path / "leads.csv").output
     assert "5 games of rules, random · standard rules" in shown
     assert "over rules" in shown

@@ -13,7 +13,20 @@ import click
 
 from ddz_env import __version__
 from ddz_env.support.processes import leave
-from ddz_training.apps.cli import botzone, data, demo, endgames, info, measure, study, table, train, warmup, web
+from ddz_training.apps.cli import (
+    benchmark,
+    botzone,
+    data,
+    demo,
+    endgames,
+    info,
+    measure,
+    study,
+    table,
+    train,
+    warmup,
+    web,
+)
 from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted
 from ddz_training.apps.cli.faults import (
     EXIT_AGENT_FAILED,
@@ -30,7 +43,7 @@ HEADINGS: dict[str, tuple[click.Command, ...]] = {
         *(table.play, table.watch, table.mcp, endgames.solve, endgames.puzzles),
         *(endgames.bidding, web.web, warmup.warmup),
     ),
-    "Compare": (info.agents, measure.arena, measure.rate, measure.benchmark),
+    "Compare": (info.agents, measure.arena, measure.rate, benchmark.benchmark),
     "Train": (data.record, data.replay, train.train, demo.demo),
     "Study": (study.study, study.reproduce),
     "Borders": (data.export, botzone.botzone, info.show_group),

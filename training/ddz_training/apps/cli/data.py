@@ -19,9 +19,9 @@ from ddz_training.apps.cli.options import (
     FOLDER,
     WEIGHTS,
     Output,
-    Workers,
+    PlayingOptions,
     deal_file_option,
-    playing_options,
+    options_of,
     working,
 )
 
@@ -48,7 +48,7 @@ ONNX = ".onnx"
 @deal_file_option
 @option("--visits", is_flag=True, help="Record what searches think of every action; all agents must be searches.")
 @option("--format", "form", type=click.Choice(("parquet", "minari")), default="parquet", help="Tables, or episodes.")
-@playing_options()
+@options_of(PlayingOptions)
 def record(
     agents: tuple[str, ...],
     sources: tuple[Path, ...],
@@ -58,9 +58,7 @@ def record(
     deal_file: Path | None,
     visits: bool,
     form: str,
-    rules: str,
-    seed: int,
-    workers: Workers,
+    options: PlayingOptions,
 ) -> None:
     """Record games as a data set: tables of states and actions, and games that replay exactly.
 
@@ -87,13 +85,13 @@ def record(
         return
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
-    wanted = recording.Recording(agents, Rules.preset(rules), seed, visits)
+    wanted = recording.Recording(agents, Rules.preset(options.rules), options.seed, visits)
     numbers: int | list[int] = deals
     if deal_file is not None:
         listed = read_deals(deal_file, wanted.rules, wanted.seed, deals=first_deal + deals)
         wanted, numbers = replace(wanted, hands=listed.hands), listed.chosen(deals, first_deal)
     store = wanted.store(out / GAMES)
-    with working("deals", workers) as work:
+    with working("deals", options.workers) as work:
         recording.record_games(wanted, numbers, first_deal=first_deal, store=store, **work)
     with bar("tables" if tables else "games") as on_progress:
         made = (dataset.write_data_set if tables else episodes.write_episodes)(out, on_progress)

@@ -14,7 +14,7 @@ from click import option
 from ddz_env.support.errors import command_line, plural
 from ddz_training.apps.cli.console import follow, quoted, remark, show
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import COUNT, FOLDER, Workers, processes_option, working
+from ddz_training.apps.cli.options import COUNT, FOLDER, Workers, options_of, working
 from ddz_training.apps.cli.train import train_under_bar
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ _PICTURE = "ratings.png"
 @option("--milliseconds", type=click.FloatRange(0.1), default=20.0, help="Milliseconds of a search per decision.")
 @option("--seed", default=0, help="Seed of deals, agents and training.")
 @option("--out", type=FOLDER, default=Path("demo-report"), help="Folder for report and policy; old ones are replaced.")
-@processes_option
-def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, processes: int) -> None:
+@options_of(Workers, "workers")
+def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, workers: Workers) -> None:
     """Play a game, train a policy from nothing, and compare it with the shipped one, searches and baselines.
 
     \b
@@ -71,7 +71,7 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
     _train(fresh.parent, minutes, seed)
     remark(f"Every pair on {deals} deals, each played from both sides", bold=True)
     arena = Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
-    with working("deals × pairs", Workers(processes)) as how:
+    with working("deals × pairs", workers) as how:
         records = run_arena(arena, deals, **how)
     compared = command_line("ddz", "arena", *agents.values(), "--deals", deals, "--seed", seed)
     _report(records, compared, out)

@@ -1,4 +1,4 @@
-"""``ddz arena``, ``rate`` and ``benchmark``: who plays better, on duplicate deals."""
+"""``ddz arena`` and ``rate``: who plays better, on duplicate deals."""
 
 from __future__ import annotations
 
@@ -15,26 +15,23 @@ from click import argument, option
 
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import plural
-from ddz_training.apps.cli.console import complain, console, follow, quoted, remark, show
+from ddz_training.apps.cli.console import complain, console, quoted, remark, show
 from ddz_training.apps.cli.faults import agent_failed
 from ddz_training.apps.cli.options import (
     COUNT,
     LEAGUE,
     TABLE,
-    Workers,
+    PlayingOptions,
     deal_file_option,
-    packed,
-    parallel_options,
-    playing_options,
+    options_of,
     plot_option,
     results_option,
     working,
 )
-from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
+from ddz_training.measure.errors import InvalidArenaError
 
 if TYPE_CHECKING:
     from ddz_training.measure import contest, duplicate, statistics
-    from ddz_training.measure.benchmark import play
 
 ANCHOR, MEAN = "rules", "mean"
 """The agent that is rated 0, as in the benchmark's ratings; and the word for the mean of the league."""
@@ -43,39 +40,21 @@ _BLOCK = 25
 """Deals that a league schedules at a time."""
 _WIDE = 140
 """Columns of a screen on which win rates and scores stand side by side."""
-_QUICK_DEALS, _FULL_DEALS = 400, 1000
-_CITED = "reporting"
-"""The list of deals whose results may be cited."""
 
 _agents_help = "Agents (ddz agents), or your own (mymodule:MyAgent); NAME=AGENT gives one a name for the tables."
 
 
 @dataclass(frozen=True)
-class ContestOptions:
+class ContestOptions(PlayingOptions):
     """How the games of ``arena`` and ``rate`` are played.
 
     Attributes:
-        timing: Whether times are recorded.
-        time_limit: Seconds that a decision may take.
-        rules: A preset.
-        seed: Seed of deals and agents.
-        workers: Where they are played.
+        timing: Record times; --no-timing makes equal runs write equal files.
+        time_limit: Seconds a decision may take; a longer one loses the game. No limit.
     """
 
-    timing: bool
-    time_limit: float | None
-    rules: str
-    seed: int
-    workers: Workers
-
-
-_contest_options = packed(
-    "options",
-    ContestOptions,
-    option("--timing/--no-timing", default=True, help="Record times; --no-timing makes equal runs write equal files."),
-    option("--time-limit", type=float, help="Seconds a decision may take; a longer one loses the game. No limit."),
-    playing_options(),
-)
+    timing: bool = True
+    time_limit: float | None = None
 
 
 def _contest(agents: Sequence[str], options: ContestOptions) -> contest.Arena:
@@ -138,7 +117,7 @@ def report_faults(records: Sequence[duplicate.GameRecord]) -> None:
     "--scoring", type=click.Choice(("win", "stake", "botzone")), help="What scores are of; by default as the rules."
 )
 @option("--table", type=TABLE, help="Write the final table here (FILE.csv), or table and settings (FILE.json).")
-@_contest_options
+@options_of(ContestOptions)
 def arena(
     agents: tuple[str, ...],
     out: Path | None,
@@ -234,7 +213,7 @@ def _show_results(
 @option("--anchor", help="The agent that is rated 0, or mean (of the league); by default rules, where it plays.")
 @option("--table", type=TABLE, help="Write the ratings here (FILE.csv), or ratings, pairs and settings (FILE.json).")
 @plot_option
-@_contest_options
+@options_of(ContestOptions)
 def rate(
     agents: tuple[str, ...],
     out: Path,
@@ -290,108 +269,3 @@ def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path
         write_table(table, settings, rated, statistics.summarize(games))
     if plot is not None:
         league.plot_ratings(rated, plot)
-
-
-# --- ddz benchmark -----------------------------------------------------------
-
-
-@click.command()
-@argument("agent", required=False, help="Your agent (mymodule:MyAgent), or one by name with options.")
-@option("--name", default="", help="What results call it; its specification by default.")
-@option("--full", is_flag=True, help="The whole field on the deals for reporting; hours on two cores.")
-@option("--field", is_flag=True, help="Play the field against itself, which gives its ratings; hours with --full.")
-@option("--check", type=Path, help="Check a file of results by playing some of its deals again.")
-@option("--sample", type=COUNT, default=10, help="Deals per pair that --check plays at most, drawn afresh each time.")
-@option("--deals", type=COUNT, help="Deals per pair; 400 by default, 1000 with --full and --field.")
-@deal_file_option
-@results_option
-@parallel_options
-def benchmark(
-    agent: str | None,
-    name: str,
-    full: bool,
-    field: bool,
-    check: Path | None,
-    sample: int,
-    deals: int | None,
-    deal_file: Path | None,
-    out: Path | None,
-    workers: Workers,
-) -> None:
-    """Rate an agent against fixed opponents, in about five minutes; or play, write and check results that can be cited.
-
-    \b
-    Examples:
-      ddz benchmark mymodule:MyAgent
-      ddz benchmark mymodule:MyAgent --full --out mine.csv
-      ddz benchmark --check mine.csv
-      ddz benchmark --field --full --out runs/field.csv
-    """
-    from ddz_training.measure.benchmark import play
-    from ddz_training.measure.benchmark.field import RULES, deal_list, given_deals
-    from ddz_training.measure.deal_file import read_deals
-
-    if sum((agent is not None, field, check is not None)) != 1:
-        raise InvalidBenchmarkRequestError("name an agent, or --field, or --check FILE: one of the three")
-    if check is not None:
-        _check_results(check, sample, workers)
-        return
-    deals = deals or (_FULL_DEALS if full or agent is None else _QUICK_DEALS)
-    drawn, listed = deal_list(_CITED if full else "choosing"), None
-    if deal_file is not None:
-        if full:
-            raise InvalidBenchmarkRequestError("--full plays the deals that can be cited: leave out --deal-file")
-        listed = read_deals(deal_file, RULES, drawn.seed, deals=deals)
-        drawn = given_deals(deal_file.name, listed.hands) if listed.hands else drawn
-    if agent is None:
-        contest = play.field_contest(drawn, quick=not full)
-    else:
-        contest = play.against_field(agent, drawn, name=name, quick=not full)
-    numbers = range(deals) if listed is None else listed.chosen(deals)
-    contest.deals.check_count(numbers[-1] + 1)
-    store = contest.store(out)
-    with working("deals × pairs", workers) as work:
-        results = play.results_of(contest, play.play_contest(contest, numbers, store=store, **work), store)
-    _report_benchmark(results)
-    if full and out is not None:
-        follow("to let anybody check it", "benchmark", "--check", out)
-    else:  # the file of --out holds other deals
-        whole = Path("mine.csv") if out is None else out.with_stem(f"{out.stem}-full")
-        follow("to play games that can be cited", "benchmark", agent or "--field", "--full", "--out", whole)
-    report_faults(results.records)
-
-
-def _check_results(path: Path, sample: int, workers: Workers) -> None:
-    """Play deals of a file again."""
-    from numpy.random import default_rng
-
-    from ddz_env import __version__
-    from ddz_training.measure.benchmark import play
-
-    results = play.read_file(path)
-    with working("deals × pairs", workers) as work:
-        same = play.replay(results, sample, default_rng(), **work)
-    _report_benchmark(results)
-    click.echo(f"{quoted(path)}: {same} deals (drawn at random) were played again, and every game ended as it says")
-    click.secho(f"It was played by version {' and '.join(results.code)}, this is {__version__}.", dim=True)
-
-
-def _report_benchmark(results: play.Results) -> None:
-    """Tables of an agent, or of the field's ratings."""
-    from ddz_training.apps.tables import CPU_TIME, note, results_table
-    from ddz_training.measure import statistics
-    from ddz_training.measure.benchmark import field, leaderboard
-    from ddz_training.measure.benchmark.play import SCORING
-
-    deals, own = results.contest.deals, [name for name in results.contest.agents if name not in field.FIELD]
-    totals = {line.agent: line for line in statistics.standings(results.records, SCORING)}
-    for name in own or results.contest.agents:
-        lines = [line for line in results.summary() if line.agent == name]
-        title = f"{name}: {plural(results.deals, 'duplicate deal')} each, list {deals.name!r}"
-        show(results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1])
-    remark(note(SCORING), dim=True)
-    for name in own:
-        ratings = leaderboard.field_ratings()
-        show(leaderboard.placement_table(name, leaderboard.place(results.records, name, ratings.fixed), ratings))
-    if deals.name != _CITED:
-        remark(f"Not for citing: what --full plays, the list {_CITED!r}, can be cited and checked.")

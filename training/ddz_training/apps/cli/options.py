@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import functools
 import os
+import typing
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import click
 from click import option
 
 from ddz_env.support.errors import install_hint
+from ddz_env.support.options import Option, Options, Range
 from ddz_env.support.whole_file import is_stream
 from ddz_training.apps.cli.console import bar
 from ddz_training.apps.cli.faults import RESUMED, CommandLineError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 COUNT, NATURAL = click.IntRange(1), click.IntRange(0)
+Count = Annotated[int, Range(1)]
 RULES = "A preset, with options behind it if wanted (ddz show rules)."
 WEIGHTS = ".safetensors"
 
@@ -29,24 +33,58 @@ def together(*options: Any) -> Callable[[Command], Command]:
     return lambda function: functools.reduce(lambda made, decorate: decorate(made), reversed(options), function)
 
 
-def packed(name: str, kind: type[Any], *options: Any) -> Callable[[Command], Command]:
-    """Several options as one decorator; the command gets their values as one object.
+def options_of(kind: type[Options], name: str = "options") -> Callable[[Command], Command]:
+    """The fields of a class of options as options of a command, which gets them as one object.
+
+    What a field may be is its annotation, its help is what the docstring's ``Attributes:`` say of it.  A set of options
+    within the class adds its own.  The fields of a class come before those of its bases.
 
     Args:
+        kind: The class.  An annotation may hold the type of Click's that reads the option: ``Annotated[Path, NEW]``.
         name: The command's parameter.
-        kind: Its type: a dataclass with one field per option.
-        *options: The options, in the order of the help.
     """
 
     def decorate(command: Command) -> Any:
         @functools.wraps(command)
-        def unpacked(**given: Any) -> Any:
-            values = {field.name: given.pop(field.name) for field in fields(kind)}
-            return command(**{name: kind(**values)}, **given)
+        def given_one_by_one(**given: Any) -> Any:
+            options = _of_given(kind, given)
+            return command(**{name: options}, **given)
 
-        return together(*options)(unpacked)
+        return together(*_parameters(kind))(given_one_by_one)
 
     return decorate
+
+
+def _of_given(kind: type[Options], given: dict[str, Any]) -> Options:
+    """The options among the arguments of a command, which are taken out."""
+    parts = {option.name: option.kinds[0] for option in kind.options() if option.parts}
+    names = [option.name for option in kind.options()]
+    return kind(**{name: _of_given(parts[name], given) if name in parts else given.pop(name) for name in names})
+
+
+def _parameters(kind: type[Options]) -> list[Any]:
+    """Options of Click's for the fields of a class, before those of its bases."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    having = Counter(field.name for base in kind.__mro__ if is_dataclass(base) for field in fields(base))
+    made = []
+    for declared in sorted(kind.options(), key=lambda declared: having[declared.name]):  # the root's are in all classes
+        extras = getattr(hints[declared.name], "__metadata__", ())
+        reader = next((extra for extra in extras if isinstance(extra, click.ParamType)), None)
+        made += _parameters(declared.kinds[0]) if declared.parts else [_parameter(declared, reader)]
+    return made
+
+
+def _parameter(declared: Option, reader: click.ParamType[Any] | None) -> Any:
+    """An option of Click's."""
+    flag = f"--{declared.name.replace('_', '-')}"
+    if declared.default is MISSING:
+        return option(flag, type=reader, required=True, help=declared.meaning)
+    if bool in declared.kinds:
+        both = f"{flag}/--no-{flag.removeprefix('--')}" if declared.default else flag
+        return option(both, is_flag=True, default=declared.default, help=declared.meaning)
+    if declared.range.least is not None:
+        reader = click.IntRange(int(declared.range.least))
+    return option(flag, type=reader or declared.kinds[0], default=declared.default, help=declared.meaning)
 
 
 # --- files that a command writes ---------------------------------------------
@@ -134,41 +172,33 @@ deal_file_option = option(
 
 # --- how games are played ----------------------------------------------------
 
-processes_option = option("--processes", type=COUNT, default=2, help="Worker processes; results do not depend on them.")
-
 
 @dataclass(frozen=True)
-class Workers:
+class Workers(Options):
     """Where the games of a command are played.
 
     Attributes:
-        processes: How many worker processes.
-        ray: Whether they are on a Ray cluster.
+        processes: Worker processes; results do not depend on them.
+        ray: Play on a Ray cluster, yours or one of --processes cores; same results.
     """
 
-    processes: int
+    processes: Count = 2
     ray: bool = False
 
 
-parallel_options = packed(
-    "workers",
-    Workers,
-    processes_option,
-    option("--ray", is_flag=True, help="Play on a Ray cluster, yours or one of --processes cores; same results."),
-)
+@dataclass(frozen=True)
+class PlayingOptions(Options):
+    """How games are played.
 
-
-def playing_options(rules: str = "standard") -> Callable[[Command], Command]:
-    """How games are played: under which rules, from which seed, in how many processes.
-
-    Args:
-        rules: The preset by default.
+    Attributes:
+        rules: A preset, with options behind it if wanted (ddz show rules).
+        seed: Seed of deals and agents.
+        workers: Where they are played.
     """
-    return together(
-        option("--rules", default=rules, help=RULES),
-        option("--seed", type=NATURAL, default=0, help="Seed of deals and agents."),
-        parallel_options,
-    )
+
+    rules: str = "standard"
+    seed: Annotated[int, Range(0)] = 0
+    workers: Workers = Workers()
 
 
 @contextmanager

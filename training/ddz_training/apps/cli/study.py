@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,24 +11,22 @@ import click
 from click import argument, option
 
 from ddz_env.support.checks import check_choice
-from ddz_env.support.errors import plural
-from ddz_training.apps.cli.console import bar, follow, remark, rules_words, show
+from ddz_training.apps.cli.console import follow, rules_words, show
 from ddz_training.apps.cli.info import opening
 from ddz_training.apps.cli.options import (
     COUNT,
-    NATURAL,
-    Output,
+    PlayingOptions,
     Workers,
     deal_file_option,
-    parallel_options,
-    playing_options,
+    options_of,
     plot_option,
     results_option,
     together,
     working,
 )
+from ddz_training.apps.cli.renamed import RenamedGroup
 from ddz_training.apps.cli.settings import SettingsCommand
-from ddz_training.measure.errors import InvalidExperimentError, InvalidRecordsError
+from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
@@ -36,7 +36,12 @@ JUDGES = (("policy",), ("rules",))
 """Who judges deals by default: a strong agent and a weak one."""
 
 
-@click.group()
+def _today(words: Sequence[str]) -> Sequence[str] | None:
+    """The words of today for those of earlier versions."""
+    return ["benchmark", *words] if words[:1] == ["records"] else None
+
+
+@click.group(cls=RenamedGroup, today=_today)
 def study() -> None:
     """Study agents and deals: what search equals an agent, whom deals favour.
 
@@ -44,6 +49,13 @@ def study() -> None:
     Example:
       ddz study equivalent rules
     """
+
+
+@dataclass(frozen=True)
+class HalfDeckOptions(PlayingOptions):
+    """How games are played: under the thesis's rules by default."""
+
+    rules: str = "half-deck"
 
 
 @study.command()
@@ -57,7 +69,7 @@ def study() -> None:
 @option("--precision", type=click.FloatRange(1.01), default=1.25, help="End when the interval is within this factor.")
 @option("--most", type=COUNT, default=1_000_000, help="The most iterations that are tried.")
 @option("--tendency", is_flag=True, help="Pass over deals that lean to a side by the games of policy and rules.")
-@playing_options(rules="half-deck")
+@options_of(HalfDeckOptions)
 def equivalent(
     agent: str,
     out: Path | None,
@@ -69,9 +81,7 @@ def equivalent(
     precision: float,
     most: int,
     tendency: bool,
-    rules: str,
-    seed: int,
-    workers: Workers,
+    options: HalfDeckOptions,
 ) -> None:
     """Find the number of search iterations that plays as strongly as an agent, with its 95 % interval.
 
@@ -89,25 +99,25 @@ def equivalent(
     from ddz_training.measure import equivalent as duels
     from ddz_training.measure.tendency import Judges
 
-    preset = Rules.preset(rules)
-    judges = Judges(*JUDGES, preset, seed) if tendency else None
-    ladder = duels.Ladder(agent, search, preset, seed, judges=judges)
+    preset = Rules.preset(options.rules)
+    judges = Judges(*JUDGES, preset, options.seed) if tendency else None
+    ladder = duels.Ladder(agent, search, preset, options.seed, judges=judges)
     ladder.check()
-    with working("deals", workers) as work, duels.playing(ladder, out, **work) as play:
+    with working("deals", options.workers) as work, duels.playing(ladder, out, **work) as play:
         if method == "sequential":
             more = {"deals": deals} if deals else {}
-            options = duels.SequentialOptions(most=most, precision=precision, **more)
-            strength = duels.sequential_search(play, options, duels.Bounds.of(lower, upper or most))
+            until = duels.SequentialOptions(most=most, precision=precision, **more)
+            strength = duels.sequential_search(play, until, duels.Bounds.of(lower, upper or most))
         else:
             first = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
             deals = deals or duels.STEP_DEALS
-            bounds, _ = duels.initial_bounds(play, first, deals, default_rng(seed), most)
+            bounds, _ = duels.initial_bounds(play, first, deals, default_rng(options.seed), most)
             strength = duels.binary_search(play, bounds, deals)
     show(equivalent_table(ladder, strength))
     if not strength.beyond:
         iterations = max(1, round(strength.iterations.mean))
         searching = f"{search}{',' if ':' in search else ':'}iterations={iterations}"
-        follow("to see them play each other", "arena", agent, searching, *rules_words(rules))
+        follow("to see them play each other", "arena", agent, searching, *rules_words(options.rules))
 
 
 @study.command()
@@ -116,16 +126,14 @@ def equivalent(
 @option("--first-deal", type=click.IntRange(0), default=0, help="Number of the first deal under the seed.")
 @option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
 @option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
-@playing_options()
+@options_of(PlayingOptions)
 def tendency(
     out: Path | None,
     deals: int,
     first_deal: int,
     top: tuple[str, ...],
     bottom: tuple[str, ...],
-    rules: str,
-    seed: int,
-    workers: Workers,
+    options: PlayingOptions,
 ) -> None:
     """Judge deals: do they lean to the landlord, to the peasants, or to neither?
 
@@ -138,8 +146,8 @@ def tendency(
     from ddz_training.measure import tendency as judging
     from ddz_training.measure.statistics import wilson_interval
 
-    judges = judging.Judges(top, bottom, Rules.preset(rules), seed)
-    with working("deals", workers) as work:
+    judges = judging.Judges(top, bottom, Rules.preset(options.rules), options.seed)
+    with working("deals", options.workers) as work:
         judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
     counted = judging.counts(judged)
     shares = {name: wilson_interval(counted[name], deals) for name in judging.TENDENCIES}
@@ -148,66 +156,7 @@ def tendency(
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
     if out is not None:
         arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", judges.seed)
-        follow("to play those without a tendency", *arena, *rules_words(rules))
-
-
-_KINDS = 6
-"""Kinds of move that are shown of those that cost the players most, and of those that bring them most."""
-
-
-@study.command()
-@argument("file", type=Path, metavar="GAMES")
-@option("--agent", "agents", multiple=True, default=JUDGES[0], help="Who is measured; others are beside the first.")
-@option("--games", type=COUNT, help="How many games; by default all.")
-@option("--first-game", type=NATURAL, default=0, help="Number of the first game in the file.")
-@option(
-    "--repeats", type=COUNT, default=1, help="Finish each position so often: agents that draw moves become steadier."
-)
-@option("--seed", type=NATURAL, default=0, help="Seed of agents that draw their moves.")
-@option("--out", type=Output(".csv", new=True), help="Write what the players lead, game by game, here (FILE.csv).")
-def records(
-    file: Path,
-    agents: tuple[str, ...],
-    games: int | None,
-    first_game: int,
-    repeats: int,
-    seed: int,
-    out: Path | None,
-) -> None:
-    """Measure agents by recorded games of players whom they never meet: GAMES as for ddz record --from, or a data set.
-
-    \b
-    Examples:
-      ddz study records douzero.jsonl
-      ddz study records matches.jsonl --agent policy --agent rules
-      ddz study records douzero.jsonl --agent policy-v3 --agent policy:path=new.safetensors --games 1500
-    """
-    from ddz_training.apps.tables import kinds_table, records_table
-    from ddz_training.data.games import games_file
-    from ddz_training.data.sources import read_won_games
-    from ddz_training.measure.provenance import Provenance, rules_settings
-    from ddz_training.measure.records import GameLead, Positions, compare, game_leads
-    from ddz_training.measure.store import write_csv
-
-    agents = tuple(dict.fromkeys(agents))
-    provenance = Provenance.of(agents).reading("games", games_file(file))
-    won, left_out = read_won_games(file)
-    chosen = won[first_game:][:games]
-    if len(chosen) < (games or 1):
-        raise InvalidRecordsError(f"{file} has {plural(len(won), 'game')} with a winner: too few from {first_game} on")
-    positions, comparisons = Positions.of(chosen), []
-    for agent in agents:
-        with bar("decisions") as on_progress:
-            comparisons.append(compare(positions, agent, repeats=repeats, seed=seed, on_progress=on_progress))
-    leads = [lead for comparison in comparisons for lead in game_leads(comparison, first_game)]
-    players = ", ".join(dict.fromkeys(player for game in chosen for player in game.players))
-    if out is not None:
-        about = {"players": players, "rules": rules_settings(positions.rules), "repeats": repeats, "seed": seed}
-        write_csv(out, {"format": "ddz-records-1", **about, **provenance.settings()}, GameLead, leads)
-    title = f"{plural(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
-    show(records_table(leads, title))
-    remark(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
-    show(kinds_table(comparisons[0], _KINDS))
+        follow("to play those without a tendency", *arena, *rules_words(options.rules))
 
 
 # --- ddz reproduce -----------------------------------------------------------
@@ -254,7 +203,7 @@ def reproduce(context: click.Context) -> None:
 def _experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
     """The command of an experiment: its options are the experiment's."""
     known = {option.name for option in experiment.options.options()}
-    taken = [results_option, parallel_options]
+    taken = [results_option, options_of(Workers, "workers")]
     taken += [plot_option] if experiment.plot is not None else []
     taken += [deal_file_option] if "deal_file" in known else []
 

@@ -9,16 +9,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 from click import argument, option
 
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.support.errors import DouDizhuError
+from ddz_env.support.options import Options
 from ddz_training.apps.cli.console import console, quoted
 from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import NEW, RULES, packed
+from ddz_training.apps.cli.options import NEW, options_of
 
 if TYPE_CHECKING:
     from ddz_env import Rules
@@ -33,38 +34,28 @@ _HINT, _HELP = ("hint", "提示"), ("help", "?", "？", "帮助")
 
 
 @dataclass(frozen=True)
-class TableOptions:
+class TableOptions(Options):
     """Options of ``play`` and ``watch``.
 
     Attributes:
-        rules: A preset.
-        seed: Seed of the deal.
-        out: Where the game is kept.
-        after: The game before this one.
-        lang: The language, of errors too.
+        rules: A preset, with options behind it if wanted (ddz show rules).
+        seed: Seed of the deal; a new deal each time by default.
+        out: Keep the game in this new file; the page opens it.
+        after: The kept game before this one, whose cards unshuffled rules deal.
     """
 
-    rules: str
-    seed: int | None
-    out: Path | None
-    after: Path | None
-    lang: str
+    rules: str = "standard"
+    seed: int | None = None
+    out: Annotated[Path | None, NEW] = None
+    after: Path | None = None
 
 
-_table_options = packed(
-    "table",
-    TableOptions,
-    option("--rules", default="standard", help=RULES),
-    option("--seed", type=int, help="Seed of the deal; a new deal each time by default."),
-    option("--out", type=NEW, help="Keep the game in this new file; the page opens it."),
-    option("--after", type=Path, help="The kept game before this one, whose cards unshuffled rules deal."),
-    option(
-        "--lang",
-        type=click.Choice(("en", "zh")),
-        default="en",
-        envvar="DDZ_LANG",
-        help="English, or zh (中文); the variable DDZ_LANG changes the default.",
-    ),
+_lang_option = option(
+    "--lang",
+    type=click.Choice(("en", "zh")),
+    default="en",
+    envvar="DDZ_LANG",
+    help="English, or zh (中文); the variable DDZ_LANG changes the default.",
 )
 
 
@@ -73,8 +64,9 @@ _table_options = packed(
     "--agents", default="isuct", help="Opponents in playing order, 'rules;policy', or one for all; person is a human."
 )
 @option("--seat", default=0, help="Your seat; without an auction seat 0 is the landlord.")
-@_table_options
-def play(agents: str, seat: int, table: TableOptions) -> None:
+@options_of(TableOptions)
+@_lang_option
+def play(agents: str, seat: int, lang: str, options: TableOptions) -> None:
     """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), help, or quit.
 
     \b
@@ -85,14 +77,15 @@ def play(agents: str, seat: int, table: TableOptions) -> None:
     """
     from ddz_training.apps.seating import seated
 
-    _play_game(lambda seats: seated(agents, seat, seats), table)
+    _play_game(lambda seats: seated(agents, seat, seats), lang, options)
 
 
 @click.command()
 @argument("agents", nargs=-1, help="An agent per seat, seat 0 first, or one for all (isuct by default).")
 @option("--pause", type=click.FloatRange(0, 60), default=0.0, help="Seconds between two moves.")
-@_table_options
-def watch(agents: tuple[str, ...], pause: float, table: TableOptions) -> None:
+@options_of(TableOptions)
+@_lang_option
+def watch(agents: tuple[str, ...], pause: float, lang: str, options: TableOptions) -> None:
     """Watch agents play with open hands.
 
     \b
@@ -108,7 +101,7 @@ def watch(agents: tuple[str, ...], pause: float, table: TableOptions) -> None:
             raise CommandLineError(f"name one agent, or {seats}: one per seat (ddz play is for people)")
         return named
 
-    _play_game(players, table, pause)
+    _play_game(players, lang, options, pause)
 
 
 @click.command()
@@ -138,29 +131,30 @@ def mcp(agents: str, adviser: str) -> None:
 # --- one game ----------------------------------------------------------------
 
 
-def _play_game(players: Callable[[int], Sequence[str]], table: TableOptions, pause: float = 0) -> None:
+def _play_game(players: Callable[[int], Sequence[str]], language: str, options: TableOptions, pause: float = 0) -> None:
     """Play to the end, or until the person leaves; the game is kept however it ends.
 
     Args:
         players: Who holds each of so many seats.
-        table: The options of the command.
+        language: Of what is said, of errors too.
+        options: The deal, and where the game is kept.
         pause: Seconds between two moves.
     """
     from ddz_env import Rules
     from ddz_env.table.session import Record, Session
     from ddz_env.table.texts import Texts
 
-    say = Texts(table.lang)
+    say = Texts(language)
     try:
-        deal = _deal(Rules.preset(table.rules), table.seed, table.after)
+        deal = _deal(Rules.preset(options.rules), options.seed, options.after)
         session = Session(Record(deal, tuple(players(deal.rules.players))))
         try:
             _play_to_the_end(session, say, pause)
         finally:
             click.echo(say("seed", seed=deal.seed))  # not before: it deals the hands of the others
-            if table.out is not None:
-                session.record().save(table.out)
-                click.echo(say("kept", file=quoted(table.out)))
+            if options.out is not None:
+                session.record().save(options.out)
+                click.echo(say("kept", file=quoted(options.out)))
             session.close()
     except DouDizhuError as error:
         raise CommandLineError(say.complaint(error)) from error

@@ -7,23 +7,22 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 from click import argument, option
 
 from ddz_env.support.errors import plural
+from ddz_env.support.options import Options
 from ddz_training.apps.cli.console import Pace, bars, follow, quoted, remark, rules_words, show, stopping
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import (
     COUNT,
     FOLDER,
     NEW_WEIGHTS,
-    RULES,
     WEIGHTS_OR_ID,
-    packed,
+    options_of,
     plot_option,
-    together,
 )
 from ddz_training.apps.cli.settings import SettingsCommand
 
@@ -36,77 +35,52 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LearningOptions:
+class LearningOptions(Options):
     """Options of all commands that learn.
 
     Attributes:
-        rules: A preset; None for the default.
-        seed: Seed of deals, actions and weights; None for 0.
-        threads: How many; None for the default.
-        tensorboard: A folder for the curves.
+        rules: A preset, with options behind it if wanted (ddz show rules); standard by default.
+        seed: Seed of deals, actions and weights; 0 by default.
+        threads: Threads; results do not depend on them.
+        tensorboard: Write the curves for TensorBoard into this folder, too.
     """
 
-    rules: str | None
-    seed: int | None
-    threads: int | None
-    tensorboard: Path | None
+    rules: str | None = None
+    seed: int | None = None
+    threads: int | None = None
+    tensorboard: Path | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOptions(LearningOptions):
     """Options of the commands that learn into a folder.
 
     Attributes:
-        out: The folder.
-        settings: Settings of the training, ``name=value`` each.
+        out: Folder for what is learned, the checkpoint and the curves.
     """
 
-    out: Path
-    settings: tuple[str, ...]
+    out: Annotated[Path, FOLDER]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OwnGamesOptions(RunOptions):
     """Options of ``selfplay`` and ``dmc``.
 
     Attributes:
-        minutes: Minutes in total; None for no limit.
-        updates: Updates in total.
-        resume: Whether a checkpoint is resumed.
-        init: Weights to start from.
-        objective: ``win`` or ``stake``; None for the default.
-        device: ``cpu`` or ``cuda``.
+        minutes: Minutes of training in total, including those before --resume.
+        updates: Updates in total, including those before --resume.
+        resume: Resume from the checkpoint in --out.
+        init: Start from these weights: of imitate, of an earlier run, or policy-v3.
+        objective: win (default) or stake.
+        device: cpu (default), or cuda: the networks are on a GPU, with settings for one.
     """
 
-    minutes: float | None
-    updates: int | None
-    resume: bool
-    init: Path | None
-    objective: str | None
-    device: str | None
-
-
-_learning_options = together(
-    option("--rules", help=f"{RULES}  [default: standard]"),
-    option("--seed", type=int, help="Seed of deals, actions and weights; 0 by default."),
-    option("--threads", type=int, help="Threads; results do not depend on them."),
-    option("--tensorboard", type=Path, help="Write the curves for TensorBoard into this folder, too."),
-)
-_run_options = together(
-    option("--out", type=FOLDER, required=True, help="Folder for what is learned, the checkpoint and the curves."),
-    _learning_options,
-)
-_own_games_options = packed(
-    "options",
-    OwnGamesOptions,
-    option("--minutes", type=float, help="Minutes of training in total, including those before --resume."),
-    option("--updates", type=int, help="Updates in total, including those before --resume."),
-    option("--resume", is_flag=True, help="Resume from the checkpoint in --out."),
-    option("--init", type=WEIGHTS_OR_ID, help="Start from these weights: of imitate, of an earlier run, or policy-v3."),
-    option("--objective", help="win (default) or stake."),
-    option("--device", help="cpu (default), or cuda: the networks are on a GPU, with settings for one."),
-    _run_options,
-)
+    minutes: float | None = None
+    updates: int | None = None
+    resume: bool = False
+    init: Annotated[Path | None, WEIGHTS_OR_ID] = None
+    objective: str | None = None
+    device: str | None = None
 
 
 @click.group()
@@ -217,8 +191,8 @@ def _belief_config() -> type[TrainingSettings]:
 
 
 @train.command(cls=SettingsCommand, options=_selfplay_config)
-@_own_games_options
-def selfplay(options: OwnGamesOptions) -> None:
+@options_of(OwnGamesOptions)
+def selfplay(options: OwnGamesOptions, settings: tuple[str, ...]) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
 
     \b
@@ -232,12 +206,12 @@ def selfplay(options: OwnGamesOptions) -> None:
     """
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
-    _learn_own_games(SelfPlay, options)
+    _learn_own_games(SelfPlay, options, settings)
 
 
 @train.command(cls=SettingsCommand, options=_dmc_config)
-@_own_games_options
-def dmc(options: OwnGamesOptions) -> None:
+@options_of(OwnGamesOptions)
+def dmc(options: OwnGamesOptions, settings: tuple[str, ...]) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
 
     \b
@@ -248,10 +222,10 @@ def dmc(options: OwnGamesOptions) -> None:
     """
     from ddz_training.learn.dmc import DeepMonteCarlo
 
-    _learn_own_games(DeepMonteCarlo, options)
+    _learn_own_games(DeepMonteCarlo, options, settings)
 
 
-def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions) -> None:
+def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions, settings: Sequence[str]) -> None:
     """Train all three roles on games against itself."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
@@ -259,7 +233,7 @@ def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions) -> None:
 
     out, init, device = options.out, options.init, options.device
     named = {"rules": options.rules, "seed": options.seed, "objective": options.objective, "device": device}
-    wanted, threads = kind.config_type.given(named, options.settings), options.threads
+    wanted, threads = kind.config_type.given(named, settings), options.threads
     policy, checkpoint = out / loop.POLICY, out / loop.CHECKPOINT
 
     def begin(processes: Processes) -> SelfPlay:
@@ -290,8 +264,10 @@ def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions) -> None:
 @option("--opponents", help="random (default), rules or any agent (ddz agents).")
 @option("--resume", is_flag=True, help="Resume from the model in --out.")
 @option("--trust", is_flag=True, help="With --resume: allow the model's zip to run the code in it.")
-@packed("options", RunOptions, _run_options)
-def sb3(timesteps: int, opponents: str | None, resume: bool, trust: bool, options: RunOptions) -> None:
+@options_of(RunOptions)
+def sb3(
+    timesteps: int, opponents: str | None, resume: bool, trust: bool, options: RunOptions, settings: tuple[str, ...]
+) -> None:
     """Learn one seat with Stable-Baselines3's MaskablePPO.
 
     \b
@@ -305,7 +281,7 @@ def sb3(timesteps: int, opponents: str | None, resume: bool, trust: bool, option
     from ddz_training.learn.sb3 import train as sb3_train
 
     named = {"opponents": opponents, "rules": options.rules, "seed": options.seed}
-    out, wanted = options.out, sb3_train.Sb3Config.given(named, options.settings)
+    out, wanted = options.out, sb3_train.Sb3Config.given(named, settings)
     model = out / sb3_train.MODEL
 
     def begin() -> sb3_train.Sb3Run:
@@ -334,7 +310,7 @@ def sb3(timesteps: int, opponents: str | None, resume: bool, trust: bool, option
 @option("--decisions", type=COUNT, help="Decisions to learn from; 2,000,000, with --data at most ten times the set's.")
 @option("--data", type=Path, help="Imitate a data set of ddz record, by its visits if it has them, instead of rules.")
 @option("--init", type=WEIGHTS_OR_ID, help="With --data: start from these weights, a file or an id (policy-v3).")
-@packed("options", LearningOptions, _learning_options)
+@options_of(LearningOptions)
 def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | None, options: LearningOptions) -> None:
     """Learn a warm start by imitating the rule agent, or the recorded games of another.
 
@@ -380,8 +356,8 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
 
 @train.command(cls=SettingsCommand, options=_belief_config)
 @option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
-@packed("options", RunOptions, _run_options)
-def belief(positions: int | None, options: RunOptions) -> None:
+@options_of(RunOptions)
+def belief(positions: int | None, options: RunOptions, settings: tuple[str, ...]) -> None:
     """Learn where the hidden cards are, from games of many kinds of players.
 
     \b
@@ -392,7 +368,7 @@ def belief(positions: int | None, options: RunOptions) -> None:
     from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
 
     named = {"positions": positions, "rules": options.rules, "seed": options.seed}
-    config, file = BeliefConfig().changed(BeliefConfig.given(named, options.settings)), options.out / BELIEF
+    config, file = BeliefConfig().changed(BeliefConfig.given(named, settings)), options.out / BELIEF
     loop.check_begun(file, resume=False)
     budget, advice = loop.Budget(decisions=config.positions), "the network has learned from fewer positions"
     _learn(lambda: BeliefTraining(config, options.threads), budget, file, options.tensorboard, advice)

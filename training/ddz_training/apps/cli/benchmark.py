@@ -1,0 +1,251 @@
+"""``ddz benchmark``: agents against opponents that never change, and against players of recorded games."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click import argument, option
+
+from ddz_env.support.errors import plural
+from ddz_env.support.options import Options
+from ddz_training.apps.cli.console import bar, follow, quoted, remark, show
+from ddz_training.apps.cli.measure import report_faults
+from ddz_training.apps.cli.options import (
+    COUNT,
+    NATURAL,
+    Count,
+    Output,
+    Workers,
+    deal_file_option,
+    options_of,
+    results_option,
+    working,
+)
+from ddz_training.apps.cli.renamed import RenamedGroup
+from ddz_training.measure.errors import InvalidBenchmarkRequestError, InvalidRecordsError
+
+if TYPE_CHECKING:
+    from ddz_training.measure.benchmark import play
+    from ddz_training.measure.benchmark.field import DealList
+
+_QUICK_DEALS, _FULL_DEALS = 400, 1000
+_CITED = "reporting"
+"""The list of deals whose results may be cited."""
+_KINDS = 6
+"""Kinds of move that are shown of those that cost the players most, and of those that bring them most."""
+
+
+def _today(words: Sequence[str]) -> Sequence[str] | None:
+    """The words of today for those of earlier versions, when ``ddz benchmark`` was one command."""
+    if not words or words[0] in ("run", "field", "check", "records", "-h", "--help"):
+        return None
+    for name in ("field", "check"):
+        if f"--{name}" in words:
+            return ["benchmark", name, *(word for word in words if word != f"--{name}")]
+    return ["benchmark", "run", *words]
+
+
+@click.group(cls=RenamedGroup, today=_today)
+def benchmark() -> None:
+    """Rate agents against opponents that never change, and check or compare what is played.
+
+    \b
+    Example:
+      ddz benchmark run mymodule:MyAgent
+    """
+
+
+@dataclasses.dataclass(frozen=True)
+class BenchmarkOptions(Options):
+    """What is played.
+
+    Attributes:
+        full: Play the whole field on the deals for reporting; hours on two cores.
+        deals: Deals per pair; by default 400 of an agent without --full, else 1000.
+        workers: Where it is played.
+    """
+
+    full: bool = False
+    deals: Count | None = None
+    workers: Workers = dataclasses.field(default_factory=Workers)
+
+
+@benchmark.command()
+@argument("agent", help="Your agent (mymodule:MyAgent), or one by name with options.")
+@option("--name", default="", help="What results call it; its specification by default.")
+@deal_file_option
+@results_option
+@options_of(BenchmarkOptions)
+def run(agent: str, name: str, deal_file: Path | None, out: Path | None, options: BenchmarkOptions) -> None:
+    """Rate an agent against fixed opponents, in about five minutes; with --full by results that can be cited.
+
+    \b
+    Examples:
+      ddz benchmark run mymodule:MyAgent
+      ddz benchmark run mymodule:MyAgent --full --out mine.csv
+    """
+    from ddz_training.measure.benchmark import play
+
+    drawn, numbers = _chosen_deals(options, deal_file, _FULL_DEALS if options.full else _QUICK_DEALS)
+    contest = play.against_field(agent, drawn, name=name, quick=not options.full)
+    _play(contest, numbers, out, options, ("run", agent))
+
+
+@benchmark.command()
+@deal_file_option
+@results_option
+@options_of(BenchmarkOptions)
+def field(deal_file: Path | None, out: Path | None, options: BenchmarkOptions) -> None:
+    """Play the opponents against each other, which gives their ratings; hours with --full.
+
+    \b
+    Example:
+      ddz benchmark field --full --out runs/field.csv
+    """
+    from ddz_training.measure.benchmark import play
+
+    drawn, numbers = _chosen_deals(options, deal_file, _FULL_DEALS)
+    _play(play.field_contest(drawn, quick=not options.full), numbers, out, options, ("field",))
+
+
+@benchmark.command()
+@argument("file", type=Path)
+@option("--sample", type=COUNT, default=10, help="Deals per pair that are played at most, drawn afresh each time.")
+@options_of(Workers, "workers")
+def check(file: Path, sample: int, workers: Workers) -> None:
+    """Check a file of results by playing some of its deals again.
+
+    \b
+    Example:
+      ddz benchmark check mine.csv
+    """
+    from numpy.random import default_rng
+
+    from ddz_env import __version__
+    from ddz_training.measure.benchmark import play
+
+    results = play.read_file(file)
+    with working("deals × pairs", workers) as work:
+        same = play.replay(results, sample, default_rng(), **work)
+    _report(results)
+    click.echo(f"{quoted(file)}: {same} deals (drawn at random) were played again, and every game ended as it says")
+    click.secho(f"It was played by version {' and '.join(results.code)}, this is {__version__}.", dim=True)
+
+
+def _chosen_deals(options: BenchmarkOptions, deal_file: Path | None, deals: int) -> tuple[DealList, Sequence[int]]:
+    """The deals, those of a file if there is one, and the numbers of those that are played."""
+    from ddz_training.measure.benchmark.field import RULES, deal_list, given_deals
+    from ddz_training.measure.deal_file import read_deals
+
+    deals = options.deals or deals
+    drawn = deal_list(_CITED if options.full else "choosing")
+    numbers: Sequence[int] = range(deals)
+    if deal_file is not None:
+        if options.full:
+            raise InvalidBenchmarkRequestError("--full plays the deals that can be cited: leave out --deal-file")
+        listed = read_deals(deal_file, RULES, drawn.seed, deals=deals)
+        drawn = given_deals(deal_file.name, listed.hands) if listed.hands else drawn
+        numbers = listed.chosen(deals)
+    drawn.check_count(numbers[-1] + 1)
+    return drawn, numbers
+
+
+def _play(
+    contest: play.Contest, numbers: Sequence[int], out: Path | None, options: BenchmarkOptions, command: Sequence[str]
+) -> None:
+    """Play, print the tables, and say which command comes next."""
+    from ddz_training.measure.benchmark import play
+
+    store = contest.store(out)
+    with working("deals × pairs", options.workers) as work:
+        results = play.results_of(contest, play.play_contest(contest, numbers, store=store, **work), store)
+    _report(results)
+    if options.full and out is not None:
+        follow("to let anybody check it", "benchmark", "check", out)
+    else:  # the file of --out holds other deals
+        whole = Path("mine.csv") if out is None else out.with_stem(f"{out.stem}-full")
+        follow("to play games that can be cited", "benchmark", *command, "--full", "--out", whole)
+    report_faults(results.records)
+
+
+def _report(results: play.Results) -> None:
+    """Tables of an agent, or of the field's ratings."""
+    from ddz_training.apps.tables import CPU_TIME, note, results_table
+    from ddz_training.measure import statistics
+    from ddz_training.measure.benchmark import field, leaderboard
+    from ddz_training.measure.benchmark.play import SCORING
+
+    deals, own = results.contest.deals, [name for name in results.contest.agents if name not in field.FIELD]
+    totals = {line.agent: line for line in statistics.standings(results.records, SCORING)}
+    for name in own or results.contest.agents:
+        lines = [line for line in results.summary() if line.agent == name]
+        title = f"{name}: {plural(results.deals, 'duplicate deal')} each, list {deals.name!r}"
+        show(results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1])
+    remark(note(SCORING), dim=True)
+    for name in own:
+        ratings = leaderboard.field_ratings()
+        show(leaderboard.placement_table(name, leaderboard.place(results.records, name, ratings.fixed), ratings))
+    if deals.name != _CITED:
+        remark(f"Not for citing: what --full plays, the list {_CITED!r}, can be cited and checked.")
+
+
+# --- players of recorded games ------------------------------------------------
+
+
+@benchmark.command()
+@argument("file", type=Path, metavar="GAMES")
+@option("--agent", "agents", multiple=True, default=("policy",), help="Who is measured; others are beside the first.")
+@option("--games", type=COUNT, help="How many games; by default all.")
+@option("--first-game", type=NATURAL, default=0, help="Number of the first game in the file.")
+@option(
+    "--repeats", type=COUNT, default=1, help="Finish each position so often: agents that draw moves become steadier."
+)
+@option("--seed", type=NATURAL, default=0, help="Seed of agents that draw their moves.")
+@option("--out", type=Output(".csv", new=True), help="Write what the players lead, game by game, here (FILE.csv).")
+def records(
+    file: Path,
+    agents: tuple[str, ...],
+    games: int | None,
+    first_game: int,
+    repeats: int,
+    seed: int,
+    out: Path | None,
+) -> None:
+    """Measure agents by recorded games of players whom they never meet (GAMES: as of ddz record --from, or a data set).
+
+    \b
+    Examples:
+      ddz benchmark records douzero.jsonl
+      ddz benchmark records matches.jsonl --agent policy --agent rules
+      ddz benchmark records douzero.jsonl --agent policy-v3 --agent policy:path=new.safetensors --games 1500
+    """
+    from ddz_training.apps.tables import kinds_table, records_table
+    from ddz_training.data.games import games_file
+    from ddz_training.data.sources import read_won_games
+    from ddz_training.measure.provenance import Provenance, rules_settings
+    from ddz_training.measure.records import GameLead, Positions, compare, game_leads
+    from ddz_training.measure.store import write_csv
+
+    agents = tuple(dict.fromkeys(agents))
+    provenance = Provenance.of(agents).reading("games", games_file(file))
+    won, left_out = read_won_games(file)
+    chosen = won[first_game:][:games]
+    if len(chosen) < (games or 1):
+        raise InvalidRecordsError(f"{file} has {plural(len(won), 'game')} with a winner: too few from {first_game} on")
+    positions, comparisons = Positions.of(chosen), []
+    for agent in agents:
+        with bar("decisions") as on_progress:
+            comparisons.append(compare(positions, agent, repeats=repeats, seed=seed, on_progress=on_progress))
+    leads = [lead for comparison in comparisons for lead in game_leads(comparison, first_game)]
+    players = ", ".join(dict.fromkeys(player for game in chosen for player in game.players))
+    if out is not None:
+        about = {"players": players, "rules": rules_settings(positions.rules), "repeats": repeats, "seed": seed}
+        write_csv(out, {"format": "ddz-records-1", **about, **provenance.settings()}, GameLead, leads)
+    title = f"{plural(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
+    show(records_table(leads, title))
+    remark(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
+    show(kinds_table(comparisons[0], _KINDS))

@@ -67,7 +67,7 @@ export class Controls {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, dialog")) return;
     if (event.key === "Escape") return hand.choose("");
     if (TOGGLES[event.key]) return view.toggle(TOGGLES[event.key]);
-    if (event.key === "Enter" && event.target.closest?.(`button:not(.card${view.suggested ? ", #hint" : ""}), a, summary`)) return;
+    if (event.key === "Enter" && event.target.closest?.(`button:enabled:not(.card${view.suggested ? ", #hint" : ""}), a, summary`)) return; // a button that has just been switched off is still in focus
     if (event.key === "Enter" && play.yours && /^[a-z]/.test(view.suggested ?? "") && !hand.text) {
       event.preventDefault();
       return view.move(view.suggested);

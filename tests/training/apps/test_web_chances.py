@@ -246,6 +246,7 @@ def test_sentences_say_why(chances: tuple[float | None, ...], more: dict[str, An
         ((PERSON, "master", "master"), "policy"),
         ((PERSON, "random", "random"), "policy"),
         ((PERSON,) * 3, "policy"),
+        (("hard",) * 3, "policy"),
         ((), "policy"),
     ],
 )

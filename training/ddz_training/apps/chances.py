@@ -13,7 +13,7 @@ from ddz_env import Move, Rules, View
 from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.registry import LEVELS, spelled_out
-from ddz_env.table.session import Advice, RankedMove, Replay
+from ddz_env.table.session import PERSON, Advice, RankedMove, Replay
 from ddz_env.table.session.advice import AS_GOOD
 from ddz_env.table.session.certain import CertainWins
 
@@ -163,6 +163,8 @@ class Chances:
 def opponents_of(players: Sequence[str], seat: int) -> str:
     """Against whom a seat's chances hold: the level of both others, or ``policy``, strong players, at other tables.
 
+    A level's chances are a person's: those of three agents agree from seat to seat only if all are of strong players.
+
     Args:
         players: Who holds each seat; empty where that is not known.
         seat: Whose chances.
@@ -171,7 +173,7 @@ def opponents_of(players: Sequence[str], seat: int) -> str:
 
     levels = {spelled_out(level.name): level.name for level in LEVELS}
     others = {levels.get(spelled_out(name), STRONG) for place, name in enumerate(players) if place != seat}
-    [level] = others if len(others) == 1 else [STRONG]
+    [level] = others if len(others) == 1 and players[seat] == PERSON else [STRONG]
     return level if level in CALIBRATIONS else STRONG
 
 

@@ -15,7 +15,7 @@ from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.engine.layout import HIDDEN, ROW_WORDS
 from ddz_env.core.engine.worlds import determinize
 from ddz_env.playing.registry import make_agent
-from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Session
+from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Replay, Session
 from ddz_env.table.session.certain import CertainWins, FewestMoves
 from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
@@ -246,12 +246,17 @@ def test_sentences_say_why(chances: tuple[float | None, ...], more: dict[str, An
         ((PERSON, "master", "master"), "policy"),
         ((PERSON, "random", "random"), "policy"),
         ((PERSON,) * 3, "policy"),
-        (("hard",) * 3, "policy"),
         ((), "policy"),
     ],
 )
 def test_chances_name_the_opponents_for_whom_they_hold(players: tuple[str, ...], opponents: str) -> None:
     assert opponents_of(players, 0) == opponents
+
+
+@pytest.mark.parametrize(("player", "opponents"), [(PERSON, "hard"), ("hard", "policy")])
+def test_a_review_has_a_levels_chances_for_a_person_alone(player: str, opponents: str) -> None:
+    replay = Replay(Record(Deal(Rules(), 4), (player, "hard", "hard")))
+    assert Chances().review(replay).opponents == opponents
 
 
 def test_points_of_a_declined_bid_are_not_made_up() -> None:

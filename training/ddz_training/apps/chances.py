@@ -95,7 +95,12 @@ class Chances:
         ]
 
     def review(self, replay: Replay) -> MoveReview:
-        """What the next move of a replay lost, by what its seat knew; at the end who won."""
+        """What the next move of a replay lost, by what its seat knew; at the end who won.
+
+        Agents' chances are those of strong players: if each had a level's, a curve would jump from seat to seat.
+        """
+        from ddz_agents.neural_search.judge import STRONG
+
         table, played = replay.sight(None).table, replay.game.moves[replay.number : replay.number + 1]
         if table.acting is None:
             end = None if table.winner is None else float(table.winner == table.landlord)
@@ -107,7 +112,7 @@ class Chances:
             return undecided
         plans = certain_wins(view)
         moves = list(dict.fromkeys((*(move for _, move in played), *plans, *self._likely(view))))[:_SHOWN]
-        opponents = opponents_of(replay.game.players, seat)
+        opponents = opponents_of(replay.game.players, seat) if replay.game.players[seat] == PERSON else STRONG
         judgements = self.of_moves(view, moves, plans, opponents)
         best = max(range(len(moves)), key=lambda place: judgements[place].chance)
         loss = judgements[best].chance - judgements[0].chance
@@ -163,8 +168,6 @@ class Chances:
 def opponents_of(players: Sequence[str], seat: int) -> str:
     """Against whom a seat's chances hold: the level of both others, or ``policy``, strong players, at other tables.
 
-    A level's chances are a person's: those of three agents agree from seat to seat only if all are of strong players.
-
     Args:
         players: Who holds each seat; empty where that is not known.
         seat: Whose chances.
@@ -173,7 +176,7 @@ def opponents_of(players: Sequence[str], seat: int) -> str:
 
     levels = {spelled_out(level.name): level.name for level in LEVELS}
     others = {levels.get(spelled_out(name), STRONG) for place, name in enumerate(players) if place != seat}
-    [level] = others if len(others) == 1 and players[seat] == PERSON else [STRONG]
+    [level] = others if len(others) == 1 else [STRONG]
     return level if level in CALIBRATIONS else STRONG
 
 

@@ -13,7 +13,7 @@ from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
 from ddz_env.core.engine.kickers import may_ride
-from ddz_env.core.engine.legal import is_legal
+from ddz_env.core.engine.legal import legal_mask, marked
 from ddz_env.core.engine.random import key
 from ddz_env.core.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_returns
 from ddz_env.core.engine.step import apply_and_record, main_cards
@@ -311,7 +311,7 @@ class State:
         """
         self._check_running()
         action = check_action(action)
-        if not is_legal(self._row, self._rule_words, np.uint64(action), np.empty(MASK_WORDS, np.uint64)):
+        if not self._can_act(np.uint64(action)):
             raise illegal_action(self, action)
         self._apply(action)
 
@@ -434,10 +434,15 @@ class State:
         if self.is_over:
             raise GameOverError("the game is over: start a new one")
 
+    def _can_act(self, action: np.uint64) -> bool:
+        mask = np.empty(MASK_WORDS, np.uint64)
+        legal_mask(self._row, self._rule_words, mask)
+        return bool(marked(mask, action))
+
     def _can_play(self, move: Move) -> bool:
         row, rules = self._row, self._rule_words
         main, kickers = move.words
-        if not is_legal(row, rules, main, np.empty(MASK_WORDS, np.uint64)):
+        if not self._can_act(main):
             return False
         return not move.kickers or bool(may_ride(row, row[at.HANDS + self.seat], main, kickers, rules))
 

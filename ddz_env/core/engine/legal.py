@@ -246,13 +246,6 @@ def marked(mask: np.ndarray, action: np.uint64) -> bool:
 
 
 @inline_kernel
-def is_legal(row: np.ndarray, rules: np.ndarray, action: np.uint64, mask: np.ndarray) -> bool:
-    """Whether an action id is legal; ``mask`` is scratch of shape ``[MASK_WORDS]``."""
-    legal_mask(row, rules, mask)
-    return marked(mask, action)
-
-
-@inline_kernel
 def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
     """The ``k``-th legal action id in ascending order."""
     for word in range(tables.MASK_WORDS):

@@ -244,7 +244,7 @@ def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
     return -1
 
 
-@pure_kernel
+@part_kernel
 def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
     """Play one legal action and enter a completed move in the ring and in the log.
 
@@ -385,7 +385,7 @@ def play(first: int, stop: int, slots: Slots) -> None:
         write_outputs(index, slots, slots.rows[index, SEAT], False, slots.observations, slots.masks)
 
 
-@inline_kernel
+@part_kernel
 def _obey_order(index: int, slots: Slots) -> bool:
     """Carry out the order of a game except dealing; returns whether a game is to be dealt."""
     row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]

@@ -16,7 +16,7 @@ from ddz_env.core.engine.step import apply_action, play_move
 from ddz_env.core.engine.tables import KICKER_ID
 from ddz_env.core.engine.words import U0, U1, lowest
 from ddz_env.core.state import SCORINGS
-from ddz_env.support.compiling import kernel, pure_kernel
+from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
 
 
 def play_out_by_rules(state: State) -> npt.NDArray[np.float64]:
@@ -63,7 +63,7 @@ def next_kicker(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, pl
     return KICKER_ID + lowest(options)
 
 
-@pure_kernel
+@part_kernel
 def play_out(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
     """Play to the end by the rule agent, which looks at no hand but its own.
 

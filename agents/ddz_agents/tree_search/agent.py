@@ -14,7 +14,7 @@ from numba.extending import is_jitted
 
 from ddz_agents.searching import Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.tree_search.choice import candidates_of, choose
-from ddz_agents.tree_search.search import search
+from ddz_agents.tree_search.search import new_trace, search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool, Worlds, belief_of, checked_pool, draw_game
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
@@ -201,13 +201,11 @@ class TreeSearchAgent(SearchAgent[Sight]):
         options, tree = self.options, self._trees[index]
         game, state = self._game_of_tree(position, np.uint64(key(seed, np.uint64(index))))
         clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)
-        look = _LOOK if self._policy is None else _LOOK_SLOW
-        functions = self._bound, worlds, self._policy
+        trace, exploration = new_trace(), float(options.exploration)
+        functions, look = (self._bound, worlds, self._policy), _LOOK if self._policy is None else _LOOK_SLOW
         left = options.iterations if options.milliseconds is None else look
         while left > 0:
-            done, state = search(
-                tree, game, left, float(options.exploration), *functions, options.finish, np.uint64(state)
-            )
+            done, state = search(tree, trace, game, left, exploration, *functions, options.finish, np.uint64(state))
             if done < left:
                 self._trees[index] = tree = grown(tree)
             left -= done

@@ -33,7 +33,7 @@ from ddz_env.core.engine.step import play_move
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.thoughts import Candidate
 from ddz_env.support.clocks import Clock
-from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
 from ddz_env.support.options import Options, Range, takes
 
 
@@ -71,7 +71,7 @@ def _score(arms: Arms, arm: int) -> float:
     return float(arms.wins[arm]) + bonus
 
 
-@inline_kernel
+@part_kernel
 def _sort(arms: Arms, alive: int) -> None:
     """Order the candidates still alive by score (they have equally many rollouts); ties keep their order."""
     for index in range(1, alive):

@@ -40,7 +40,7 @@ from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import apply_action, pass_turn, play_lightly
 from ddz_env.core.engine.tables import BOMB_ID, MAIN_SEGMENT, MASK_WORDS, ROCKET_ID, SEGMENT_CARDS, SEGMENT_KICKER_COUNT
 from ddz_env.core.engine.words import U0, U1, U2, U4, lowest, popcount, select
-from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 
@@ -65,7 +65,6 @@ class Trace(NamedTuple):
     values: npt.NDArray[np.float32]
 
 
-@kernel
 def new_trace() -> Trace:
     """Memory for the iterations of one search, one after the other."""
     return Trace(
@@ -78,9 +77,10 @@ def new_trace() -> Trace:
     )
 
 
-@kernel
+@pure_kernel
 def search(
     tree: Tree,
+    trace: Trace,
     position: Position,
     iterations: int,
     exploration: float,
@@ -94,6 +94,7 @@ def search(
 
     Args:
         tree: The tree, changed in place.
+        trace: Memory for an iteration.
         position: The searcher's position.
         iterations: How many to run.
         exploration: The constant ``k`` of figure 2.
@@ -108,7 +109,7 @@ def search(
     Returns:
         Iterations done (fewer only when the tree is full) and the generator's new state.
     """
-    trace, rules = new_trace(), position.rules
+    rules = position.rules
     for iteration in range(iterations):
         before = state
         state = _draw_game(position, worlds, state, trace.row)
@@ -123,7 +124,7 @@ def search(
     return iterations, state
 
 
-@inline_kernel
+@part_kernel
 def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, row: np.ndarray) -> np.uint64:
     """Write the game of one iteration; the generator's new state."""
     if worlds is None:
@@ -133,7 +134,7 @@ def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, r
     return draw_world(position.row, np.uint64(position.seat), position.rules, worlds, state, row)
 
 
-@inline_kernel
+@part_kernel
 def _select_and_expand(
     tree: Tree, trace: Trace, position: Position, exploration: float, bound: Any, one_game: bool, state: np.uint64
 ) -> tuple[int, np.uint64]:
@@ -184,7 +185,7 @@ def _select_and_expand(
     return depth, state
 
 
-@inline_kernel
+@part_kernel
 def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uint64) -> tuple[int, np.uint64]:
     """Add one of the untried actions in the mask, drawn uniformly; its record (``FULL``) and the generator's state."""
     state = advance(state)
@@ -207,7 +208,7 @@ def _value(tree: Tree, record: int, parent_visits: float, log_parent: float, exp
     return np.float32(bound(float(tree.reward[record]) / visits, visits, parent_visits, exploration))
 
 
-@inline_kernel
+@part_kernel
 def best_of_legal(
     tree: Tree, usable: np.ndarray, count: int, parent_visits: float, exploration: float, bound: Any
 ) -> int:
@@ -221,7 +222,7 @@ def best_of_legal(
     return best
 
 
-@inline_kernel
+@part_kernel
 def best_of_all(tree: Tree, node: int, parent_visits: float, exploration: float, bound: Any, values: np.ndarray) -> int:
     """The child that is selected among all; ``values`` is scratch, as long as there are children, float32.
 
@@ -238,7 +239,7 @@ def best_of_all(tree: Tree, node: int, parent_visits: float, exploration: float,
     return first + best
 
 
-@inline_kernel
+@part_kernel
 def _random_lead(
     hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
@@ -253,7 +254,7 @@ def _random_lead(
     return action, state
 
 
-@inline_kernel
+@part_kernel
 def _random_reply(
     row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
@@ -283,7 +284,7 @@ def _random_reply(
     return ROCKET_ID, state
 
 
-@pure_kernel
+@part_kernel
 def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool) -> np.uint64:
     """Play to the end, uniformly at every stage, except that a finishing move is taken at once if so wished.
 
@@ -324,7 +325,7 @@ def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
     return np.float32(1.0) if (seat == row[at.LANDLORD]) == landlord_won(row) else np.float32(0.0)
 
 
-@inline_kernel
+@part_kernel
 def backpropagate(tree: Tree, trace: Trace, depth: int) -> None:
     """Count the finished game on its path, each node for the side that chose it."""
     tree.visits[ROOT] += 1

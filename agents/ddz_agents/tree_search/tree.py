@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.engine.words import U1, U6, U63
-from ddz_env.support.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 ROOT = 0
 MAX_DEPTH = 1024
@@ -89,7 +89,7 @@ def clear(tree: Tree) -> None:
     _reset(tree, ROOT, np.uint64(0))
 
 
-@inline_kernel
+@part_kernel
 def _take_block(tree: Tree, size_class: int) -> int:
     """A block of ``2 ** size_class`` records, or ``FULL``."""
     head = tree.free[size_class]
@@ -103,7 +103,7 @@ def _take_block(tree: Tree, size_class: int) -> int:
     return top
 
 
-@inline_kernel
+@part_kernel
 def _copy(tree: Tree, source: int, target: int) -> None:
     tree.action[target] = tree.action[source]
     tree.visits[target] = tree.visits[source]
@@ -114,7 +114,7 @@ def _copy(tree: Tree, source: int, target: int) -> None:
     tree.complete[target] = tree.complete[source]
 
 
-@inline_kernel
+@part_kernel
 def _grow(tree: Tree, node: int) -> bool:
     """Move a node's children to a block of twice the size; false if there is no room."""
     old, count = np.int64(tree.first[node]), np.int64(tree.used[node])
@@ -134,7 +134,7 @@ def _grow(tree: Tree, node: int) -> bool:
     return True
 
 
-@inline_kernel
+@part_kernel
 def add_child(tree: Tree, node: int, action: np.uint64) -> int:
     """Append a child and return its record, or ``FULL``.  Records of the node's other children may move."""
     if tree.used[node] == tree.room[node] and not _grow(tree, node):
@@ -174,7 +174,7 @@ def child_of(tree: Tree, node: int, action: int) -> int:
     return np.int64(-1)
 
 
-@inline_kernel
+@part_kernel
 def take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
     """List the children of a node that a mask of legal actions allows, and strike their actions from the mask.
 

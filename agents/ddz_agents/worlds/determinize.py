@@ -19,7 +19,7 @@ from ddz_env.core.engine.words import U0, popcount
 from ddz_env.core.engine.worlds import determinize
 from ddz_env.core.rules import R_BOTTOM_SIZE
 from ddz_env.playing.thoughts import Belief
-from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
 from ddz_env.support.errors import InconsistentViewError, InvalidAgentOptionError, shown
 
 Words = npt.NDArray[np.uint64]
@@ -75,7 +75,7 @@ def uniform() -> WorldPool:
     return WorldPool(np.empty((0, 4), np.uint64), np.empty(0, np.float64))
 
 
-@inline_kernel
+@part_kernel
 def _pick(cumulative: np.ndarray, point: float) -> int:
     """The first entry above a point of the unit interval."""
     low, high = 0, cumulative.size - 1

@@ -11,7 +11,7 @@ import pytest
 
 from ddz_agents.searching import Position
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
-from ddz_agents.tree_search.search import search, simulate_random
+from ddz_agents.tree_search.search import new_trace, search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import Rules, State, View
@@ -50,7 +50,7 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     for index in range(4):
         tree = new_tree(10_000)
         chance = np.uint64(key(seed, np.uint64(index)))
-        search(tree, Position.of(state.view()), 150, 1.0, None, uniform(), None, True, chance)
+        search(tree, new_trace(), Position.of(state.view()), 150, 1.0, None, uniform(), None, True, chance)
         for record in range(children(tree).start, children(tree).stop):
             visits[int(tree.action[record])] += int(tree.visits[record])
             rewards[int(tree.action[record])] += float(tree.reward[record])
@@ -80,7 +80,7 @@ def compiled(state: State, iterations: int, k: float = 1.0, *, fixed: bool = Fal
     tree, left, chance = new_tree(capacity), iterations, SEED
     position, worlds = Position.of(state if fixed else state.view()), None if fixed else uniform()
     while left:
-        done, after = search(tree, position, left, k, None, worlds, None, True, np.uint64(chance))
+        done, after = search(tree, new_trace(), position, left, k, None, worlds, None, True, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
             tree = grown(tree)

@@ -131,7 +131,7 @@ def _critic_of_parts(parts: _Parts) -> CriticNet:
     return CriticNet(_trunk_of_parts(parts), Dense(*parts[6:8]), Fields(*parts[8:12]))
 
 
-@pure_kernel
+@part_kernel
 def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
     """Normalize the logits of legal actions in place."""
     most = -np.float32(np.inf)

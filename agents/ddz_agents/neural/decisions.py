@@ -42,7 +42,7 @@ from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest, popcount
 from ddz_env.core.observation import HISTORY, OBSERVATION
 from ddz_env.envs.stepping import Slots
-from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
 
 _CONCEALED, _LEFT, _SIGNS, _AGAINST_RULES = (
     DECISION_BYTES[name] for name in ("concealed", "left", "signs", "against_rules")
@@ -208,7 +208,7 @@ def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 # --- Many -------------------------------------------------------------------------------------------------------------
 
 
-@inline_kernel
+@part_kernel
 def _describe_actions(
     bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, actions: np.ndarray, values: np.ndarray, pair: int
 ) -> None:
@@ -225,7 +225,7 @@ def _describe_actions(
             pair += 1
 
 
-@pure_kernel
+@part_kernel
 def _describe_decision(
     game: int, slots: Slots, memory: HandMemory, workspace: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
 ) -> None:

@@ -28,7 +28,7 @@ from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH, SEGMENT_SIZE
 from ddz_env.core.engine.words import PLANE, U0, U1, U16, run
 from ddz_env.core.observation import HISTORY, OBSERVATION
-from ddz_env.support.compiling import inline_kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 # --- Hands ------------------------------------------------------------------------------------------------------------
 
@@ -44,7 +44,7 @@ CHAINS = tuple(group for group in MAIN_GROUPS if group.length >= 2 and group.kic
 CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
 
 
-@inline_kernel
+@part_kernel
 def chain_starts(hand: np.uint64, segment: int) -> np.uint64:
     """The lowest ranks of the chains of a segment that a hand holds, as bits."""
     plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
@@ -109,7 +109,7 @@ def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
     return sure, min(max(price, -_MOST_PRICE), _MOST_PRICE)
 
 
-@inline_kernel
+@part_kernel
 def read_hand_values(sure: int, price: int) -> tuple[int, int, float, int]:
     """The numbers that the columns of a hand show, from what :func:`value_hand` returned.
 
@@ -136,7 +136,7 @@ SIGN_BYTES = 2 * 2
 """Of the next and the previous seat, on solos and on pairs."""
 
 
-@pure_kernel
+@part_kernel
 def read_signs(values: np.ndarray, out: np.ndarray, first: int) -> None:
     """Find the signs of an observation.
 

@@ -27,7 +27,7 @@ from ddz_agents.neural.features import (
 from ddz_agents.neural.model import Floats
 from ddz_env.core.engine.tables import SEGMENT_SIZE
 from ddz_env.core.engine.words import U0, U1, lowest
-from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
 
 _SCALED, _RISING, _FALLING, _CHAINS, _PROSPECTS = range(5)
 """Kinds of fields: a scaled byte; thresholds of a byte whose columns rise, or fall; chains; prospects."""
@@ -87,7 +87,7 @@ def _field(column: kinds.Column) -> tuple[int, int]:
     return column.kind, column.source if column.kind != kinds.CHAIN else 0
 
 
-@inline_kernel
+@part_kernel
 def _enter_chains(hand: np.uint64, column: int, places: np.ndarray, factors: np.ndarray, count: int) -> int:
     for segment in CHAIN_SEGMENTS:
         starts = chain_starts(hand, segment)
@@ -99,7 +99,7 @@ def _enter_chains(hand: np.uint64, column: int, places: np.ndarray, factors: np.
     return count
 
 
-@inline_kernel
+@part_kernel
 def _enter_prospects(values: np.ndarray, column: int, places: np.ndarray, factors: np.ndarray, count: int) -> int:
     losers, moves, scaled, steps = read_hand_values(np.int64(values[0]), np.int64(values[1]))
     behind = column + MOST_LOSERS + MOST_MOVES

@@ -21,7 +21,7 @@ from ddz_agents.neural.model import Floats
 from ddz_agents.neural.tensor_file import Arrays
 from ddz_agents.rules.scratch import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleWorkspace, Scratch
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
 
 _ZERO = np.float32(0.0)
 ROWS, _TILE = 4, 256
@@ -190,7 +190,7 @@ def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
     return first + second
 
 
-@pure_kernel
+@part_kernel
 def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: np.ndarray) -> None:
     """Write the outputs ``first..stop-1`` of ``ROWS`` rows, at most ``_TILE`` of each and ``_TILE`` apart.
 
@@ -214,7 +214,7 @@ def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: 
             tile[3 * _TILE + unit] += _sum_of_products(four, column)
 
 
-@pure_kernel
+@part_kernel
 def _affine_rows(values: np.ndarray, layer: Dense, rows: int, buffers: ForwardBuffers, out: np.ndarray) -> None:
     """:func:`affine` for some rows; ``ROWS`` rows without a zero are computed side by side, with the same result."""
     inputs, units = layer.weights.shape

@@ -47,7 +47,7 @@ from ddz_env.core.engine.random import key
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
-from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
 
 _PRIOR_STEPS = np.float32(4096.0)
 """Priors are rounded to such a fraction, so that equal ones tie."""
@@ -138,7 +138,7 @@ def new_descents(count: int) -> Descents:
 # --- Down the tree ---------------------------------------------------------------------------------------------------
 
 
-@inline_kernel
+@part_kernel
 def _next_child(
     tree: Tree, priors: Priors, searcher: Searcher, node: int, row: np.ndarray, state: np.uint64
 ) -> tuple[int, np.uint64]:
@@ -173,7 +173,7 @@ def _waits_for_player(searcher: Searcher, row: np.ndarray) -> bool:
     return whole and searcher.played[row[at.SEAT]] != 0
 
 
-@inline_kernel
+@part_kernel
 def _go_down(
     tree: Tree, priors: Priors, searcher: Searcher, descents: Descents, index: int, node: int, state: np.uint64
 ) -> np.uint64:
@@ -198,7 +198,15 @@ def _go_down(
     return state
 
 
-@kernel
+@inline_kernel
+def _copy_ring(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy the recent moves, word by word: to assign whole arrays would mean to count references."""
+    for slot in range(at.HISTORY_MOVES):
+        for word in range(at.HISTORY_WORDS):
+            target[slot, word] = source[slot, word]
+
+
+@pure_kernel
 def descend(
     tree: Tree,
     priors: Priors,
@@ -231,7 +239,7 @@ def descend(
         node = child_of(tree, np.int64(ROOT), np.int64(firsts[index]))
         world = np.uint64(key(deal, np.uint64(tree.visits[node])))
         draw_world(searcher.row, searcher.seat, searcher.rules, searcher.pool, world, descents.games.rows[index])
-        descents.games.rings[index] = searcher.ring
+        _copy_ring(searcher.ring, descents.games.rings[index])
         descents.depth[index] = 0
         tree.visits[ROOT] += 1
         _step(tree, descents, index, node, searcher.rules)
@@ -239,7 +247,7 @@ def descend(
     return firsts.size, state
 
 
-@kernel
+@pure_kernel
 def follow(
     tree: Tree,
     priors: Priors,

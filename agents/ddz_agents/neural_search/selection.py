@@ -22,7 +22,7 @@ from ddz_agents.tree_search.choice import Totals
 from ddz_agents.tree_search.tree import Tree
 from ddz_env.core.engine.random import advance, below, mix
 from ddz_env.core.engine.words import U0, U1
-from ddz_env.support.compiling import inline_kernel
+from ddz_env.support.compiling import part_kernel
 
 
 def select_at_root(candidates: Sequence[int], statistics: Totals, log_priors: Floats, prior_weight: float) -> list[int]:
@@ -47,7 +47,7 @@ def select_at_root(candidates: Sequence[int], statistics: Totals, log_priors: Fl
     return sorted(candidates, key=worth, reverse=True)[: (len(candidates) + 1) // 2]
 
 
-@inline_kernel
+@part_kernel
 def select_child(
     tree: Tree,
     prior: np.ndarray,
@@ -99,7 +99,7 @@ def select_child(
     return _unvisited_child(tree, prior, legal_children, count, best_prior, below(mix(state), ties)), state
 
 
-@inline_kernel
+@part_kernel
 def _unvisited_child(
     tree: Tree, prior: np.ndarray, legal_children: np.ndarray, count: int, best_prior: np.float32, number: np.uint64
 ) -> int:

@@ -314,7 +314,7 @@ def rules_move(
     return _follow(row, rules, workspace, w)
 
 
-@pure_kernel
+@part_kernel
 def next_action(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plan: np.ndarray
 ) -> np.uint64:

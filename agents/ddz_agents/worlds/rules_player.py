@@ -35,7 +35,7 @@ from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest, popcount
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import R_TWO_JOKERS, Rules
-from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
+from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
 from ddz_env.support.owned import OwnsArrays
 
 SITUATIONS = ("lead", "play on an enemy", "play on the partner", "pass on an enemy", "pass on the partner")
@@ -63,7 +63,7 @@ _CHOOSE = np.array([[comb(ranks, count) for count in range(8)] for ranks in rang
 _U63, _U64 = np.uint64(63), np.uint64(64)
 
 
-@inline_kernel
+@part_kernel
 def situation(row: np.ndarray, chosen: np.uint64) -> int:
     """The situation of the acting seat, for which a policy chose a main group."""
     if row[TARGET] == U0:
@@ -74,7 +74,7 @@ def situation(row: np.ndarray, chosen: np.uint64) -> int:
     return PASS_ON_PARTNER if chosen == U0 else PLAY_ON_PARTNER
 
 
-@inline_kernel
+@part_kernel
 def kind_of(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: np.ndarray) -> int:
     """How a main group relates to the policy's."""
     if main == chosen:
@@ -132,7 +132,7 @@ class Facts(NamedTuple):
     own_kickers: bool
 
 
-@pure_kernel
+@part_kernel
 def _count_kinds(
     hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, counts: np.ndarray
 ) -> tuple[int, float]:
@@ -154,7 +154,7 @@ def _count_kinds(
     return kind_of_main, moves
 
 
-@pure_kernel
+@part_kernel
 def describe_decision(
     row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], workspace: RuleWorkspace, counts: np.ndarray
 ) -> Facts:

@@ -8,6 +8,9 @@ The mean is too high: inference from few particles makes the others' hands weake
 peasants.  It knows only strong players, too.  How often games are really won where the mean is so high was counted in
 games of the policy with itself (``ddz reproduce chances``) and of the policy at a table of each level (``ddz reproduce
 table-chances``), role by role.
+
+Among opponents that are the rule agent, the best move is played out besides, in the same worlds: how good the position
+is, the share of worlds that are won says better.  By how much other moves are worse, the critic says: it is steadier.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PartialMove, next_stages
@@ -26,7 +30,10 @@ from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.beliefs import Beliefs
 from ddz_agents.neural_search.games import SearchGames, new_games, play_forced
 from ddz_agents.neural_search.model_cache import CachedModel
+from ddz_agents.neural_search.played_out import won_among_rules
 from ddz_agents.neural_search.values import ask_critic, values_for
+from ddz_agents.rules.agent import weights_without
+from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.searching import check_view
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import draw_hands
@@ -61,12 +68,12 @@ class Judgement(NamedTuple):
 
 
 class LogOddsCurve(NamedTuple):
-    """A map from the critic's mean value of a move to its chance of winning, by Platt's scaling (1999).
+    """A map from the mean value of a move to its chance of winning, by Platt's scaling (1999).
 
     With x the log odds of the mean, those of the chance are ``bias + slope * x``.
 
     Attributes:
-        bias: What the critic leaves out.
+        bias: What the mean leaves out.
         slope: How much of its confidence is borne out.
     """
 
@@ -74,7 +81,7 @@ class LogOddsCurve(NamedTuple):
     slope: float
 
     def chances(self, means: Reals) -> Reals:
-        """The chances where the critic's means, 0 to 1, are these; what is certain stays certain."""
+        """The chances where the means, 0 to 1, are these; what is certain stays certain."""
         chances = 1 / (1 + np.exp(-self.bias - self.slope * log_odds(means)))
         bounded: Reals = np.where((means <= 0) | (means >= 1), means, chances)
         return bounded
@@ -110,6 +117,31 @@ CALIBRATIONS = {
     "hard": Calibration(LogOddsCurve(0.307, 0.839), LogOddsCurve(-0.651, 0.907), LogOddsCurve(-0.263, 0.958)),
 }
 """Fitted to the games in ``docs/results/chances.csv`` and ``table_chances.csv``; tests repeat the fits."""
+
+
+class RuleAgents(NamedTuple):
+    """Opponents that are the rule agent.
+
+    Attributes:
+        weights: Its weights.
+        calibration: The maps from the share of worlds that are won among them to chances.
+    """
+
+    weights: npt.NDArray[np.int64]
+    calibration: Calibration
+
+
+RULE_AGENTS = {
+    "medium": RuleAgents(
+        weights_without("pass"),
+        Calibration(LogOddsCurve(-0.182, 0.687), LogOddsCurve(-0.464, 0.595), LogOddsCurve(-0.396, 0.648)),
+    ),
+    "hard": RuleAgents(
+        WEIGHTS,
+        Calibration(LogOddsCurve(-0.485, 0.905), LogOddsCurve(-0.618, 0.776), LogOddsCurve(-0.505, 0.997)),
+    ),
+}
+"""Fitted to the games in ``docs/results/table_chances.csv``, too."""
 
 
 @kernel
@@ -188,21 +220,33 @@ class Judge:
             IllegalMoveError: If it is not the seat's turn to play cards.
             InconsistentViewError: If the view contradicts itself.
         """
-        values, weights = self._play(view, moves, rng)
+        rows, weights = self._checked_worlds(view, rng)
+        values = self._ask_critic(view, moves, rows)
         means = np.clip(weights @ values, 0.0, 1.0)
-        curve = CALIBRATIONS[opponents][role_number(view)]
+        best, role = int(means.argmax()), role_number(view)
+        curve = CALIBRATIONS[opponents][role]
         chances = curve.chances(means)
-        leads = values[:, [int(means.argmax())]] - values
+        leads = values[:, [best]] - values
         spreads = np.sqrt(weights @ (leads - weights @ leads) ** 2)
         errors = ERRORS * spreads / math.sqrt(effective_size(weights))
         noises = curve.chances(np.minimum(means + errors, 1.0)) - chances
+        if (others := RULE_AGENTS.get(opponents)) is not None:
+            share = self._share_won(view, moves[best], rows, weights, others)
+            chances += others.calibration[role].chances(np.array(share)) - chances[best]
         shown = np.clip(chances, 1.0 - _LIKELIEST, _LIKELIEST)
         return list(map(Judgement, shown.tolist(), noises.tolist()))
 
     def means(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> Reals:
         """The critic's means over the worlds, 0 to 1, shape ``[moves]``; arguments and errors as of :meth:`judge`."""
-        values, weights = self._play(view, moves, rng)
-        return np.clip(weights @ values, 0.0, 1.0)
+        rows, weights = self._checked_worlds(view, rng)
+        return np.clip(weights @ self._ask_critic(view, moves, rows), 0.0, 1.0)
+
+    def share_won(self, view: View, move: Move, rng: np.random.Generator, others: RuleAgents) -> float:
+        """The share of worlds, 0 to 1, that are won after a move among rule agents, if the policy plays on.
+
+        Arguments and errors are as of :meth:`judge`.
+        """
+        return self._share_won(view, move, *self._checked_worlds(view, rng), others)
 
     def worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
         """Different full games that a seat may be in, ``[n, 32]``, and how likely they are, ``[n]``.
@@ -219,18 +263,27 @@ class Judge:
         rows[:, HANDS : HANDS + 3], rows[:, HIDDEN], rows[:, SIZES] = deals[:, :3], deals[:, 3], 0
         return rows, np.bincount(deal, weights).astype(np.float64)
 
-    def _play(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> tuple[Reals, Reals]:
-        """What each move is worth in each world, shape ``[worlds, moves]``, and how likely the worlds are."""
+    def _checked_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
+        """The worlds of a seat that is to play cards, and how likely they are."""
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
-        rows, weights = self.worlds(view, rng)
-        games = games_after(view, moves, rows)
+        return self.worlds(view, rng)
+
+    def _ask_critic(self, view: View, moves: Sequence[Move], worlds: Words) -> Reals:
+        """What each move is worth in each world, 0 to 1, shape ``[worlds, moves]``."""
+        games = games_after(view, moves, worlds)
         play_forced(games, np.arange(len(games.waits)), view.rule_words)
         seats = np.full(len(games.waits), view.seat, np.uint64)
         values = values_for(games, seats, partial(ask_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
-        return chances.reshape(len(rows), len(moves)), weights
+        return chances.reshape(len(worlds), len(moves))
+
+    def _share_won(self, view: View, move: Move, worlds: Words, weights: Reals, others: RuleAgents) -> float:
+        """As :meth:`share_won`, in these worlds."""
+        games = games_after(view, [move], worlds)
+        won = won_among_rules(self._model, games, view.seat, view.rule_words, others.weights)
+        return min(float(weights @ won), 1.0)
 
 
 def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:

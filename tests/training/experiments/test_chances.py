@@ -9,8 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.neural_search.judge import CALIBRATIONS, STRONG, Calibration, Judge, LogOddsCurve
+from ddz_agents.neural.agent import ModelAgent
+from ddz_agents.neural.loading import load_policy
+from ddz_agents.neural_search.games import new_games
+from ddz_agents.neural_search.judge import CALIBRATIONS, RULE_AGENTS, STRONG, Calibration, Judge, LogOddsCurve
+from ddz_agents.neural_search.played_out import won_among_rules
 from ddz_env import Move, Rules, State
+from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError
 from ddz_training.experiments import chances, table_chances
 from tests.hidden import permuted
@@ -41,18 +46,24 @@ def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
 def test_chances_hold_at_a_table_of_a_level(level: str) -> None:
     saved = [one for one in committed(table_chances.TableChanceResult, "table_chances") if one.opponents == level]
     assert table_chances.calibrations(saved) == {level: CALIBRATIONS[level]}  # or: `ddz reproduce table-chances`
-    found = table_chances.errors_of(saved, CALIBRATIONS[level], worlds=60)
+    told, calibration = saved, CALIBRATIONS[level]
+    if level in RULE_AGENTS:
+        told, calibration = table_chances.by_shares(saved), RULE_AGENTS[level].calibration
+        assert table_chances.calibrations(told) == {level: calibration}
+    found = table_chances.errors_of(told, calibration, worlds=60)
     assert found.played_out > 580
     assert max(map(abs, found.bias)) < 3
-    assert found.gaps > 0.5
-    assert found.brier < found.brier_strong
-    unmapped = table_chances.errors_of(saved, AS_GIVEN, worlds=60)
+    assert round(found.error, 1) <= 7
+    assert table_chances.gaps_of(saved, CALIBRATIONS[level]) > 0.5
+    others = [CALIBRATIONS[STRONG], *([CALIBRATIONS[level]] if level in RULE_AGENTS else [])]
+    assert all(found.brier < table_chances.errors_of(saved, other, worlds=60).brier for other in others)
+    unmapped = table_chances.errors_of(told, AS_GIVEN, worlds=60)
     assert max(map(abs, unmapped.bias)) > 3  # or this says nothing
     assert found.error < unmapped.error
     again = table_chances.judge_at_table(table_chances.TableChanceOptions(), level, table_chances.FIRST_DEAL + 1)[0]
     [kept] = [one for one in saved if one.deal == again.deal]
     assert (again.number, again.role, again.won) == (kept.number, kept.role, kept.won)
-    told, before = [[one.mean, one.rival_mean, one.wins, one.rival_wins] for one in (again, kept)]
+    told, before = [[one.mean, one.rival_mean, one.wins, one.rival_wins, one.share] for one in (again, kept)]
     assert told == pytest.approx(before, abs=0.05)  # close decisions of playouts may come out otherwise elsewhere
 
 
@@ -63,15 +74,32 @@ def test_chances_are_for_who_sits_at_the_table() -> None:
     assert told["easy"] > told["medium"] > told["hard"] > told[STRONG]  # the landlord's
 
 
-def test_no_chance_depends_on_hidden_cards() -> None:
+@pytest.mark.parametrize("opponents", [STRONG, "medium"])
+def test_no_chance_depends_on_hidden_cards(opponents: str) -> None:
     judge, rng, state = Judge(worlds=4), RNG(1), State.new(seed=8)
     for _ in range(6):
         twin, moves = permuted(state, state.seat, rng), state.legal_moves()
-        assert judge.judge(state.view(), moves[:4], RNG(3)) == judge.judge(twin.view(), moves[:4], RNG(3))
+        told = [judge.judge(game.view(), moves[:4], RNG(3), opponents) for game in (state, twin)]
+        assert told[0] == told[1]
         state.step(moves[-1])
     auction = State.new(1, Rules.preset("bidding"))
     with pytest.raises(IllegalMoveError, match="plays no cards now"):
         judge.judge(auction.view(), auction.legal_moves(), RNG(0))
+
+
+@pytest.mark.parametrize("level", RULE_AGENTS)
+def test_games_that_are_played_out_end_as_those_of_the_level_do(level: str) -> None:
+    model = load_policy()
+    policy, other, ends = ModelAgent(model), make_agent(level), []
+    for deal in range(12):
+        state, games = State.new(7, game=deal), new_games(1)
+        games.rows[0], games.rings[0] = state.row, state.ring
+        [won] = won_among_rules(model, games, deal % 3, state.rule_words, RULE_AGENTS[level].weights)
+        while not state.is_over:
+            state.step((policy if state.seat == deal % 3 else other).act(state.view(), RNG(0)))
+        ends.append((bool(won), state.returns()[deal % 3] > 0))
+    assert all(won == expected for won, expected in ends)
+    assert {won for won, _ in ends} == {True, False}
 
 
 def test_what_is_forced_is_played_before_the_critic_judges() -> None:

@@ -3,6 +3,9 @@
 At one decision of every game the judge (:mod:`ddz_agents.neural_search.judge`) values the move that the policy plays.
 The game says who won, and the maps from the critic's means to chances are fitted on the games with even numbers.
 
+Among levels that are the rule agent the move is also played out in the judge's worlds, as for a hint, and the share of
+worlds that are won has maps of its own, fitted in the same way.
+
 At some decisions the policy's two likeliest moves are played out besides, in worlds that are inferred from many more
 particles than a hint has, by those who sit at the table.  Such a share of worlds is too high itself, because inference
 makes the others' hands weaker than they are: the table says by how much.  So its error is counted behind a map of its
@@ -25,6 +28,7 @@ from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural_search.games import SearchGames, play_actions, play_forced
 from ddz_agents.neural_search.judge import (
     CALIBRATIONS,
+    RULE_AGENTS,
     STRONG,
     WORLDS,
     Calibration,
@@ -83,6 +87,7 @@ class TableChanceResult:
         rival_mean: The critic's mean after its second likeliest move; -1 where nothing was played out.
         wins: The share of worlds won after its move; -1 likewise.
         rival_wins: The share of the same worlds won after the second move; -1 likewise.
+        share: The share of the judge's worlds won after the policy's move among rule agents; -1 where there is none.
     """
 
     opponents: str
@@ -94,6 +99,7 @@ class TableChanceResult:
     rival_mean: float
     wins: float
     rival_wins: float
+    share: float
 
 
 @functools.cache
@@ -116,15 +122,19 @@ def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[T
         state.step(move)
     won = int(state.returns()[seat] > 0)
     if not decisions:
-        return [TableChanceResult(level, deal, -1, seat, _NONE, won, _NONE, _NONE, _NONE)]
+        return [TableChanceResult(level, deal, -1, seat, _NONE, won, _NONE, _NONE, _NONE, _NONE)]
     view, move = decisions[int(rng([options.seed, deal, _CHOICE]).integers(len(decisions)))]
     moves, place = [move], deal - FIRST_DEAL
     if place % 2 and place < 2 * options.played_out:
         moves += [line.move for line in likely_moves(policy.model, view, 2) if line.move != move][:1]
     means = judge.means(view, moves, rng([options.seed, deal, _WORLDS])).round(4).tolist()
     shares = [_NONE, _NONE] if len(moves) == 1 else _shares(options, level, deal, view, moves)
-    rival = means[1] if len(moves) > 1 else _NONE
-    return [TableChanceResult(level, deal, len(view.history), role_number(view), means[0], won, rival, *shares)]
+    share = _NONE
+    if level in RULE_AGENTS:
+        share = judge.share_won(view, move, rng([options.seed, deal, _WORLDS]), RULE_AGENTS[level])
+    rival, (wins, rival_wins) = means[1] if len(moves) > 1 else _NONE, shares
+    number, role = len(view.history), role_number(view)
+    return [TableChanceResult(level, deal, number, role, means[0], won, rival, wins, rival_wins, round(share, 4))]
 
 
 def _shares(options: TableChanceOptions, level: str, deal: int, view: View, moves: Sequence[Move]) -> list[float]:
@@ -173,6 +183,11 @@ def calibrations(results: Sequence[TableChanceResult]) -> dict[str, Calibration]
     return {level: fit(part) for level, part in ex.grouped(judged, "opponents").items()}
 
 
+def by_shares(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
+    """The decisions that were played out as for a hint, with the share of worlds won in place of the critic's mean."""
+    return [replace(one, mean=one.share) for one in results if one.share >= 0]
+
+
 @dataclass(frozen=True)
 class Errors:
     """How far shown chances are off at a table, in games that they were not fitted to, in points of 100.
@@ -184,9 +199,7 @@ class Errors:
         kindness: The share of worlds won less the share of games won, for each role.
         sampled: The mean absolute difference between what is shown and the played-out chance behind its map.
         error: The same without the variance of the sampled worlds.
-        gaps: The correlation of the gaps between two moves of a peasant, shown and played out; nothing is corrected.
         brier: The Brier score of the games' results.
-        brier_strong: The same with the map for strong players.
     """
 
     positions: int
@@ -195,9 +208,7 @@ class Errors:
     kindness: tuple[float, ...]
     sampled: float
     error: float
-    gaps: float
     brier: float
-    brier_strong: float
 
 
 def errors_of(results: Sequence[TableChanceResult], calibration: Calibration, worlds: int) -> Errors:
@@ -205,18 +216,15 @@ def errors_of(results: Sequence[TableChanceResult], calibration: Calibration, wo
 
     Args:
         results: Those of one level.
-        calibration: Of the critic's means.
+        calibration: Of their means.
         worlds: In how many worlds moves were played out.
     """
-    odd = [one for one in results if one.deal % 2 and one.number >= 0]
+    odd = _odd(results)
     out = [one for one in odd if one.wins >= 0]
-    peasants = [one for one in out if one.role and one.rival_wins >= 0]
     shown, won = _shown(odd, calibration), _won(odd)
     wins, truth = np.array([one.wins for one in out]), _mapped(out)
     differences, sampling = _shown(out, calibration) - truth, (wins * (1 - wins)).mean() / worlds
     sampled = float(np.abs(differences).mean())
-    rivals = [replace(one, mean=one.rival_mean) for one in peasants]
-    shown_gaps = _shown(peasants, calibration) - _shown(rivals, calibration)
     return Errors(
         len(odd),
         len(out),
@@ -224,10 +232,21 @@ def errors_of(results: Sequence[TableChanceResult], calibration: Calibration, wo
         tuple(100 * float((wins - _won(out))[_roles(out) == role].mean()) for role in range(len(ROLES))),
         100 * sampled,
         100 * sampled * math.sqrt(max(0.0, 1 - sampling / float((differences**2).mean()))),
-        float(np.corrcoef(shown_gaps, [one.wins - one.rival_wins for one in peasants])[0, 1]),
         100 * float(((shown - won) ** 2).mean()),
-        100 * float(((_shown(odd, CALIBRATIONS[STRONG]) - won) ** 2).mean()),
     )
+
+
+def gaps_of(results: Sequence[TableChanceResult], calibration: Calibration) -> float:
+    """The correlation of the gaps between two moves of a peasant, shown and played out; nothing is corrected."""
+    peasants = [one for one in _odd(results) if one.role and one.rival_wins >= 0]
+    rivals = [replace(one, mean=one.rival_mean) for one in peasants]
+    shown = _shown(peasants, calibration) - _shown(rivals, calibration)
+    return float(np.corrcoef(shown, [one.wins - one.rival_wins for one in peasants])[0, 1])
+
+
+def _odd(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
+    """The decisions in games with odd numbers."""
+    return [one for one in results if one.deal % 2 and one.number >= 0]
 
 
 def _mapped(out: Sequence[TableChanceResult]) -> Reals:
@@ -252,24 +271,28 @@ def _roles(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]:
 
 
 def errors_table(saved: ex.Saved[TableChanceResult]) -> ex.Table:
-    """How far chances are off, level by level."""
+    """How far chances are off, level by level; where the best move is played out besides, by the critic alone, too."""
     lines, judged = [], [one for one in saved.results if one.number >= 0]
     for level, part in ex.grouped(judged, "opponents", order=LEVELS).items():
         if sum(one.wins >= 0 for one in part) < _LEAST:  # too few for a map of what is played out
             lines.append((level, f"{len(part):,} / too few", *[""] * 5))
             continue
-        found = errors_of(part, CALIBRATIONS[level], int(saved.settings["worlds"]))
-        lines.append(
-            (
-                level,
-                f"{found.positions:,} / {found.played_out}",
-                " / ".join(f"{bias:+.1f}" for bias in found.bias),
-                " / ".join(f"{kindness:+.1f}" for kindness in found.kindness),
-                f"{found.error:.1f} ({found.sampled:.1f})",
-                f"{found.gaps:.2f}",
-                f"{found.brier:.1f} ({found.brier_strong:.1f})",
+        told = {level: (by_shares(part), RULE_AGENTS[level].calibration)} if level in RULE_AGENTS else {}
+        told[f"{level}, critic alone" if told else level] = part, CALIBRATIONS[level]
+        strong = errors_of(part, CALIBRATIONS[STRONG], int(saved.settings["worlds"])).brier
+        for name, (decisions, calibration) in told.items():
+            found = errors_of(decisions, calibration, int(saved.settings["worlds"]))
+            lines.append(
+                (
+                    name,
+                    f"{found.positions:,} / {found.played_out}",
+                    " / ".join(f"{bias:+.1f}" for bias in found.bias),
+                    " / ".join(f"{kindness:+.1f}" for kindness in found.kindness),
+                    f"{found.error:.1f} ({found.sampled:.1f})",
+                    f"{gaps_of(part, CALIBRATIONS[level]):.2f}",
+                    f"{found.brier:.1f} ({strong:.1f})",
+                )
             )
-        )
     header = (
         "opponents",
         "positions / played out",

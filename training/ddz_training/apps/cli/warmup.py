@@ -120,7 +120,7 @@ def open_page() -> None:
     for step in preparing.steps(OFFERED, ADVISER):
         compile_agent(step.agent, step.rules)
     session = Session(Record(Deal(Rules()), (PERSON,) * 3))
-    Chances().judged(session.view(session.seat), session.hint("policy"))
+    Chances().judged(session.view(session.seat), session.hint("policy"), players=(PERSON, "hard", "hard"))
 
 
 PROGRAMS: Sequence[tuple[str, Callable[[], object]]] = (

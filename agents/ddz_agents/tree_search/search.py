@@ -199,7 +199,7 @@ def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float
     return tree.reward[record] * inverse + np.float32(exploration) * math.sqrt(np.float32(log_parent) * inverse)
 
 
-@inline_kernel
+@part_kernel
 def _value(tree: Tree, record: int, parent_visits: float, log_parent: float, exploration: float, bound: Any) -> float:
     """The selection value of a child: figure 2's, or of a function of the user's own."""
     if bound is None:

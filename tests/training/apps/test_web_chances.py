@@ -20,6 +20,7 @@ from ddz_env.table.session.certain import CertainWins, FewestMoves
 from ddz_env.table.session.reasons import explain
 from ddz_env.table.texts import Texts
 from ddz_training.apps.chances import Chances, opponents_of
+from tests.rooms import ROOT, SOURCES
 
 pytest.importorskip("torch")
 
@@ -298,3 +299,17 @@ def test_reasons_are_in_cards(hands: list[str], move: str, other: str, said: str
     moves = [Move.parse(text) for text in (move, other)]
     options = tuple(RankedMove(one.main, one, 0.5) for one in moves)
     assert said in explain(Advice("policy", 0, moves[0], options, source="critic"), Texts(), view)
+
+
+def test_the_page_says_by_how_much_its_chances_are_off() -> None:
+    """What the table of the results says of each level, rounded."""
+    page = (ROOT / "docs" / "measurements" / "policy-results.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- table: table-chances -->")[2].partition("<!-- end -->")[0]
+    lines = [
+        [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")
+    ]
+    place = lines[0].index("mean error (with sampling)")
+    script = (SOURCES["ddz_training"] / "apps" / "web" / "page" / "js" / "thoughts.js").read_text(encoding="utf-8")
+    told = {name: int(error) for name, error in re.findall(r"(\w+): (\d+)", re.search(r"ERRORS = {(.*)}", script)[1])}
+    measured = {line[0]: round(float(line[place].split()[0])) for line in lines[2:] if line[0] in told}
+    assert measured == {level: told[level] for level in ("easy", "medium", "hard")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Container, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,7 +56,13 @@ class MoveReview(NamedTuple):
 
 
 class Chances:
-    """Says how likely moves win, with the shipped policy and its critic (:mod:`ddz_agents.neural_search.judge`)."""
+    """Says how likely moves win, with the shipped policy and its critic (:mod:`ddz_agents.neural_search.judge`).
+
+    Several threads may ask at once; they are answered one after the other, since networks and judge have one memory.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
 
     def judged(self, view: View, advice: Advice, *more: Move, players: Sequence[str] = ()) -> Advice:
         """An advice with chances, or points where an auction or doubling is scored in points.
@@ -88,7 +95,8 @@ class Chances:
 
     def of_moves(self, view: View, moves: Sequence[Move], certain: Container[Move], opponents: str) -> list[Judgement]:
         """The chance of winning after each of some moves, 1 where the win is certain; the same at every call."""
-        judgements = self._judge.judge(view, moves, _generator(view), opponents)
+        with self._lock:
+            judgements = self._judge.judge(view, moves, _generator(view), opponents)
         return [
             judgement._replace(chance=1.0) if move in certain else judgement
             for move, judgement in zip(moves, judgements, strict=True)
@@ -133,7 +141,8 @@ class Chances:
 
         To decline before the first bid is worth nothing by definition: it has no points.
         """
-        appraisals = sorted(self._payoff.appraise(view, _generator(view)), key=lambda appraisal: -appraisal.payoff)
+        with self._lock:
+            appraisals = sorted(self._payoff.appraise(view, _generator(view)), key=lambda appraisal: -appraisal.payoff)
         options = [
             RankedMove(appraisal.move.main, appraisal.move, score=appraisal.payoff + 0.0 if appraisal.chip else None)
             for appraisal in appraisals
@@ -144,7 +153,8 @@ class Chances:
         """The policy's likeliest moves with their probabilities, the likeliest first."""
         from ddz_agents.neural_search.judge import likely_moves
 
-        return {line.move: float(np.exp(line.log_prior)) for line in likely_moves(self._model, view, _SHOWN)}
+        with self._lock:
+            return {line.move: float(np.exp(line.log_prior)) for line in likely_moves(self._model, view, _SHOWN)}
 
     @functools.cached_property
     def _model(self) -> PolicyModel:

@@ -18,7 +18,8 @@
 ``GET api/games/ID/moves/N``                the position after N moves, once the game may be seen as a whole
 ``GET api/games/ID/moves/N/chance``         ``landlord``: its chance of winning there, by what ``seat`` to act knew;
                                             ``loss``: what the ``move`` that was played lost
-                                            to the ``better`` one; ``outcome``: what that does for certain
+                                            to the ``better`` one; ``outcome``: what that does for certain;
+                                            ``opponents``: against whom the chance holds
 ``POST api/games/ID/moves/N/thoughts``      what an agent thinks there
 ``POST api/games/ID/moves/N/branch``        another game from there, in which the seat to act is the person's
 ``POST api/ask``                            what an agent would do at a table that the person describes
@@ -33,9 +34,9 @@
 Thoughts are ``agent``, ``seat``, ``move``, ``moves`` (a certain win first, then in the agent's order: ``text``,
 ``group``, ``chance``, ``points``, ``prior``, ``visits``, ``line``, ``compared``: a word for how it compares with the
 first), ``played`` (the move of a replay), ``source`` of the chances or points (``critic``, ``search``, ``solver``,
-``payoff`` or null), ``why`` (in the page's language; in each language: ``whys``), ``beliefs``, and ``better_in``: the
-seconds until a better adviser and chances are compiled, or null.  An agent is named by its specification or by its
-level.
+``payoff`` or null), ``opponents`` against whom chances hold (a level, ``policy`` or null), ``why`` (in the page's
+language; in each language: ``whys``), ``beliefs``, and ``better_in``: the seconds until a better adviser and chances
+are compiled, or null.  An agent is named by its specification or by its level.
 
 Changes name the number of ``moves`` that the page knows of, so a request that is sent twice acts once.  A failure
 is a status of 4xx or 5xx with ``{"error": text}``.

@@ -9,7 +9,7 @@ import { signed, word } from "./words.js";
 const WORST = 3; // moves that are listed
 // How far chances are off, in 100, against worlds that are played out: `ddz reproduce table-chances`, and of `policy` 7.5 (6.8 to 8.2) on
 // 600 positions of benchmarks/chance_errors.py.
-const ERRORS = { easy: 7, medium: 10, hard: 8, policy: 8 };
+const ERRORS = { easy: 7, medium: 6, hard: 6, policy: 8 };
 
 /** Where chances come from, and against whom they hold. */
 const sourceText = ({ source, opponents }) => word(`source ${source}`, { error: ERRORS[opponents ?? "policy"], between: word(`between ${opponents ?? "policy"}`) });

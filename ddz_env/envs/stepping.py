@@ -385,7 +385,7 @@ def play(first: int, stop: int, slots: Slots) -> None:
         write_outputs(index, slots, slots.rows[index, SEAT], False, slots.observations, slots.masks)
 
 
-@part_kernel
+@inline_kernel
 def _obey_order(index: int, slots: Slots) -> bool:
     """Carry out the order of a game except dealing; returns whether a game is to be dealt."""
     row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]

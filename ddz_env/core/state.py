@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import KICKER_BASE, PASS, action_name, check_action, listed_actions
-from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
+from ddz_env.core.actions import check_action
+from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
 from ddz_env.core.engine.kickers import may_ride
@@ -22,9 +22,9 @@ from ddz_env.core.engine.unshuffled import new_unshuffled_game
 from ddz_env.core.engine.worlds import play_out, play_outs, sample_row
 from ddz_env.core.given_hands import check_dealt, left_of_deck, read_hand, unseen_rest
 from ddz_env.core.notation import Hand, Move, slot_move
+from ddz_env.core.refusals import illegal_action, refusal
 from ddz_env.core.rules import Rules
-from ddz_env.core.spoken import MOST_LISTED, offered, question, said, worded
-from ddz_env.core.view import AUCTION, STAGE_NAMES, View, check_cards, legal_ids, role_of, whole_moves, write_view
+from ddz_env.core.view import STAGE_NAMES, View, check_cards, legal_ids, role_of, whole_moves, write_view
 from ddz_env.support.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.support.errors import (
     GameOverError,
@@ -32,14 +32,12 @@ from ddz_env.support.errors import (
     InvalidDealError,
     InvalidMoveError,
     InvalidRulesError,
-    Message,
     plural,
     shown,
 )
 from ddz_env.support.owned import own
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
-ILLEGAL = "{move} is not legal for seat {seat}: {why}"
 
 
 def game_key(seed: int, game: int = 0) -> np.uint64:
@@ -312,7 +310,7 @@ class State:
         self._check_running()
         action = check_action(action)
         if not self._can_act(np.uint64(action)):
-            raise illegal_action(self, action)
+            raise illegal_action(self.seat, action, self.legal_actions())
         self._apply(action)
 
     def returns(self, scoring: str | None = None) -> tuple[float, ...]:
@@ -476,41 +474,6 @@ def filled_up(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> Stat
             held[rank] += extra
     *hands, bottom = (Hand(tuple(counts)) for counts in least.tolist())
     return State.from_hands(hands, bottom, rules, seed=seed)
-
-
-def illegal_action(state: State, action: int) -> IllegalMoveError:
-    """The error for an action id that is not legal now, with those that are."""
-    problem = f"action {action} ({action_name(action)}) is not legal for seat {state.seat}"
-    return IllegalMoveError(f"{problem}; legal are {listed_actions(state.legal_actions())}")
-
-
-def refusal(view: View, move: Move) -> Message:
-    """Why the seat to act may not play a move, and what it may play.
-
-    Args:
-        view: What the seat knows.
-        move: A move that is not legal.
-    """
-    asked, legal = question(view.history, view.stage, view.rules), said(offered(view))
-    missing = [
-        RANK_NAMES[rank]
-        for rank, (needed, held) in enumerate(zip(move.cards.counts, view.hand.counts, strict=True))
-        if needed > held
-    ]
-    if view.stage in AUCTION or move.main >= KICKER_BASE:
-        why = Message("the stage is {stage}", stage=Message(asked))
-    elif missing:
-        why = Message("the hand {hand} has not enough {ranks}", hand=view.hand, ranks=missing)
-    elif move.main == PASS:
-        why = Message("the leader of a trick cannot pass")
-    elif target := view.target:
-        why = Message("it does not beat {move}", move=target[1])
-    else:
-        why = Message("the {rules} rules do not allow it now", rules=Message(view.rules.name))
-    more = " and {number} more" if len(legal) > MOST_LISTED else ""
-    words = {"move": Message(worded(move, asked)), "moves": legal[:MOST_LISTED]}
-    values = {"seat": view.seat, "why": why, "number": len(legal) - MOST_LISTED}
-    return Message(f"{ILLEGAL}; legal are {{moves}}{more}", **words, **values)
 
 
 def restore_state(

@@ -50,8 +50,9 @@ from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped
 
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS, check_action
+from ddz_env.core.refusals import illegal_action
 from ddz_env.core.rules import Rules
-from ddz_env.core.state import State, illegal_action
+from ddz_env.core.state import State
 from ddz_env.envs import outputs
 from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
 from ddz_env.envs.stepping import ACT, BEGIN, ILLEGAL_REWARD, play_alone
@@ -309,7 +310,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
             return
         number = action if type(action) is int else as_integer(action)
         if number is None or not 0 <= number < NUM_ACTIONS or not self._run(ACT, number):
-            raise illegal_action(self.game_state(), check_action(action))
+            state = self.game_state()
+            raise illegal_action(state.seat, check_action(action), state.legal_actions())
         self._cumulative_rewards[agent] = 0.0
         self._select()
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ddz_env import Move, Rules
-from ddz_env.core.state import ILLEGAL
+from ddz_env.core.refusals import ILLEGAL
 from ddz_env.support.errors import DouDizhuError, Message, plural
 from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
 from ddz_env.table.texts import Texts, catalogue

@@ -12,8 +12,8 @@ import unicodedata
 from typing import Any
 
 from ddz_env import Move, View
+from ddz_env.core.refusals import refusal
 from ddz_env.core.spoken import MOST_LISTED, offered, read
-from ddz_env.core.state import refusal
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
 from ddz_env.table.dialogue.prompt import numbered
 

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.given_hands import check_bottom
-from ddz_env.core.state import ILLEGAL, filled_up
+from ddz_env.core.refusals import ILLEGAL
+from ddz_env.core.state import filled_up
 from ddz_env.support.checks import check_integer, check_seed
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidDealError, Message, plural
 

@@ -87,7 +87,7 @@ _VOLATILE = ("seconds", "sps", "time", "elapsed")
 
 
 def ddz(*arguments: str) -> str:
-    command = [sys.executable, "-c", "from ddz_training.apps.cli import main; main()", *arguments]
+    command = [sys.executable, "-c", "from ddz_training.apps.cli.app import main; main()", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"ddz {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")

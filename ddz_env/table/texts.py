@@ -1,8 +1,9 @@
 """What people read at the table, in English and in Chinese; the texts themselves are in ``texts.json``.
 
-``texts`` has both languages of every text by its key.  ``messages`` has the Chinese of the errors that a person at the
-table can cause: errors are in English wherever they are raised, and callers may rely on their words.  A message is
-found by its English text with the names of its values (:class:`ddz_env.support.errors.Message`).
+``texts`` has both languages of every text by its key, beside those of the drawn table.  ``messages`` has the Chinese
+of the errors that a person at the table can cause: errors are in English wherever they are raised, and callers may
+rely on their words.  A message is found by its English text with the names of its values
+(:class:`ddz_env.support.errors.Message`).
 """
 
 from __future__ import annotations
@@ -15,15 +16,12 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ddz_env.core.notation import Move
-from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import DouDizhuError, Message
-
-LANGUAGES = ("en", "zh")
-"""English and Chinese."""
+from ddz_env.table.render import texts as rendering
 
 
 class Catalogue(NamedTuple):
-    """The file of texts.
+    """The file of texts, and the texts of the drawn table.
 
     Attributes:
         texts: Every text by its key: English, Chinese.  Braces stand for values.
@@ -38,11 +36,12 @@ class Catalogue(NamedTuple):
 def catalogue() -> Catalogue:
     """All texts, read once."""
     parts = json.loads(files(__package__).joinpath("texts.json").read_text(encoding="utf-8"))
-    return Catalogue(*(dict(ChainMap(*parts[part].values())) for part in Catalogue._fields))
+    texts, messages = (dict(ChainMap(*parts[part].values())) for part in Catalogue._fields)
+    return Catalogue({**rendering.table_texts(), **texts}, messages)
 
 
-class Texts:
-    """The texts of a language.
+class Texts(rendering.Texts):
+    """The texts of a language: those of the drawn table, and all else that people read.
 
     Args:
         language: ``en`` or ``zh``.
@@ -51,22 +50,14 @@ class Texts:
         InvalidOptionError: If there is no such language.
 
     Example:
-        >>> Texts("en")("seat", seat=2), Texts("zh")("seat", seat=2)
-        ('seat 2', '2号位')
+        >>> Texts("en")("seat", seat=2), Texts("zh")("your move")
+        ('seat 2', '轮到您了')
     """
 
-    def __init__(self, language: str = "en") -> None:
-        self.language = check_choice("language", language, LANGUAGES)
-        self._place = LANGUAGES.index(self.language)
-
-    def __call__(self, key: str, **values: object) -> str:
-        """A text with its values filled in."""
-        return catalogue().texts[key][self._place].format(**values)
-
-    def move(self, move: Move | str) -> str:
-        """A move: cards in notation, and words for a pass, a bid or an answer to doubling."""
-        text = str(move)
-        return self(text) if text[:1].islower() and text in catalogue().texts else text
+    @property
+    def catalogue(self) -> Mapping[str, tuple[str, str]]:
+        """Every text by its key, in English and in Chinese."""
+        return catalogue().texts
 
     def complaint(self, error: Exception | str) -> str:
         """What was wrong; a message that has no Chinese stays English.

@@ -10,7 +10,7 @@ import pytest
 from ddz_agents.bidding.holdem.agents import Player as HoldemPlayer
 from ddz_env import PRESETS
 from ddz_env.playing.registry import agent_names, agent_options, make_agent
-from ddz_training.apps.cli import named_commands
+from ddz_training.apps.cli.app import named_commands
 from ddz_training.experiments.registry import EXPERIMENTS
 from tests.rooms import ROOT
 

@@ -26,7 +26,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
 from ddz_training.apps.botzone.bundle import BundleError, write_bundle
 from ddz_training.apps.botzone.match import play_match
-from ddz_training.apps.cli import app
+from ddz_training.apps.cli.app import app
 from tests.rooms import ROOT
 
 FIXED, BIDDING = GAMES.values()

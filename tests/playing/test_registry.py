@@ -17,7 +17,7 @@ from ddz_agents.random import RandomAgent
 from ddz_env import State
 from ddz_env.playing.registry import GROUP, agent_names, agent_options, make_agent
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_training.apps.cli import app
+from ddz_training.apps.cli.app import app
 from tests.rooms import ROOT
 
 

@@ -17,9 +17,9 @@ def main() -> None:
     except OSError:  # PettingZoo cannot even be imported there
         print("the folder that this was started in is gone: change to another", file=sys.stderr)
         sys.exit(_BAD_INPUT)
-    from ddz_training.apps import cli
+    from ddz_training.apps.cli.app import main as run
 
-    cli.main()
+    run()
 
 
 def _complete_streams() -> None:

@@ -27,7 +27,8 @@ import numpy as np
 from ddz_agents.mini.expectimax import ExpectimaxSolver
 from ddz_agents.mini.inference import History, Inference, OpponentModel, RulesOpponent
 from ddz_agents.open_cards.information_set import InformationSet, check_replayable, information_set
-from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, PerRules, check_solvable
+from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
+from ddz_agents.open_cards.per_rules import PerRules
 from ddz_agents.searching import check_turn
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env import Move, State, View

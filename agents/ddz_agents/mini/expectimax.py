@@ -33,7 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ddz_agents.open_cards import minimax
-from ddz_agents.open_cards.minimax import NODE_LIMIT, RUNNING, NotSolvableError, Solver, check_solvable
+from ddz_agents.open_cards.errors import NotSolvableError
+from ddz_agents.open_cards.minimax import NODE_LIMIT, RUNNING, Solver, check_solvable
 from ddz_agents.open_cards.stack import STOPPED, Key, SearchStack, fold, look_up, store, trick_word
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env.core.engine.layout import HANDS, KNOWN, LANDLORD, PLAYED, SEAT, STAGE, STAGE_OVER, WINNER

@@ -18,7 +18,7 @@ from math import comb, prod
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.minimax import NotSolvableError, SearchLimitError
+from ddz_agents.open_cards.errors import NotSolvableError, SearchLimitError
 from ddz_agents.worlds.determinize import Words
 from ddz_agents.worlds.story import check_history
 from ddz_env import View

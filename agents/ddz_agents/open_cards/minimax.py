@@ -19,12 +19,10 @@ states as ``m0`` does: with ε = 0.001 up to 693 plies.  The longest game of Min
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 import numpy as np
 
 from ddz_agents.open_cards import stack as at
+from ddz_agents.open_cards.errors import NotSolvableError, SearchLimitError
 from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, WINNER
@@ -33,7 +31,6 @@ from ddz_env.core.engine.words import U1
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
 from ddz_env.support.compiling import inline_kernel, kernel
-from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.owned import OwnsArrays
 
 EPSILON = 1e-3
@@ -43,15 +40,6 @@ MAX_PLIES = 256
 MAX_MOVES = 1 << 14
 """Legal moves on one line of play, all its positions together."""
 RUNNING, TOO_MANY_NODES, TOO_MANY_MOVES = 0, 1, 2
-_Made = TypeVar("_Made")
-
-
-class NotSolvableError(DouDizhuError):
-    """A position that exact search cannot search; the message says what it can."""
-
-
-class SearchLimitError(DouDizhuError):
-    """A game or an information set is too large for exact search; the message names the limit."""
 
 
 @kernel
@@ -175,23 +163,6 @@ def _votes(
             return 0
         votes[np.argmax(values[:count])] += weights[state]
     return count
-
-
-class PerRules(dict[Rules, _Made]):
-    """A dictionary of one object per rules, such as a solver, which is made when it is first looked up.
-
-    Args:
-        make: Makes the object from the rules.
-    """
-
-    def __init__(self, make: Callable[[Rules], _Made]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, rules: Rules) -> _Made:
-        """Make the object of some rules."""
-        self[rules] = made = self._make(rules)
-        return made
 
 
 class Solver(OwnsArrays):

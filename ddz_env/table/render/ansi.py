@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from ddz_env.core.state import State
 from ddz_env.core.view import View
 from ddz_env.table.render.table import SUITS_IN_ORDER, Card, Cards, LastMove, Seat, Snapshot, Suits, table_of
-from ddz_env.table.texts import Texts
+from ddz_env.table.render.texts import Texts
 
 _RESET = "\x1b[0m"
 _RED_CARD = "\x1b[1;38;5;160;48;5;255m"

@@ -28,7 +28,7 @@ from ddz_env.core.state import State
 from ddz_env.core.view import View
 from ddz_env.support.checks import check_integer
 from ddz_env.support.errors import InvalidPictureError, plural
-from ddz_env.table.texts import Texts
+from ddz_env.table.render.texts import Texts
 
 SUITS = "♠♥♣♦"
 """Suit of a card by its copy."""

@@ -14,7 +14,8 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 """
 
 from ddz_env.table.session.advice import Advice, Advisers, RankedMove
-from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, RecordError, SessionError
+from ddz_env.table.session.deal import Deal, RecordError
+from ddz_env.table.session.errors import HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
 from ddz_env.table.session.replay import Replay, Reviewed
 from ddz_env.table.session.session import PlayedMove, Session, Sight

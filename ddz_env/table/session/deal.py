@@ -30,18 +30,6 @@ Moves = Sequence[tuple[int, Move]]
 """Whole moves with the seats that made them, in order."""
 
 
-class SessionError(DouDizhuError):
-    """A session cannot do this now; the message says what it can do."""
-
-
-class NotYourTurnError(SessionError):
-    """The seat that was to move is not the one to act, or is not a person's."""
-
-
-class HiddenCardsError(SessionError):
-    """A viewer may not see this."""
-
-
 class RecordError(DouDizhuError):
     """A text is not a record of a game, or the game in it cannot be played; the message names the line."""
 

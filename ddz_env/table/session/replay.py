@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ddz_env import Move
 from ddz_env.support.checks import check_integer
 from ddz_env.table.session.advice import Advice, Advisers
-from ddz_env.table.session.deal import SessionError
+from ddz_env.table.session.errors import SessionError
 from ddz_env.table.session.record import PERSON, Record
 from ddz_env.table.session.session import Session
 

@@ -21,7 +21,8 @@ from ddz_env.support.checks import as_integer, check_integer
 from ddz_env.support.errors import InvalidDealError, UnknownAgentError, shown
 from ddz_env.table.render.table import Snapshot, Suits, role_text, shuffled_suits, table_of
 from ddz_env.table.session.advice import Advice, Advisers, believe, think
-from ddz_env.table.session.deal import Deal, HiddenCardsError, NotYourTurnError, SessionError
+from ddz_env.table.session.deal import Deal
+from ddz_env.table.session.errors import HiddenCardsError, NotYourTurnError, SessionError
 from ddz_env.table.session.record import PERSON, Record
 
 _GAME, _HINT, _BELIEF = range(3)

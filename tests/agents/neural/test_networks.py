@@ -270,7 +270,7 @@ game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0
 print(*game.history, sep=';')
 search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')
 print(search.model.leaf, search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
-from ddz_training.apps.cli import app
+from ddz_training.apps.cli.app import app
 app(['arena', 'policy', 'random', '--deals', '2', '--processes', '1'])
 """
 

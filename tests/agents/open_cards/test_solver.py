@@ -19,7 +19,7 @@ from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionEr
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidHandError
-from ddz_training.apps.cli import app
+from ddz_training.apps.cli.app import app
 from tests.agents.mini.test_exact import after
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")

@@ -13,7 +13,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ddz_training.apps.cli import app, console
+from ddz_training.apps.cli import console
+from ddz_training.apps.cli.app import app
 from tests.rooms import pythonpath
 
 

@@ -14,8 +14,9 @@ from rich.cells import cell_len
 from ddz_env import Rules
 from ddz_env.core.actions import CATEGORIES
 from ddz_env.core.spoken import worded
+from ddz_env.table.render.texts import LANGUAGES
 from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
-from ddz_env.table.texts import LANGUAGES, Texts, catalogue
+from ddz_env.table.texts import Texts, catalogue
 from tests.hidden import twin_games
 from tests.training.apps.terminal import ddz, refused
 

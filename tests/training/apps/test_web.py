@@ -156,7 +156,7 @@ def test_the_port_is_bound_and_the_browser_open_before_anything_is_compiled(
     script = """
 import sys, webbrowser
 from numba.core import event
-from ddz_training.apps.cli import app
+from ddz_training.apps.cli.app import app
 
 class Compiling(event.Listener):
     def on_start(self, event):

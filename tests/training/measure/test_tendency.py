@@ -13,7 +13,8 @@ from ddz_training.experiments.experiment import Saved
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.store import read_results
-from ddz_training.measure.tendency import Judges, counts, deals_of_file, judge_deals, shares, tendency_of
+from ddz_training.measure.tendency import Judges, counts, judge_deals, shares, tendency_of
+from ddz_training.measure.tendency_file import deals_of_file
 from tests.training.apps.terminal import done, refused
 from tests.training.measure.test_arena import record
 

@@ -13,7 +13,7 @@ from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import View
 from ddz_env.core.spoken import question, worded
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments.experiment import Table
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, Settling, settling, wilson_interval
 
 

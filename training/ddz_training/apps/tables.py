@@ -22,13 +22,11 @@ from ddz_env.support.errors import plural
 from ddz_env.support.options import Option, as_written
 from ddz_env.support.whole_file import replace_file
 from ddz_training.measure import records, statistics
-from ddz_training.measure.equivalent import wins
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval
 
 if TYPE_CHECKING:
     from ddz_training.learn.strength import Evaluation
-    from ddz_training.measure.equivalent import Equivalent, Ladder
     from ddz_training.measure.ratings import Rating
     from ddz_training.measure.records import Comparison, GameLead
 
@@ -192,24 +190,6 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
         for line in evaluations
     ]
     return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
-
-
-def equivalent_table(ladder: Ladder, equivalent: Equivalent) -> Table:
-    """What ``ddz study equivalent`` played against how many iterations, and the equivalent below."""
-    lines = [
-        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())
-        for many, tally in sorted(equivalent.tallies.items())
-    ]
-    header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
-    if equivalent.beyond:
-        note = f"The equivalent of {ladder.agent} is {equivalent.text()} iterations of {ladder.search}."
-    else:
-        note = (
-            f"{ladder.search} plays as strongly as {ladder.agent} with {equivalent.text()} iterations (95 % interval)."
-        )
-    deals = f"{equivalent.iterations.count} duplicate deals"
-    title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
-    return Table(title, header, lines, note)
 
 
 def records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Table:

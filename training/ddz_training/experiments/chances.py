@@ -24,6 +24,7 @@ from ddz_env import State
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import file_digest
 from ddz_training.measure.statistics import normal_interval, within
 
@@ -156,7 +157,7 @@ def given_and_won(results: Sequence[Judged], calibration: Calibration = CALIBRAT
     return tenths
 
 
-def chances_table(saved: ex.Saved[ChanceResult]) -> ex.Table:
+def chances_table(saved: ex.Saved[ChanceResult]) -> Table:
     """The chances given beside the share of games won."""
     lines = []
     for tenth, games in enumerate(given_and_won(saved.results)):
@@ -167,7 +168,7 @@ def chances_table(saved: ex.Saved[ChanceResult]) -> ex.Table:
             lines.append((name, f"{len(games):,}", f"{mean:.1f}", rate.both(to="–"), f"{100 * rate.mean - mean:+.1f}"))
     note = f"Games with odd numbers; the map was fitted on those with even ones. Computed from {saved.name}."
     header = ("chance given, %", "positions", "its mean", "games won, %", "difference")
-    return ex.Table("Chances of winning, given and found", header, lines, note)
+    return Table("Chances of winning, given and found", header, lines, note)
 
 
 CHANCES = ex.Experiment(

@@ -28,6 +28,7 @@ from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.full_branching import count_choices
 from ddz_training.experiments.tendency import THESIS_2020
 from ddz_training.measure import complexity as counting
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 
 # --- State and game tree ----------------------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
     return [(name, block) for name in ex.chosen("games", options.only, PLAYS) for block in range(blocks[name])]
 
 
-def size_table(saved: ex.Saved[SizeResult]) -> ex.Table:
+def size_table(saved: ex.Saved[SizeResult]) -> Table:
     """The thesis's sizes of state space and game tree beside ours."""
     title = "State and game-tree complexity"
     return ex.comparison_table(title, _sizes(saved.results), ex.computed_from(saved))
@@ -270,7 +271,7 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
     return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def complexity_table(saved: ex.Saved[ChildResult]) -> ex.Table:
+def complexity_table(saved: ex.Saved[ChildResult]) -> Table:
     """The thesis's tables 4.3 and 4.5 beside ours."""
     columns: dict[str, Sequence[str]] = {}
     for game, children in ex.grouped(saved.results, "game", order=GAMES).items():
@@ -278,7 +279,7 @@ def complexity_table(saved: ex.Saved[ChildResult]) -> ex.Table:
         columns |= {f"{game}, thesis": THESIS[game].split(), f"{game}, ours": ours}
     note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
     lines = [*zip(NUMBERS, *columns.values(), strict=True)]
-    return ex.Table("Monte Carlo complexity by the thesis's rule", ("number", *columns), lines, note)
+    return Table("Monte Carlo complexity by the thesis's rule", ("number", *columns), lines, note)
 
 
 def plot_complexity(saved: ex.Saved[ChildResult], path: Path) -> None:

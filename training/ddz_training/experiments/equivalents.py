@@ -19,6 +19,7 @@ from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer, Match
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
 
 LADDERS = (finding.SEARCH, "rollout:particles=0")
@@ -165,7 +166,7 @@ def _wins_text(result: EquivalentResult) -> str:
     return f"{100 * result.wins:.1f} ±{100 * result.margin:.1f}"
 
 
-def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
+def equivalents_table(saved: ex.Saved[EquivalentResult]) -> Table:
     """The agents by rank against the rule agent, with their equivalents, in the form of table 5.3."""
     first, second = _by_name(saved, AGENTS), _by_name(saved, AGENTS, second=True)
     lines = []
@@ -182,14 +183,14 @@ def equivalents_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
         f"In `{THESIS_RULES}` the search is `{finding.THESIS_SEARCH}`. {_most_deals(saved)}"
     )
-    return ex.Table("Monte Carlo equivalents", header, lines, note)
+    return Table("Monte Carlo equivalents", header, lines, note)
 
 
 def _most_deals(saved: ex.Saved[Any]) -> str:
     return f"At most {saved.settings['deals']} duplicate deals each; {saved.name}."
 
 
-def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
+def knowledge_table(saved: ex.Saved[EquivalentResult]) -> Table:
     """The equivalent without a piece of knowledge, and the change, in the form of table 5.4."""
     results = _by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
@@ -213,7 +214,7 @@ def knowledge_table(saved: ex.Saved[EquivalentResult]) -> ex.Table:
         "Factor: the equivalent without it divided by that with it, with its 95 % interval. Wins: duplicate deals of "
         f"the agent without it against the whole one. {_most_deals(saved)}"
     )
-    return ex.Table("Value of knowledge", header, lines, note)
+    return Table("Value of knowledge", header, lines, note)
 
 
 def change(full: EquivalentResult, without: EquivalentResult) -> Interval:

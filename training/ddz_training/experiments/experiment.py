@@ -17,7 +17,7 @@ from ddz_env.support.checks import check_choice
 from ddz_env.support.options import Options, Range
 from ddz_training.measure import statistics
 from ddz_training.measure.errors import InvalidExperimentError
-from ddz_training.measure.markdown import Table as Table
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
 from ddz_training.measure.workers import Worker
 

@@ -27,6 +27,7 @@ from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.full_games import PAPER, ListOptions, game_number, games_note
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval
 
@@ -126,7 +127,7 @@ def play_through(options: ListOptions, player: str, deal: int) -> list[Branching
     return [BranchingResult(player, deal, first_by_suit, leads, follows)]
 
 
-def branching_table(saved: ex.Saved[BranchingResult]) -> ex.Table:
+def branching_table(saved: ex.Saved[BranchingResult]) -> Table:
     """The paper's words beside our distributions."""
     results = [result for result in saved.results if result.player == PLAYER]
     first = [[result.first.main_groups] for result in results]

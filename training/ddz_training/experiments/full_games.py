@@ -32,6 +32,7 @@ from ddz_training.experiments import experiment as ex
 from ddz_training.measure.deal_file import DealFile, read_deals
 from ddz_training.measure.duplicate import hands_settings, new_deal
 from ddz_training.measure.keeper import AgentKeeper, check_agents
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within
 
@@ -237,7 +238,7 @@ class RateRow(NamedTuple):
         return ex.Comparison(f"{self.what}, %", self.paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
 
 
-def rate_table(title: str, rows: Sequence[RateRow], saved: ex.Saved[GameResult]) -> ex.Table:
+def rate_table(title: str, rows: Sequence[RateRow], saved: ex.Saved[GameResult]) -> Table:
     """Make the table of the rows whose games have been played, with a note on where they are and who played them."""
     played = {result.lineup for result in saved.results}
     lines = [row.comparison(saved.results) for row in rows if {row.lineup, row.base or row.lineup} <= played]

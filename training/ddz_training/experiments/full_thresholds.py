@@ -19,6 +19,7 @@ from typing import Annotated, NamedTuple
 from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import full_games as full
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, clustered_interval, within
 
 
@@ -127,7 +128,7 @@ def _filtered_cells(rates: Filtered) -> list[str]:
     return [rates.determinized.text(), rates.information_set.text(), rates.gain.both("+.1f"), f"{rates.deals:,}"]
 
 
-def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
+def threshold_table(saved: ex.Saved[full.GameResult]) -> Table:
     """The paper's table 2 beside ours."""
     title = (
         "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "
@@ -137,7 +138,7 @@ def threshold_table(saved: ex.Saved[full.GameResult]) -> ex.Table:
         [row.label, *row.paper, *_filtered_cells(same), *_filtered_cells(held_out)]
         for row, same, held_out in filter_deals(saved.results)
     ]
-    return ex.Table(title, THRESHOLD_COLUMNS, lines, full.games_note(saved))
+    return Table(title, THRESHOLD_COLUMNS, lines, full.games_note(saved))
 
 
 @dataclass(frozen=True)

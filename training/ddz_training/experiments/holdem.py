@@ -18,6 +18,7 @@ from ddz_agents.bidding.holdem.betting import STACK
 from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_env.playing.generators import agent_generator
 from ddz_training.experiments import experiment as ex
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval, settling
 
@@ -90,7 +91,7 @@ def chips_interval(results: Sequence[HoldemResult]) -> Interval:
     return normal_interval(list(deals.values()))
 
 
-def holdem_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
+def holdem_table(saved: ex.Saved[HoldemResult]) -> Table:
     """The matches: one line for each reading and pairing."""
     lines = []
     for (reading, a, b), results in ex.grouped(saved.results, "reading", "a", "b").items():
@@ -100,7 +101,7 @@ def holdem_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
         lines.append((reading, f"`{a}`", f"`{b}`", f"{len(results):,}", chips, won, *_bets(results)))
     note = f"95 % intervals over deals. Computed from {saved.name}."
     header, bets = ("loss rate", "agent", "against", "hands", "chips per hand"), ("bet < 5,000 %", "bet > 10,000 %")
-    return ex.Table("No-limit hold'em", (*header, "matches won", *bets), lines, note)
+    return Table("No-limit hold'em", (*header, "matches won", *bets), lines, note)
 
 
 def _bets(results: Sequence[HoldemResult]) -> tuple[str, str]:
@@ -113,7 +114,7 @@ _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "
 """What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
 
 
-def paper_table(saved: ex.Saved[HoldemResult]) -> ex.Table:
+def paper_table(saved: ex.Saved[HoldemResult]) -> Table:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
     groups, lines = ex.grouped(saved.results, "reading", "a", "b"), list[ex.Comparison]()
     for agent, reading in product(_PRINTED, READINGS):
@@ -203,14 +204,14 @@ def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
     ]
 
 
-def street_table(saved: ex.Saved[StreetResult]) -> ex.Table:
+def street_table(saved: ex.Saved[StreetResult]) -> Table:
     """Table 1: per line ten win rates before the flop, each from more showdowns than the one before."""
     lines = [
         (f"{ten.first} to {ten.last}", *(f"{rate:.3f}" for rate in (ten.highest, ten.lowest, ten.mean, ten.spread)))
         for ten in settling([result.rate for result in saved.results if not result.street])
     ]
     header = ("dealt hands", "highest", "lowest", "mean", "difference")
-    return ex.Table("Table 1", header, lines, f"Computed from {saved.name}.")
+    return Table("Table 1", header, lines, f"Computed from {saved.name}.")
 
 
 def plot_streets(saved: ex.Saved[StreetResult], path: Path) -> None:

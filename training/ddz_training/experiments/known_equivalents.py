@@ -21,6 +21,7 @@ from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.equivalents import THESIS_RULES
 from ddz_training.measure import equivalent as finding
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, wilson_interval
 from ddz_training.measure.store import Key
 
@@ -141,7 +142,7 @@ def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
     return math.exp(fmean(logs)), stdev(logs) if len(logs) > 1 else math.nan
 
 
-def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
+def known_table(saved: ex.Saved[KnownResult]) -> Table:
     """Tables 5.1 and 5.2: what was recovered."""
     lines = []
     by_search = ex.grouped(saved.results, "known", "rules", "method", "budget")
@@ -162,7 +163,7 @@ def known_table(saved: ex.Saved[KnownResult]) -> ex.Table:
         "Found and ratio: geometric mean and standard deviation over the searches; covered: 95 % "
         f"intervals that hold the truth; games: of one search, on average. {saved.name}."
     )
-    return ex.Table("Known iterations recovered", (*header, "thesis"), lines, note)
+    return Table("Known iterations recovered", (*header, "thesis"), lines, note)
 
 
 EQUIVALENT_KNOWN = ex.Experiment(
@@ -283,7 +284,7 @@ def _batches(options: SimulatedOptions) -> list[Key]:
     return [(curve, method, batch) for batch in batches for method in get_args(Method) for curve in CURVES]
 
 
-def simulated_table(saved: ex.Saved[SimulatedResult]) -> ex.Table:
+def simulated_table(saved: ex.Saved[SimulatedResult]) -> Table:
     """Coverage, error and games by curve and method."""
     settings, lines = saved.settings, []
     known = settings["known"]
@@ -303,7 +304,7 @@ def simulated_table(saved: ex.Saved[SimulatedResult]) -> ex.Table:
         f"most {settings['deals']} deals, or {settings['step_deals']} per step. Typical error: the root mean square of "
         f"the logarithm of the ratio, as a factor; {saved.name}."
     )
-    return ex.Table("Simulated searches", header, lines, note)
+    return Table("Simulated searches", header, lines, note)
 
 
 EQUIVALENT_SIMULATED = ex.Experiment(

@@ -15,6 +15,7 @@ from ddz_env.playing.generators import published_generator
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure.duplicate import PAIR, SIDES, DealPlayer, GameRecord, Match
 from ddz_training.measure.keeper import check_agents
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import file_digest
 from ddz_training.measure.statistics import (
     Interval,
@@ -181,7 +182,7 @@ def deal_experiment(
     about: str,
     options: type[Any],
     cast: Cast,
-    tables: Mapping[str, Callable[[ex.Saved[Any]], ex.Table]],
+    tables: Mapping[str, Callable[[ex.Saved[Any]], Table]],
     result: type[Any] = DealResult,
     changeable: Sequence[str] = ("deals",),
 ) -> ex.Experiment[Any, Any]:

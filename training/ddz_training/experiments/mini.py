@@ -29,6 +29,7 @@ from ddz_env.core.notation import Hand
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import write_view
 from ddz_training.experiments import experiment as ex
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 
 PAPER = "Whitehouse, Powley and Cowling 2011"
@@ -122,7 +123,7 @@ def solve_hand(_options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> 
     return [HandResult(hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
 
 
-def census_table(saved: ex.Saved[HandResult]) -> ex.Table:
+def census_table(saved: ex.Saved[HandResult]) -> Table:
     """The paper's counts of Mini beside ours."""
     states, wins = [result.states for result in saved.results], sum(result.wins for result in saved.results)
     rate = f"{100 * sum(result.win_probability for result in saved.results):.2f}"
@@ -259,7 +260,7 @@ _WORDS = (
 """Figure 3 is a bar chart without numbers; section IV.B puts the differences into words."""
 
 
-def advantage_table(saved: ex.Saved[PairResult]) -> ex.Table:
+def advantage_table(saved: ex.Saved[PairResult]) -> Table:
     """The paper's words beside our means over the opponents, in percentage points."""
     lines = []
     for what, better, worse, paper in _WORDS:
@@ -270,12 +271,12 @@ def advantage_table(saved: ex.Saved[PairResult]) -> ex.Table:
     return ex.comparison_table(title, lines, ex.computed_from(saved))
 
 
-def pair_table(saved: ex.Saved[PairResult]) -> ex.Table:
+def pair_table(saved: ex.Saved[PairResult]) -> Table:
     """Player 1's win rate in every pair, one line for each kind of player 1."""
     rates = {pair: f"{rate:.1f}" for pair, rate in _rates(saved.results).items()}
     lines = [(first, *(rates.get((first, second), "–") for second in KINDS)) for first in (*KINDS, EXPECTIMAX_CORRECT)]
     played = [line for line in lines if set(line[1:]) != {"–"}]
-    return ex.Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
+    return Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
 
 
 def plot_mini_agents(saved: ex.Saved[PairResult], path: Path) -> None:
@@ -357,7 +358,7 @@ def share_known(results: Sequence[InferenceResult], player: int, moves: int | No
     return sum(compress(weights, is_known)) / sum(weights)
 
 
-def inference_table(saved: ex.Saved[InferenceResult]) -> ex.Table:
+def inference_table(saved: ex.Saved[InferenceResult]) -> Table:
     """The paper's figures beside ours for player 1, which the paper's agent most likely was."""
     lines = []
     for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):

@@ -16,6 +16,7 @@ from ddz_env.playing.generators import published_generator
 from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.mini import MINI, PAPER, mini_deals
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Z95, Interval
 
@@ -101,7 +102,7 @@ def uct_rates(saved: ex.Saved[UctResult]) -> dict[str, Interval]:
     return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
 
 
-def uct_table(saved: ex.Saved[UctResult]) -> ex.Table:
+def uct_table(saved: ex.Saved[UctResult]) -> Table:
     """The paper's figures beside ours."""
     lines = [
         ex.Comparison(

@@ -18,6 +18,7 @@ from ddz_training.experiments import experiment as ex
 from ddz_training.experiments import matches
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.markdown import Table
 
 # --- The shipped policy -----------------------------------------------------------------------------------------------
 
@@ -87,11 +88,11 @@ def strength_cells(results: Sequence[matches.TimedDealResult]) -> list[tuple[str
     return lines
 
 
-def strength_table(saved: ex.Saved[matches.TimedDealResult]) -> ex.Table:
+def strength_table(saved: ex.Saved[matches.TimedDealResult]) -> Table:
     """What the shipped policy wins, alone and in the search."""
     title = "The shipped policy: rates and scores with 95 % intervals, milliseconds per decision"
     note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{policy_name(saved.settings['weights'])}`."
-    return ex.Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
+    return Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
 
 POLICY_STRENGTH = matches.deal_experiment(
@@ -128,7 +129,7 @@ def by_agent(results: Sequence[matches.TimedDealResult]) -> dict[str, list[match
     return ex.grouped((result for result in results if result.opponent == OPPONENT), "agent")
 
 
-def agent_strength_table(saved: ex.Saved[matches.TimedDealResult]) -> ex.Table:
+def agent_strength_table(saved: ex.Saved[matches.TimedDealResult]) -> Table:
     """The agents, the strongest first."""
     deals = by_agent(saved.results)
     rates = {agent: matches.win_interval(results) for agent, results in deals.items()}
@@ -137,7 +138,7 @@ def agent_strength_table(saved: ex.Saved[matches.TimedDealResult]) -> ex.Table:
         for agent, rate in sorted(rates.items(), key=lambda item: -item[1].mean)
     ]
     header = ("agent", "deals", "win %", "ms per decision")
-    return ex.Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
+    return Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
 
 
 AGENT_STRENGTH = matches.deal_experiment(
@@ -221,7 +222,7 @@ def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
 
-def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
+def points_table(saved: ex.Saved[PointsResult]) -> Table:
     """What the policy for points wins: one line per opponent."""
     order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
     for (agent, opponent), deals in ex.grouped(saved.results, "agent", "opponent", order=order).items():
@@ -234,7 +235,7 @@ def points_table(saved: ex.Saved[PointsResult]) -> ex.Table:
     )
     scores = ("deals", "score per game", "landlord %", "of these won %", "declined %")
     header = ("against", *scores, "ms", "its ms")
-    return ex.Table("The policy for points, stakes won per game", header, lines, note)
+    return Table("The policy for points, stakes won per game", header, lines, note)
 
 
 def _points_cells(deals: Sequence[PointsResult]) -> list[str]:
@@ -314,7 +315,7 @@ def ratings(results: Sequence[matches.DealResult]) -> dict[str, float]:
     return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
 
 
-def levels_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
+def levels_table(saved: ex.Saved[matches.DealResult]) -> Table:
     """The levels, their ratings, and what each wins against the one below it."""
     rates, rated = level_rates(saved.results), ratings(saved.results)
     lines = []
@@ -323,7 +324,7 @@ def levels_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
         cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below}`", f"{rate.count:,}")
         lines.append((*cells, rate.both(to="–")))
     note = f"Ratings are added up from the win rates between neighbours; `{ANCHOR}` is 0. {saved.name}."
-    return ex.Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
+    return Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
 
 
 LEVELS_OF_PLAY = matches.deal_experiment(
@@ -354,7 +355,7 @@ def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     return {(name, OPPONENT): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
 
 
-def depth_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
+def depth_table(saved: ex.Saved[matches.DealResult]) -> Table:
     """Win rates by depth; a search that no longer exists has its name instead of its agent's."""
     lines = []
     for name, deals in ex.grouped(saved.results, "agent").items():
@@ -363,7 +364,7 @@ def depth_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
         lines.append((name, agent, str(len(deals)), *matches.side_rates(deals), both.text(), both.span()))
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
     note = f"Against `{OPPONENT}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
-    return ex.Table("Strength by depth", header, lines, note)
+    return Table("Strength by depth", header, lines, note)
 
 
 SEARCH_DEPTH = matches.deal_experiment(
@@ -405,7 +406,7 @@ def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     return {(name, POLICY): options.deals for name in ex.chosen("search", options.only, PARTS)}
 
 
-def parts_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
+def parts_table(saved: ex.Saved[matches.DealResult]) -> Table:
     """Each combination of prior and leaf value: what the search wins against the policy alone."""
     lines = [
         (name, f"{len(results):,}", matches.win_interval(results).both(to="–"), *matches.side_rates(results))
@@ -413,7 +414,7 @@ def parts_table(saved: ex.Saved[matches.DealResult]) -> ex.Table:
     ]
     header = ("budget: prior + leaves", "deals", "win %", "landlord %", "peasants %")
     note = f"Against `{POLICY}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
-    return ex.Table("`neural-ismcts` taken apart", header, lines, note)
+    return Table("`neural-ismcts` taken apart", header, lines, note)
 
 
 SEARCH_PARTS = matches.deal_experiment(

@@ -48,6 +48,7 @@ from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.experiments import experiment as ex
 from ddz_training.experiments.chances import ROLES, fit, fitted, given
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import file_digest
 
 LEVELS = ("easy", "medium", "hard")
@@ -270,7 +271,7 @@ def _roles(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]:
     return np.array([one.role for one in results])
 
 
-def errors_table(saved: ex.Saved[TableChanceResult]) -> ex.Table:
+def errors_table(saved: ex.Saved[TableChanceResult]) -> Table:
     """How far chances are off, level by level; where the best move is played out besides, by the critic alone, too."""
     lines, judged = [], [one for one in saved.results if one.number >= 0]
     for level, part in ex.grouped(judged, "opponents", order=LEVELS).items():
@@ -306,7 +307,7 @@ def errors_table(saved: ex.Saved[TableChanceResult]) -> ex.Table:
         "Points of 100; roles are the landlord, the peasant after it, the peasant before it. Games with odd numbers; "
         f"the maps were fitted on those with even ones. Computed from {saved.name}."
     )
-    return ex.Table("Chances of winning at a table of a level", header, lines, note)
+    return Table("Chances of winning at a table of a level", header, lines, note)
 
 
 TABLE_CHANCES = ex.Experiment(

@@ -12,8 +12,10 @@ from ddz_env import Rules
 from ddz_training.experiments import experiment as ex
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import DealPlayer
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.tendency import TENDENCIES, Judges, shares
+from ddz_training.measure.tendency import Judges, shares
+from ddz_training.measure.tendency_file import TENDENCIES
 
 THESIS_2020 = "Wang Zhengfei, thesis, Peking University 2020"
 JUDGES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -72,7 +74,7 @@ def _by_judges(saved: ex.Saved[TendencyResult]) -> dict[str, list[TendencyResult
     return ex.grouped(sorted(saved.results, key=lambda result: result.deal), "judges", order=JUDGES)
 
 
-def tendency_table(saved: ex.Saved[TendencyResult]) -> ex.Table:
+def tendency_table(saved: ex.Saved[TendencyResult]) -> Table:
     """The thesis's table 4.1 beside ours."""
     lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[side]:g}" for side in TENDENCIES), "")]
     for name, results in _by_judges(saved).items():
@@ -81,7 +83,7 @@ def tendency_table(saved: ex.Saved[TendencyResult]) -> ex.Table:
         lines.append((name, *(rate.both() for rate in rates), f"{len(tendencies):,}"))
     header = ("judges", *(f"{side} %" for side in TENDENCIES), "deals")
     note = f"95 % intervals (Wilson). The same deals for all judges; {saved.name}."
-    return ex.Table("Deal tendency by who judges", header, lines, note)
+    return Table("Deal tendency by who judges", header, lines, note)
 
 
 def plot_tendency(saved: ex.Saved[TendencyResult], path: Path) -> None:

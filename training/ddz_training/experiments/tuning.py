@@ -16,6 +16,7 @@ import numpy as np
 from ddz_env.support.options import Range
 from ddz_training.experiments import experiment as ex
 from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, normal_interval
 
 POINTS = 12
@@ -137,7 +138,7 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
     return [*lines, moment("fresh", options.evaluations, played, gain, weights)]
 
 
-def tuning_table(saved: ex.Saved[TuningResult]) -> ex.Table:
+def tuning_table(saved: ex.Saved[TuningResult]) -> Table:
     """What each method gained, on the deals of its search, on those that chose, and on fresh ones."""
     lines = []
     for (subject, method), results in ex.grouped(saved.results, "subject", "method").items():
@@ -146,7 +147,7 @@ def tuning_table(saved: ex.Saved[TuningResult]) -> ex.Table:
         lines.append((subject, method, str(last.evaluation), f"{last.deals:,}", *gains))
     header = ("subject", "method", "evaluations", "deals", "gain, search", "gain, choice", "gain, fresh deals")
     note = f"Points of win rate against `rules`, with 95 % intervals; computed from {saved.name}."
-    return ex.Table("Tuned weights", header, lines, note)
+    return Table("Tuned weights", header, lines, note)
 
 
 TUNING = ex.Experiment(

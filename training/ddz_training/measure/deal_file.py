@@ -19,7 +19,7 @@ from ddz_env.support.errors import DouDizhuError, shown
 from ddz_env.support.whole_file import read_text
 from ddz_training.measure.errors import InvalidDealFileError
 from ddz_training.measure.store import DATABASES, holds_results
-from ddz_training.measure.tendency import deals_of_file
+from ddz_training.measure.tendency_file import deals_of_file
 
 _LONGEST_NUMBER = 18
 """Digits of a number of a deal."""
@@ -61,7 +61,7 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
         path: The file, or ``module:function``.
         rules: The rules that they will be played by.
         seed: The seed that numbered deals will be dealt from; None where another list numbers them.
-        tendency: Only the deals that lean so, of a file of :func:`~ddz_training.measure.tendency.judge_deals`.
+        tendency: Only the deals that lean so, of a file of ``ddz study tendency``.
         deals: How many a function deals.
 
     Raises:

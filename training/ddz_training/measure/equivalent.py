@@ -38,10 +38,12 @@ from ddz_training.measure.curve import of_text as of_text
 from ddz_training.measure.duplicate import KEY, DealPlayer, GameRecord, Match, seatings
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.keeper import check_agents
+from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.statistics import Interval, balance, normal_interval, within
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress
-from ddz_training.measure.tendency import TENDENCIES, Judges
+from ddz_training.measure.tendency import Judges
+from ddz_training.measure.tendency_file import TENDENCIES
 
 # --- Finding it -------------------------------------------------------------------------------------------------------
 
@@ -374,3 +376,21 @@ def _lead(games: Sequence[GameRecord]) -> int:
     """1 where the agent did better in the games of a deal, -1 where it did worse, 0 where the deal says nothing."""
     share = fmean(balance(game, "a") for game in games)
     return (share > 0.5) - (share < 0.5)
+
+
+def equivalent_table(ladder: Ladder, equivalent: Equivalent) -> Table:
+    """What ``ddz study equivalent`` played against how many iterations, and the equivalent below."""
+    lines = [
+        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())
+        for many, tally in sorted(equivalent.tallies.items())
+    ]
+    header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
+    if equivalent.beyond:
+        note = f"The equivalent of {ladder.agent} is {equivalent.text()} iterations of {ladder.search}."
+    else:
+        note = (
+            f"{ladder.search} plays as strongly as {ladder.agent} with {equivalent.text()} iterations (95 % interval)."
+        )
+    deals = f"{equivalent.iterations.count} duplicate deals"
+    title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
+    return Table(title, header, lines, note)

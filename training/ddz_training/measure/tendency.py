@@ -16,39 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env import Rules, State
-from ddz_env.support.errors import shown
 from ddz_env.support.options import Options
-from ddz_training.measure.duplicate import SIDES, DealPlayer, GameRecord, Match
+from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import win_share
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
-
-TENDENCIES = ("none", *SIDES)
-"""What a deal may lean to."""
-
-FORMAT = "ddz-tendency-1"
-
-
-@dataclass(frozen=True)
-class JudgedDeal:
-    """A deal and its tendency: one line of a file of deals.
-
-    Attributes:
-        deal: Number of the deal under the seed.
-        tendency: ``none``, ``landlord`` or ``peasants``.
-        top: Who played as the strong agent.
-        bottom: Who played as the weak one.
-        top_wins: Games that the strong agent won: 1 where the deal has a tendency, else 2 or 0.
-        hands: The hands, the landlord's first, separated by blanks; for programs that deal from them.
-    """
-
-    deal: int
-    tendency: str
-    top: str
-    bottom: str
-    top_wins: int
-    hands: str
+from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.tendency_file import FORMAT, TENDENCIES, JudgedDeal
 
 
 def tendency_of(records: Sequence[GameRecord]) -> str:
@@ -155,31 +129,6 @@ def judge_deals(
     store = ResultStore(JudgedDeal, path, settings, ("deal",), agents=agents)
     tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
     return store.fill(tasks, functools.partial(DealJudge, judges), processes, on_progress)
-
-
-def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int | None) -> list[int]:
-    """The numbers of the deals of a file, or those of one tendency.
-
-    Args:
-        path: A file of :func:`judge_deals`.
-        tendency: One of :data:`TENDENCIES`; None for all.
-        rules: The rules that they will be played by.
-        seed: The seed that they will be dealt from; None fits no file.
-
-    Raises:
-        ResultsFileError: If it is not a file of deals.
-        InvalidArenaError: If there are none, or they are of other rules or another seed.
-    """
-    settings, judged = read_format(path, JudgedDeal, FORMAT)
-    if (settings.get("rules"), settings.get("seed")) != (rules.name, seed):
-        raise InvalidArenaError(
-            f"{path} has deals of rules {shown(settings.get('rules'))} and seed {shown(settings.get('seed'))}: "
-            f"play them with --rules {settings.get('rules')} --seed {settings.get('seed')}"
-        )
-    numbers = sorted({deal.deal for deal in judged if tendency in (None, deal.tendency)})
-    if not numbers:
-        raise InvalidArenaError(f"{path} has no deal of tendency {tendency or 'any'!r}")
-    return numbers
 
 
 def shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.information_set import deals_of_cards, information_set
-from ddz_agents.open_cards.minimax import PerRules
+from ddz_agents.open_cards.per_rules import PerRules
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.searching import InferringAgent, Position, SearchAgent

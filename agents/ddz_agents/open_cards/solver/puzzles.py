@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ddz_agents.open_cards.minimax import PerRules
+from ddz_agents.open_cards.per_rules import PerRules
 from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State

@@ -1,18 +1,16 @@
-"""``ddz record``, ``replay`` and ``export``: games and policies as files."""
+"""``ddz record`` and ``ddz export``: games and policies as files."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click import argument, option
 
 from ddz_env.support.errors import plural
 from ddz_env.support.whole_file import replace_file
-from ddz_training.apps.cli.console import bar, follow, quoted, show
+from ddz_training.apps.cli.console import bar, follow, quoted
 from ddz_training.apps.cli.faults import CommandLineError
 from ddz_training.apps.cli.options import (
     COUNT,
@@ -24,9 +22,6 @@ from ddz_training.apps.cli.options import (
     options_of,
     working,
 )
-
-if TYPE_CHECKING:
-    from ddz_env.table.session import Record
 
 ONNX = ".onnx"
 
@@ -98,61 +93,6 @@ def record(
     click.echo(f"{quoted(out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row' if tables else 'step')}")
     if tables:
         follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", out)
-
-
-@click.command()
-@argument("games", type=Path, help="A data set's folder or file of games; with --review also a saved game.")
-@option("--deal", type=int, help="Print the game of this deal, to be opened on the page.")
-@option("--game", default=0, help="With --deal: which of its games.")
-@option("--review", is_flag=True, help="Say of every move what it lost in chances of winning, by what its seat knew.")
-@option("--json", "as_json", is_flag=True, help="With --review: print one JSON object per move.")
-def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool) -> None:
-    """Check that all games of a data set replay as they were recorded; print one, or review one move by move.
-
-    \b
-    Examples:
-      ddz replay runs/rules-games
-      ddz replay runs/rules-games --deal 7
-      ddz replay game.txt --review
-    """
-    from ddz_env.table.session import Record
-    from ddz_training.data.games import DataSetError, read_games
-
-    if review and deal is None:
-        _review(Record.load(games), as_json)
-        return
-    file = read_games(games)
-    chosen = [recorded for recorded in file.games if deal is None or (recorded.deal, recorded.game) == (deal, game)]
-    if not chosen:
-        what = "games" if deal is None else f"game {game} of deal {deal}"
-        raise DataSetError(f"{games} has no {what}")
-    if review:
-        _review(chosen[0].record(file.rules, file.agents), as_json)
-    elif deal is not None:
-        click.echo(chosen[0].record(file.rules, file.agents), nl=False)
-    else:
-        for recorded in chosen:
-            recorded.replay(file.rules)
-        click.echo(f"{plural(len(chosen), 'game')} replay as recorded")
-
-
-def _review(record: Record, as_json: bool) -> None:
-    """Say of every move what it lost in chances of winning."""
-    from ddz_env.table.session import Replay
-    from ddz_training.apps.chances import Chances
-    from ddz_training.measure.markdown import Table
-
-    replayed, chances, lines = Replay(record), Chances(), []
-    for number in range(len(replayed)):
-        replayed.go(number)
-        review = chances.review(replayed)
-        if as_json:
-            click.echo(json.dumps(review._asdict(), ensure_ascii=False))
-        shares = ("" if share is None else f"{100 * share:.0f}" for share in (review.landlord, review.loss))
-        made = [str(number + 1), str(review.seat), str(review.role), str(review.move)]
-        lines.append([*made, *shares, review.better or ""])
-    if not as_json:
-        show(Table("", ("move", "seat", "role", "played", "landlord %", "lost %", "better"), lines))
 
 
 @click.command()

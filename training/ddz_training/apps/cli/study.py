@@ -95,7 +95,6 @@ def equivalent(
     from numpy.random import default_rng
 
     from ddz_env import Rules
-    from ddz_training.apps.tables import equivalent_table
     from ddz_training.measure import equivalent as duels
     from ddz_training.measure.tendency import Judges
 
@@ -113,7 +112,7 @@ def equivalent(
             deals = deals or duels.STEP_DEALS
             bounds, _ = duels.initial_bounds(play, first, deals, default_rng(options.seed), most)
             strength = duels.binary_search(play, bounds, deals)
-    show(equivalent_table(ladder, strength))
+    show(duels.equivalent_table(ladder, strength))
     if not strength.beyond:
         iterations = max(1, round(strength.iterations.mean))
         searching = f"{search}{',' if ':' in search else ':'}iterations={iterations}"
@@ -145,12 +144,13 @@ def tendency(
     from ddz_env import Rules
     from ddz_training.measure import tendency as judging
     from ddz_training.measure.statistics import wilson_interval
+    from ddz_training.measure.tendency_file import TENDENCIES
 
     judges = judging.Judges(top, bottom, Rules.preset(options.rules), options.seed)
     with working("deals", options.workers) as work:
         judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
     counted = judging.counts(judged)
-    shares = {name: wilson_interval(counted[name], deals) for name in judging.TENDENCIES}
+    shares = {name: wilson_interval(counted[name], deals) for name in TENDENCIES}
     lines = [(name, f"{counted[name]:,}", share.text(), share.span()) for name, share in shares.items()]
     title = f"{deals:,} deals · {judges.rules.name} rules · seed {judges.seed} · {', '.join(top)} v {', '.join(bottom)}"
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))

@@ -8,9 +8,10 @@ from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.playing.thoughts import NOBODY, Belief
 from ddz_env.table.render.table import Card, LastMove, Seat
+from ddz_env.table.render.texts import LANGUAGES
 from ddz_env.table.session import PERSON, Advice, RankedMove, Sight
 from ddz_env.table.session.reasons import explain
-from ddz_env.table.texts import LANGUAGES, Texts
+from ddz_env.table.texts import Texts
 from ddz_training.apps.web.games import StoredGame
 
 Json = dict[str, Any]

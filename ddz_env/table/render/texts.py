@@ -1,0 +1,55 @@
+"""The words of a drawn table, in English and in Chinese; the texts themselves are in ``texts.json``."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections import ChainMap
+from collections.abc import Mapping
+from importlib.resources import files
+
+from ddz_env.core.notation import Move
+from ddz_env.support.checks import check_choice
+
+LANGUAGES = ("en", "zh")
+"""English and Chinese."""
+
+
+@functools.cache
+def table_texts() -> Mapping[str, tuple[str, str]]:
+    """Every text of a drawn table by its key, in English and in Chinese; braces stand for values."""
+    groups = json.loads(files(__package__).joinpath("texts.json").read_text(encoding="utf-8"))
+    return dict(ChainMap(*groups.values()))
+
+
+class Texts:
+    """The texts of a language.
+
+    Args:
+        language: ``en`` or ``zh``.
+
+    Raises:
+        InvalidOptionError: If there is no such language.
+
+    Example:
+        >>> Texts("en")("seat", seat=2), Texts("zh")("seat", seat=2)
+        ('seat 2', '2号位')
+    """
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = check_choice("language", language, LANGUAGES)
+        self._place = LANGUAGES.index(self.language)
+
+    @property
+    def catalogue(self) -> Mapping[str, tuple[str, str]]:
+        """Every text by its key, in English and in Chinese."""
+        return table_texts()
+
+    def __call__(self, key: str, **values: object) -> str:
+        """A text with its values filled in."""
+        return self.catalogue[key][self._place].format(**values)
+
+    def move(self, move: Move | str) -> str:
+        """A move: cards in notation, and words for a pass, a bid or an answer to doubling."""
+        text = str(move)
+        return self(text) if text[:1].islower() and text in self.catalogue else text

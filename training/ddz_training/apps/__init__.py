@@ -1,1 +1,0 @@
-"""What people start: the command line, the page, the demo, Botzone's matches."""

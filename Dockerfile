@@ -14,6 +14,8 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY ddz_env ddz_env
 COPY agents agents
 COPY training training
+COPY play play
+COPY papers papers
 # PyTorch's builds for processors: those of the package index bring gigabytes of CUDA.
 RUN python -m pip install --no-cache-dir --disable-pip-version-check --root-user-action ignore \
         --constraint constraints.txt --extra-index-url https://download.pytorch.org/whl/cpu ".[plot,train,web]" \

@@ -53,7 +53,7 @@ bench: $(FULL)  ## measure the speeds, beside the peers
 
 screenshots: $(FULL)  ## make the pictures of the browser's page in docs/images (needs a Chromium)
 	@$(PIP_INSTALL) --editable ".[browser]"
-	$(BIN)/python -m tests.training.apps.screenshots
+	$(BIN)/python -m tests.play.web.screenshots
 
 notebooks: $(FULL)  ## run the notebooks and keep what they print
 	$(BIN)/jupyter execute --inplace notebooks/*.ipynb
@@ -82,7 +82,7 @@ release-check: $(FULL)  ## both archives in clean environments: every Python at 
 
 clean:  ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache
-	find ddz_env agents training benchmarks tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find ddz_env agents training play papers benchmarks tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip is the last thing that venv creates: where it is missing, the environment is, too, or was cut short.
 $(BIN)/pip:

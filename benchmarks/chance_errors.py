@@ -14,7 +14,7 @@ import numpy as np
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural_search.judge import Judge
+from ddz_agents.neural_search.win_probability import Judge
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN
 from ddz_env.envs.side_by_side import play_side_by_side

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from statistics import median
 
 import benchmark_tables
-from ddz_training.apps.tables import STRENGTHS_FILE as STRENGTHS_FILE
-from ddz_training.apps.tables import Strength
-from ddz_training.experiments.experiment import read_saved
-from ddz_training.experiments.matches import TimedDealResult, win_interval
-from ddz_training.experiments.strengths import OPPONENT, by_agent
+from ddz_papers.experiments.experiment import read_saved
+from ddz_papers.experiments.matches import TimedDealResult, win_interval
+from ddz_papers.strengths.agent_strengths import OPPONENT, by_agent
+from ddz_training.cli.tables import STRENGTHS_FILE as STRENGTHS_FILE
+from ddz_training.cli.tables import Strength
 from ddz_training.measure.benchmark.field import FIELD
 from ddz_training.measure.statistics import Interval
 from result_tables import RESULTS

@@ -17,13 +17,19 @@ from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
 from ddz_env.playing.registry import GROUP, POLICIES, agent_options
 from ddz_env.support.options import as_written, meanings
-from ddz_training.apps import tables
+from ddz_papers.experiments.registry import load_experiments
+from ddz_training.cli import tables
 from ddz_training.data.dataset import columns_table
 from ddz_training.data.games import RecordedGame
-from ddz_training.experiments.registry import load_experiments
 from ddz_training.measure.markdown import Table, markdown_table
 
-ROOMS = {"ddz_env": "ddz_env", "ddz_agents": "agents/ddz_agents", "ddz_training": "training/ddz_training"}
+PACKAGES = {
+    "ddz_env": "ddz_env",
+    "ddz_agents": "agents/ddz_agents",
+    "ddz_training": "training/ddz_training",
+    "ddz_play": "play/ddz_play",
+    "ddz_papers": "papers/ddz_papers",
+}
 """The packages, and where they lie in a checkout."""
 
 
@@ -102,7 +108,7 @@ def _summary(module: str, name: str) -> str:
 def folders_table() -> str:
     """The folders of each package, from the first sentences of their docstrings."""
     rows = []
-    for package, folder in ROOMS.items():
+    for package, folder in PACKAGES.items():
         [where] = getattr(find_spec(package), "submodule_search_locations", None) or [folder]
         for file in (Path(where) / "__init__.py", *sorted(Path(where).glob("*/__init__.py"))):
             about = opening(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))))
@@ -120,7 +126,7 @@ def experiment_table() -> str:
 def commands_table() -> str:
     """All commands in the order of the help: what each does, with an example."""
     rows = []
-    for heading, name, command in _named("ddz_training.apps.cli.app:named_commands")():
+    for heading, name, command in _named("ddz_training.cli.app:named_commands")():
         [example, *_] = re.findall(r"(?m)^ +(ddz .*)$", command.help or "")
         rows.append((heading.lower(), f"`ddz {name}`", command.get_short_help_str(200), f"`{example}`"))
     return markdown_table(("", "command", "what it does", "for example"), rows)

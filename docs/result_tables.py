@@ -16,11 +16,13 @@ import numpy as np
 
 from ddz_agents.neural.shipped import policy_name
 from ddz_env import State
-from ddz_training.experiments import full_games as full
-from ddz_training.experiments import mini_uct, strengths, training_curves
-from ddz_training.experiments.experiment import Saved, grouped, read_saved
-from ddz_training.experiments.matches import TimedDealResult, win_interval
-from ddz_training.experiments.registry import load_experiment
+from ddz_papers.determinization_2011 import full_games as full
+from ddz_papers.determinization_2011 import mini_uct
+from ddz_papers.experiments.experiment import Saved, grouped, read_saved
+from ddz_papers.experiments.matches import TimedDealResult, win_interval
+from ddz_papers.experiments.registry import load_experiment
+from ddz_papers.strengths import agent_strengths
+from ddz_training.learn import training_curves
 from ddz_training.measure.markdown import Table, markdown_table
 
 RESULTS = Path(__file__).with_name("results")
@@ -201,7 +203,7 @@ def policy_strength() -> str:
 def _of_policy() -> list[TimedDealResult]:
     """The results of the shipped policy, alone and in the default search."""
     results = committed(TimedDealResult, "policy_strength.csv").results
-    return [result for result in results if result.agent in (strengths.POLICY, strengths.NEURAL)]
+    return [result for result in results if result.agent in (agent_strengths.POLICY, agent_strengths.NEURAL)]
 
 
 def policy_rates() -> str:
@@ -211,7 +213,7 @@ def policy_rates() -> str:
     """
     rates = {pair: win_interval(own) for pair, own in grouped(_of_policy(), "agent", "opponent").items()}
     decided = {f"`{a}` v `{b}`" for (a, b), rate in rates.items() if rate.low > 0.5 or rate.high < 0.5}
-    lines = ((f"{line[0]} v {line[1]}", *line[2:4]) for line in strengths.strength_cells(_of_policy()))
+    lines = ((f"{line[0]} v {line[1]}", *line[2:4]) for line in agent_strengths.strength_cells(_of_policy()))
     return markdown_table(("agents", "N", "win %"), (line for line in lines if line[0] in decided))
 
 
@@ -219,7 +221,7 @@ def policy_model_index() -> str:
     """Win rates of the shipped policy alone as the head of a model card has them: Hugging Face's ``model-index``."""
     lines = ["model-index:", "- name: ddz-env policy", "  results:"]
     for (agent, opponent), own in grouped(_of_policy(), "agent", "opponent").items():
-        if agent == strengths.POLICY:
+        if agent == agent_strengths.POLICY:
             rate = win_interval(own)
             lines += [
                 "  - task: {type: reinforcement-learning, name: Dou Dizhu}",

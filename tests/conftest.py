@@ -22,7 +22,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from tests.training.apps.web_page import Page
+    from tests.play.web.web_page import Page
 
 # The developer's own settings of games and terminals are not what is tested.
 for own in ("CLICOLOR_FORCE", "DDZ_DEBUG", "DDZ_LANG", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
@@ -75,7 +75,7 @@ def installed() -> Callable[[], Any]:
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[], Any]) -> Page:
     """A page that talks to ``ddz web``."""
-    from tests.training.apps.web_page import Page
+    from tests.play.web.web_page import Page
 
     monkeypatch.setattr("ddz_env.playing.registry._entry_points", installed)
     return Page(tmp_path / "games")

@@ -14,7 +14,8 @@ from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT
 from ddz_env.core.notation import word_to_counts
 from ddz_env.playing.agent import Decision
-from ddz_env.table.session import Deal, Record, Session
+from ddz_env.saved_games import Deal, Record
+from ddz_play.session import Session
 
 
 def permuted(state: State, seat: int, rng: np.random.Generator) -> State:

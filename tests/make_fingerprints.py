@@ -24,7 +24,7 @@ from typing import Any
 
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.store import columns_of, of_rows, read_results
-from tests.training.apps.terminal import as_options
+from tests.training.cli.terminal import as_options
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -87,7 +87,7 @@ _VOLATILE = ("seconds", "sps", "time", "elapsed")
 
 
 def ddz(*arguments: str) -> str:
-    command = [sys.executable, "-c", "from ddz_training.apps.cli.app import main; main()", *arguments]
+    command = [sys.executable, "-c", "from ddz_training.cli.app import main; main()", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"ddz {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")

@@ -10,6 +10,8 @@ SOURCES = {
     "ddz_env": ROOT / "ddz_env",
     "ddz_agents": ROOT / "agents" / "ddz_agents",
     "ddz_training": ROOT / "training" / "ddz_training",
+    "ddz_play": ROOT / "play" / "ddz_play",
+    "ddz_papers": ROOT / "papers" / "ddz_papers",
 }
 
 

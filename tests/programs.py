@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 from typing import Any
 
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 PROGRAMS = ROOT / "docs" / "programs"
 

@@ -9,8 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+from tests.packages import ROOT
 from tests.release import pyproject
-from tests.rooms import ROOT
 
 VERSIONED = {
     "pyproject.toml": '\nversion = "{}"\n',

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, DepthLimitedAgent, ExpectiminimaxAgent
 from ddz_env import State
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
+from ddz_papers.textbook_search.agent import CheatingAlphaBetaAgent, DepthLimitedAgent, ExpectiminimaxAgent
 
 GAMES = 8
 DEPTHS = 2, 3, 4

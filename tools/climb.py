@@ -28,7 +28,7 @@ from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.shipped import NEWEST, shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env.batch import SelfPlayBatch
-from ddz_env.support.whole_file import replace_file
+from ddz_env.support.atomic_files import replace_file
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import file_digest

@@ -23,7 +23,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-from ddz_agents.neural.columns import HAND, KICKER_SIZE, KICKERS, PENDING, SPENT
+from ddz_agents.neural.feature_table import HAND, KICKER_SIZE, KICKERS, PENDING, SPENT
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
 from ddz_agents.neural.network import Block, masked_log_probabilities
@@ -32,7 +32,7 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.observation import HISTORY, OBSERVATION
-from ddz_env.support.whole_file import replace_file
+from ddz_env.support.atomic_files import replace_file
 from ddz_training.measure.provenance import file_digest
 
 MOVES = 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from ddz_env import Hand, State
-from ddz_training.experiments.full_games import DEAL_COUNT, ListOptions
+from ddz_papers.determinization_2011.full_games import DEAL_COUNT, ListOptions
 
 JOKERS = (13, 14)
 """Their ranks."""

@@ -14,7 +14,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # tests
 
 from ddz_env import Rules
-from ddz_training.experiments.complexity import DEALS, RULES, deal_state
+from ddz_papers.thesis_2020.complexity_experiment import DEALS, RULES, deal_state
 from tests.oracles.reference import Game
 
 GAMES = 400

@@ -19,10 +19,10 @@ from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.rules import R_PLAYERS
 from ddz_env.core.view import check_cards
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import Belief
+from ddz_env.playing.search_statistics import Belief
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.errors import IllegalMoveError, InconsistentViewError
 from ddz_env.support.options import Options, Range
-from ddz_env.support.owned import OwnsArrays
 
 Milliseconds = Annotated[float, Range(0.1)] | None
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ddz_env.core.actions import KICKER_BASE, PASS, action_name, listed_actions
 from ddz_env.core.cards import RANK_NAMES
+from ddz_env.core.move_names import MOST_LISTED, offered, question, said, worded
 from ddz_env.core.notation import Move
-from ddz_env.core.spoken import MOST_LISTED, offered, question, said, worded
 from ddz_env.core.view import AUCTION, View
 from ddz_env.support.errors import IllegalMoveError, Message
 

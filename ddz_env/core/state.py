@@ -25,6 +25,7 @@ from ddz_env.core.notation import Hand, Move, slot_move
 from ddz_env.core.refusals import illegal_action, refusal
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import STAGE_NAMES, View, check_cards, legal_ids, role_of, whole_moves, write_view
+from ddz_env.support.arrays import own
 from ddz_env.support.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.support.errors import (
     GameOverError,
@@ -35,7 +36,6 @@ from ddz_env.support.errors import (
     plural,
     shown,
 )
-from ddz_env.support.owned import own
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
 

@@ -18,10 +18,10 @@ from ddz_env.core.engine.words import U0, U8, add_hand, popcount, remove_hand
 from ddz_env.core.engine.worlds import sample_hands
 from ddz_env.core.notation import Hand, Move, word_to_counts
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS, Rules
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.checks import check_integer
 from ddz_env.support.compiling import part_kernel, pure_kernel
 from ddz_env.support.errors import InconsistentViewError, InvalidDealError, shown
-from ddz_env.support.owned import OwnsArrays
 
 ROLES = ("landlord", "peasant_down", "peasant_up")
 """Role by distance from the landlord in playing order."""

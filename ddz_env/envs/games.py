@@ -19,9 +19,9 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State, restore_state
 from ddz_env.core.view import ids_in
 from ddz_env.envs.stepping import Slots, allocate, first_illegal, play
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.checks import as_array, check_choice, check_integer, described
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
-from ddz_env.support.owned import OwnsArrays
 from ddz_env.support.threads import GamesLock, one_at_a_time, run_chunks
 
 MOST_GAMES = 2**24

@@ -40,9 +40,9 @@ from ddz_env.envs.opponents import with_partner
 from ddz_env.envs.outputs import RENDER_MODES, as_info
 from ddz_env.envs.stepping import INFO_WIDTH
 from ddz_env.support import checks
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.errors import DouDizhuError, InvalidMoveError, InvalidOptionError, shown
 from ddz_env.support.options import Options, takes
-from ddz_env.support.owned import OwnsArrays
 from ddz_env.support.threads import GamesLock, one_at_a_time, usable_threads
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]

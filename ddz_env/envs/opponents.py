@@ -23,8 +23,8 @@ from ddz_env.playing.game import call, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.many import Waiting, answers_many, ask
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.errors import InvalidOptionError
-from ddz_env.support.owned import OwnsArrays
 
 ASKED, UNIFORM, STAGED = range(3)
 """How an opponent plays: as an agent; compiled: uniform over whole moves, uniform over stages."""

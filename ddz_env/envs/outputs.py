@@ -201,18 +201,18 @@ class Screen:
         Raises:
             MissingDependencyError: If a package that the mode needs is not installed.
         """
-        from ddz_env.table import render
+        from ddz_env import rendering
 
         if self._mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; name one when making the environment")
             return None
         if self._mode == "ansi":
-            return render.render_ansi(position, width=_COLUMNS)
-        picture = render.render_rgb(position)
+            return rendering.render_ansi(position, width=_COLUMNS)
+        picture = rendering.render_rgb(position)
         if self._mode == "rgb_array":
             return picture
         if self._window is None:
-            self._window = render.Window(fps=fps)
+            self._window = rendering.Window(fps=fps)
         self._window.show(picture)
         return None
 

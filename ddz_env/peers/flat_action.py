@@ -33,9 +33,9 @@ from ddz_env.envs.aec import Observation
 from ddz_env.envs.stepping import ILLEGAL_REWARD
 from ddz_env.peers.rlcard_ids import rlcard_actions
 from ddz_env.support import errors
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.checks import as_integer
 from ddz_env.support.errors import shown
-from ddz_env.support.owned import OwnsArrays
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
 

@@ -38,11 +38,11 @@ class Agent(Protocol):
                                     ``[k, 2]``, uint64; a subclass that overrides ``act`` alone is not asked for it
     ``decide(view, rng)``           like ``act``, with the statistics of the search (:class:`Decision`)
     ``candidates(view)``            the whole moves that the last ``decide`` compared, where it has visits
-                                    (:class:`ddz_env.playing.thoughts.Candidate`)
-    ``believe(view, rng)``          where it thinks that the hidden cards are (:class:`ddz_env.playing.thoughts.Belief`)
-    ``close()``                     when the agent is needed no more
-    ``most_cards``                  an attribute: matches with a larger deck are refused
-    ==============================  =====================================================================
+                                    (:class:`ddz_env.playing.search_statistics.Candidate`)
+    ``believe(view, rng)``          where it thinks that the hidden cards are
+    (:class:`ddz_env.playing.search_statistics.Belief`) ``close()``                     when the agent is needed no more
+    ``most_cards``                  an attribute: matches with a larger deck are refused ==============================
+    =====================================================================
     """
 
     @property

@@ -14,7 +14,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Agent, Decision, cheats, close, observe, reset
 from ddz_env.playing.many import Waiting, answers_many
-from ddz_env.playing.thoughts import Candidate
+from ddz_env.playing.search_statistics import Candidate
 
 
 class WithBidder:

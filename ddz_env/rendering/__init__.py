@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from ddz_env.core.state import State
 from ddz_env.core.view import View
+from ddz_env.rendering.ansi import render_ansi
+from ddz_env.rendering.snapshot import Snapshot, table_of
 from ddz_env.support.errors import InvalidPictureError, MissingDependencyError
-from ddz_env.table.render.ansi import render_ansi
-from ddz_env.table.render.table import Snapshot, table_of
 
 __all__ = ["InvalidPictureError", "MissingDependencyError", "Snapshot", "Window"]
 __all__ += ["render_ansi", "render_rgb", "table_of"]
@@ -42,7 +42,7 @@ def render_rgb(
         MissingDependencyError: If Pillow is not installed.
     """
     try:
-        from ddz_env.table.render.image import draw_table
+        from ddz_env.rendering.image import draw_table
     except ImportError as error:
         raise MissingDependencyError("Pillow") from error
     return draw_table(table_of(game, perspective), width, height)

@@ -11,8 +11,8 @@ from rich.cells import cell_len, set_cell_size
 
 from ddz_env.core.state import State
 from ddz_env.core.view import View
-from ddz_env.table.render.table import SUITS_IN_ORDER, Card, Cards, LastMove, Seat, Snapshot, Suits, table_of
-from ddz_env.table.render.texts import Texts
+from ddz_env.rendering.snapshot import SUITS_IN_ORDER, Card, Cards, LastMove, Seat, Snapshot, Suits, table_of
+from ddz_env.rendering.texts import Texts
 
 _RESET = "\x1b[0m"
 _RED_CARD = "\x1b[1;38;5;160;48;5;255m"
@@ -47,7 +47,7 @@ def render_ansi(
         width: Characters of a line; longer lines are written more tightly (80 are enough for 20 cards).  None for any.
         language: ``en`` or ``zh``.
         highest_first: Whether hands begin with their highest card, as players hold them.
-        suits: Which suit each copy of a rank has (:func:`ddz_env.table.render.table.shuffled_suits`); in order if None.
+        suits: Which suit each copy of a rank has (:func:`ddz_env.rendering.snapshot.shuffled_suits`); in order if None.
 
     Returns:
         Some lines, the last without a line break.

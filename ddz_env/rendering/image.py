@@ -18,9 +18,9 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RED_JOKER
+from ddz_env.rendering.snapshot import SUITS, Card, LastMove, Seat, Snapshot
 from ddz_env.support.checks import check_integer
 from ddz_env.support.errors import InvalidPictureError, plural
-from ddz_env.table.render.table import SUITS, Card, LastMove, Seat, Snapshot
 
 WIDTH, HEIGHT = 960, 600
 """The units of the layout."""

@@ -22,13 +22,13 @@ from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE,
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.score import is_spring
+from ddz_env.core.move_names import spoken
 from ddz_env.core.notation import Hand, Move
-from ddz_env.core.spoken import spoken
 from ddz_env.core.state import State
 from ddz_env.core.view import View
+from ddz_env.rendering.texts import Texts
 from ddz_env.support.checks import check_integer
 from ddz_env.support.errors import InvalidPictureError, plural
-from ddz_env.table.render.texts import Texts
 
 SUITS = "♠♥♣♦"
 """Suit of a card by its copy."""

@@ -30,9 +30,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env import Hand, Move, Rules
+from ddz_env.saved_games.deal import Deal, RecordError
+from ddz_env.support.atomic_files import read_text, replace_file
 from ddz_env.support.errors import DouDizhuError, Message, shown
-from ddz_env.support.whole_file import read_text, replace_file
-from ddz_env.table.session.deal import Deal, RecordError
 
 PERSON = "person"
 """The player of a seat that a person holds."""

@@ -8,7 +8,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGES = ("ddz_env", "ddz_agents", "ddz_training")
+PACKAGES = ("ddz_env", "ddz_agents", "ddz_training", "ddz_play", "ddz_papers")
 """What an installation puts beside other packages; in a checkout each lies in a folder of its own."""
 
 

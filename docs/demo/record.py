@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ddz_env.table.session import Session
-from ddz_training.apps.web.games import StoredGame
-from ddz_training.apps.web.routes import PAGE
-from ddz_training.apps.web.server import LANGUAGE, Server
-from ddz_training.apps.web.shapes import Json
+from ddz_play.session import Session
+from ddz_play.web.games import StoredGame
+from ddz_play.web.routes import PAGE
+from ddz_play.web.server import LANGUAGE, Server
+from ddz_play.web.shapes import Json
 
 HERE = Path(__file__).parent
 ADVISER = "neural-ismcts:iterations=200"

@@ -9,7 +9,7 @@ import numpy as np
 
 from ddz_agents.neural.agent import PolicyOptions
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural_search.games import Leaves
+from ddz_agents.neural_search.leaf_games import Leaves
 from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import Prior, Search, Value

@@ -15,7 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from ddz_env import Rules
 from ddz_env.playing.registry import make_agent
-from ddz_env.table.session import Deal, Record, Session
+from ddz_env.saved_games import Deal, Record
+from ddz_play.session import Session
 
 
 def any_number(messages):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,9 @@ import click
 from click import argument, option
 
 from ddz_env.support.checks import check_choice
-from ddz_training.apps.cli.console import follow, rules_words, show
-from ddz_training.apps.cli.info import opening
-from ddz_training.apps.cli.options import (
+from ddz_training.cli.console import follow, rules_words, show
+from ddz_training.cli.info import opening
+from ddz_training.cli.options import (
     COUNT,
     PlayingOptions,
     Workers,
@@ -24,13 +24,13 @@ from ddz_training.apps.cli.options import (
     together,
     working,
 )
-from ddz_training.apps.cli.renamed import RenamedGroup
-from ddz_training.apps.cli.settings import SettingsCommand
+from ddz_training.cli.renamed import RenamedGroup
+from ddz_training.cli.settings import SettingsCommand
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
-    from ddz_training.experiments.experiment import Experiment
+    from ddz_papers.experiments.experiment import Experiment
 
 JUDGES = (("policy",), ("rules",))
 """Who judges deals by default: a strong agent and a weak one."""
@@ -95,8 +95,8 @@ def equivalent(
     from numpy.random import default_rng
 
     from ddz_env import Rules
-    from ddz_training.measure import equivalent as duels
-    from ddz_training.measure.tendency import Judges
+    from ddz_papers.thesis_2020 import equivalent as duels
+    from ddz_papers.thesis_2020.tendency import Judges
 
     preset = Rules.preset(options.rules)
     judges = Judges(*JUDGES, preset, options.seed) if tendency else None
@@ -142,7 +142,7 @@ def tendency(
       ddz study tendency --top policy --top rules --bottom random --deals 500
     """
     from ddz_env import Rules
-    from ddz_training.measure import tendency as judging
+    from ddz_papers.thesis_2020 import tendency as judging
     from ddz_training.measure.statistics import wilson_interval
     from ddz_training.measure.tendency_file import TENDENCIES
 
@@ -167,7 +167,7 @@ class Experiments(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all experiments."""
-        from ddz_training.experiments.registry import EXPERIMENTS
+        from ddz_papers.experiments.registry import EXPERIMENTS
 
         return list(EXPERIMENTS)
 
@@ -177,7 +177,7 @@ class Experiments(click.Group):
         Raises:
             InvalidExperimentError: If there is none of this name.
         """
-        from ddz_training.experiments.registry import EXPERIMENTS, load_experiment
+        from ddz_papers.experiments.registry import EXPERIMENTS, load_experiment
 
         return _experiment_command(
             load_experiment(check_choice("experiment", cmd_name, EXPERIMENTS, InvalidExperimentError))
@@ -227,8 +227,12 @@ def _experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
 
 def _list_experiments() -> None:
     """One line per experiment: what it repeats, and from which paper."""
-    from ddz_training.experiments.registry import load_experiments
+    from ddz_papers.experiments.registry import load_experiments
 
     lines = [(experiment.name, opening(experiment.about), experiment.source) for experiment in load_experiments()]
     note = "ddz reproduce NAME --help says what one does and which options it has."
     show(Table("Experiments", ("experiment", "what", "source"), lines, note))
+
+
+COMMANDS: Mapping[str, tuple[click.Command, ...]] = {"Papers": (study, reproduce)}
+"""The commands of the package by the headings of ``ddz --help``."""

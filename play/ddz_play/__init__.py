@@ -1,1 +1,1 @@
-"""A game with people: sessions, pictures, and what they read in two languages."""
+"""A game with people: sessions, the page, the terminal, language models, puzzles and hints, in two languages."""

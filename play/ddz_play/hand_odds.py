@@ -11,7 +11,7 @@ import numpy as np
 from ddz_agents.bidding.policy import Appraisal, PayoffOptions, appraise, best, both_ways
 from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import View
-from ddz_env.core.spoken import question, worded
+from ddz_env.core.move_names import question, worded
 from ddz_env.playing.registry import make_agent
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, Settling, settling, wilson_interval

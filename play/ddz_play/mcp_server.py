@@ -21,13 +21,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from ddz_env import Rules, __version__
 from ddz_env.playing.game import AgentFaultError
+from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.checks import check_integer
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.table.dialogue import position_text, read_move, rules_text
-from ddz_env.table.session import PERSON, Deal, Record, Session, SessionError
-from ddz_env.table.session.reasons import explain
-from ddz_env.table.texts import Texts
-from ddz_training.apps.seating import read_seed, seated
+from ddz_play.dialogue import position_text, read_move, rules_text
+from ddz_play.seating import read_seed, seated
+from ddz_play.session import Session, SessionError
+from ddz_play.session.reasons import explain
+from ddz_play.texts import Texts
 
 _INSTRUCTIONS = "Dou Dizhu (斗地主) against other players: call new_game, then play until the game is over."
 _log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.engine.step import play_move
-from ddz_env.table.session import Deal
+from ddz_env.saved_games import Deal
 
 SHIPPED = Path(__file__).with_name("puzzles.txt")
 OPEN = "standard,players=2,open_hands=true"

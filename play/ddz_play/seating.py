@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ddz_env.saved_games import PERSON
 from ddz_env.support.checks import LARGEST_WORD, check_integer, check_seed
 from ddz_env.support.errors import plural
-from ddz_env.table.session import PERSON
 from ddz_training.measure.errors import InvalidArenaError
 
 

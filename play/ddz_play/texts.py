@@ -16,8 +16,8 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from ddz_env.core.notation import Move
+from ddz_env.rendering import texts as rendering
 from ddz_env.support.errors import DouDizhuError, Message
-from ddz_env.table.render import texts as rendering
 
 
 class Catalogue(NamedTuple):

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ddz_env import Move, Rules, View
-from ddz_env.core.spoken import worded
+from ddz_env.core.move_names import worded
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.registry import LEVELS, spelled_out
-from ddz_env.table.session import PERSON, Advice, RankedMove, Replay
-from ddz_env.table.session.advice import AS_GOOD
-from ddz_env.table.session.certain import CertainWins
+from ddz_env.saved_games import PERSON
+from ddz_play.session import Advice, RankedMove, Replay
+from ddz_play.session.advice import AS_GOOD
+from ddz_play.session.forced_wins import CertainWins
 
 if TYPE_CHECKING:
     from ddz_agents.bidding.policy import PayoffAgent
     from ddz_agents.neural.model import PolicyModel
-    from ddz_agents.neural_search.judge import Judge, Judgement
+    from ddz_agents.neural_search.win_probability import Judge, Judgement
 
 _SHOWN = 6
 """Moves that are judged: the adviser's own, what it has compared, and what the policy finds likely."""
@@ -56,7 +57,7 @@ class MoveReview(NamedTuple):
 
 
 class Chances:
-    """Says how likely moves win, with the shipped policy and its critic (:mod:`ddz_agents.neural_search.judge`).
+    """Says how likely moves win, with the shipped policy and its critic.
 
     Several threads may ask at once; they are answered one after the other, since networks and judge have one memory.
     """
@@ -107,7 +108,7 @@ class Chances:
 
         Agents' chances are those of strong players: if each had a level's, a curve would jump from seat to seat.
         """
-        from ddz_agents.neural_search.judge import STRONG
+        from ddz_agents.neural_search.win_probability import STRONG
 
         table, played = replay.sight(None).table, replay.game.moves[replay.number : replay.number + 1]
         if table.acting is None:
@@ -151,7 +152,7 @@ class Chances:
 
     def _likely(self, view: View) -> dict[Move, float]:
         """The policy's likeliest moves with their probabilities, the likeliest first."""
-        from ddz_agents.neural_search.judge import likely_moves
+        from ddz_agents.neural_search.win_probability import likely_moves
 
         with self._lock:
             return {line.move: float(np.exp(line.log_prior)) for line in likely_moves(self._model, view, _SHOWN)}
@@ -170,7 +171,7 @@ class Chances:
 
     @functools.cached_property
     def _judge(self) -> Judge:
-        from ddz_agents.neural_search.judge import Judge
+        from ddz_agents.neural_search.win_probability import Judge
 
         return Judge(self._model)
 
@@ -182,7 +183,7 @@ def opponents_of(players: Sequence[str], seat: int) -> str:
         players: Who holds each seat; empty where that is not known.
         seat: Whose chances.
     """
-    from ddz_agents.neural_search.judge import CALIBRATIONS, STRONG
+    from ddz_agents.neural_search.win_probability import CALIBRATIONS, STRONG
 
     levels = {spelled_out(level.name): level.name for level in LEVELS}
     others = {levels.get(spelled_out(name), STRONG) for place, name in enumerate(players) if place != seat}

@@ -14,7 +14,7 @@ import pytest
 
 from ddz_env.playing.registry import GROUP
 from ddz_env.support.options import Option, options_type
-from tests.rooms import ROOT, SOURCES, pythonpath
+from tests.packages import ROOT, SOURCES, pythonpath
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -19,7 +19,7 @@ from ddz_agents.neural.shipped import POLICIES, shipped_policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.store import read_results
-from tests.rooms import ROOT, SOURCES
+from tests.packages import ROOT, SOURCES
 
 PAGES = generate.generated_pages()
 TUTORIALS = {page.name: page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.name != "index.md"}
@@ -167,7 +167,7 @@ def test_a_translation_says_to_run_what_its_original_does(page: Path) -> None:
 
 
 def test_the_buttons_that_chinese_pages_name_are_on_the_page() -> None:
-    words = SOURCES["ddz_training"] / "apps" / "web" / "page" / "js" / "words.js"
+    words = SOURCES["ddz_play"] / "web" / "page" / "js" / "words.js"
     buttons = words.read_text(encoding="utf-8")
     pages = [page for page in PAGES if page.parent.name == "zh" or page.name == "README.zh.md"]
     named = {button for page in pages for button in re.findall("「(.+?)」", page.read_text(encoding="utf-8"))}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.make_fingerprints import GAMES, games
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 GOLDEN = ROOT / "tests" / "data" / "fingerprints.json"
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.integrations.evaluation import SEEDS
 from tests.integrations.programs import CONSTRAINTS, PROGRAMS, results
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 PAGES = ROOT / "docs" / "guides" / "integrations"
 

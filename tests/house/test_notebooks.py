@@ -9,8 +9,8 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.packages import ROOT
 from tests.release import pyproject
-from tests.rooms import ROOT
 
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))

@@ -7,12 +7,12 @@ from typing import get_args
 
 import pytest
 
-from ddz_agents.bidding.holdem.agents import Player as HoldemPlayer
 from ddz_env import PRESETS
 from ddz_env.playing.registry import agent_names, agent_options, make_agent
-from ddz_training.apps.cli.app import named_commands
-from ddz_training.experiments.registry import EXPERIMENTS
-from tests.rooms import ROOT
+from ddz_papers.experiments.registry import EXPERIMENTS
+from ddz_papers.payoff_policy.holdem.agents import Player as HoldemPlayer
+from ddz_training.cli.app import named_commands
+from tests.packages import ROOT
 
 PAGE = ROOT / "docs" / "explanations" / "papers.md"
 ROWS = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 DOCS = ROOT / "docs"
 _CONTENTS = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
@@ -52,7 +52,7 @@ def test_the_site_works_offline(built: Path) -> None:
 def page(built: Path) -> Iterator[Any]:
     """A page in a browser of 1280 pixels."""
     playwright = pytest.importorskip("playwright.sync_api")
-    from tests.training.apps.browser import chromium
+    from tests.play.web.browser import chromium
 
     with playwright.sync_playwright() as driver:
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.integrations.evaluation import SEEDS
 from tests.integrations.programs import CONSTRAINTS, PROGRAMS, RESULTS, results
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 ENVIRONMENTS = ROOT / ".integrations"
 SECONDS = 3600

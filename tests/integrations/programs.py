@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 FOLDER = ROOT / "tests" / "integrations"
 RESULTS = ROOT / "docs" / "results" / "integrations.json"

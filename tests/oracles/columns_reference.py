@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.neural.columns import HEAD, MOST_CARDS, TAIL
+from ddz_agents.neural.feature_table import HEAD, MOST_CARDS, TAIL
 from ddz_agents.neural.features import CHAINS, MOVE_BYTES
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.observation import OBSERVATION

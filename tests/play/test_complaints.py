@@ -11,10 +11,11 @@ import pytest
 
 from ddz_env import Move, Rules
 from ddz_env.core.refusals import ILLEGAL
+from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import DouDizhuError, Message, plural
-from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
-from ddz_env.table.texts import Texts, catalogue
-from tests.rooms import ROOT
+from ddz_play.session import Replay, Session
+from ddz_play.texts import Texts, catalogue
+from tests.packages import ROOT
 
 LATIN = re.compile(r"[a-z]{3,}")
 
@@ -41,7 +42,7 @@ def test_what_is_typed_wrongly_is_said_in_chinese() -> None:
 
 def test_the_texts_are_those_that_are_raised() -> None:
     """Where a message changes its words, its Chinese is not lost unseen; what is not known stays English."""
-    folders = (ROOT / folder for folder in ("ddz_env", "training/ddz_training/apps"))
+    folders = (ROOT / folder for folder in ("ddz_env", "play/ddz_play"))
     files = [file for folder in folders for file in folder.rglob("*.py")]
     trees = (ast.parse(file.read_text(encoding="utf-8")) for file in files)
     written = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State, View
+from ddz_env.core.move_names import offered, read
 from ddz_env.core.rules import PRESETS
-from ddz_env.core.spoken import offered, read
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
-from ddz_env.table.dialogue import answer_format, answered_move, numbered, position_text, read_move, rules_text
+from ddz_play.dialogue import answer_format, answered_move, numbered, position_text, read_move, rules_text
 from tests.hidden import permuted
 
 RULES = ("standard", "robbing,doubling=true,showing=true", "openspiel", "botzone2", "mini", "half-deck-open", "perfect")

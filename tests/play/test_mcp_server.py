@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from ddz_training.apps.protocol import GameTable, make_server
+from ddz_play.mcp_server import GameTable, make_server
+from tests.packages import ROOT
 from tests.programs import program
-from tests.rooms import ROOT
 
 CLIENT = program("protocol_client")
 

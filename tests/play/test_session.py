@@ -12,10 +12,11 @@ import pytest
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.cards import counts_to_word
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import NOBODY, Belief, Candidate
+from ddz_env.playing.search_statistics import NOBODY, Belief, Candidate
+from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidDealError
-from ddz_env.table.session import PERSON, Deal, HiddenCardsError, NotYourTurnError, Record, Session, SessionError
-from ddz_env.table.session.advice import think
+from ddz_play.session import HiddenCardsError, NotYourTurnError, Session, SessionError
+from ddz_play.session.advice import think
 from tests.hidden import permuted, twin_games
 from tests.listener import Listener
 

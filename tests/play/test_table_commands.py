@@ -13,12 +13,13 @@ from rich.cells import cell_len
 
 from ddz_env import Rules
 from ddz_env.core.actions import CATEGORIES
-from ddz_env.core.spoken import worded
-from ddz_env.table.render.texts import LANGUAGES
-from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
-from ddz_env.table.texts import Texts, catalogue
+from ddz_env.core.move_names import worded
+from ddz_env.rendering.texts import LANGUAGES
+from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_play.session import Replay, Session
+from ddz_play.texts import Texts, catalogue
 from tests.hidden import twin_games
-from tests.training.apps.terminal import ddz, refused
+from tests.training.cli.terminal import ddz, refused
 
 CHINESE = re.compile(r"[一-鿿]")
 RULES = ("--agents", "rules", "--seed", "1")
@@ -97,7 +98,7 @@ def test_a_person_is_shown_nothing_that_its_seat_does_not_know(
     shown = []
     for record in twin_games(rules, seat):
         monkeypatch.setattr("tests.hidden.Scripted.moves", [move for _, move in record.moves])
-        monkeypatch.setattr("ddz_env.table.session.Deal", lambda *_, deal=record.deal: deal)
+        monkeypatch.setattr("ddz_play.session.Deal", lambda *_, deal=record.deal: deal)
         typed = "".join(f"{move}\n" for place, move in record.moves if place == seat)
         screen = told("play", "--agents", record.players[0], "--seat", seat, "--rules", rules, text=typed)
         whole, end = screen.rsplit("move> ", 1)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.rooms import ROOT
-from tests.training.apps.terminal import done
+from tests.packages import ROOT
+from tests.training.cli.terminal import done
 
 PAGE = (ROOT / "docs" / "tutorials" / "measure-an-agent.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"(?m)^ddz arena (cautious\S* .*--deals \d+)$", PAGE)

@@ -17,7 +17,7 @@ def main() -> None:
     except OSError:  # PettingZoo cannot even be imported there
         print("the folder that this was started in is gone: change to another", file=sys.stderr)
         sys.exit(_BAD_INPUT)
-    from ddz_training.apps.cli.app import main as run
+    from ddz_training.cli.app import main as run
 
     run()
 

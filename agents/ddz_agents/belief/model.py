@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.belief.conduct import CONDUCT_COLUMNS, TALLIES, conduct_columns, tallies_of
+from ddz_agents.belief.play_style import CONDUCT_COLUMNS, TALLIES, conduct_columns, tallies_of
 from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width, check_inputs, inputs_of, with_every_input
-from ddz_agents.neural.columns import observation_columns
 from ddz_agents.neural.decisions import describe_observations
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileError, TensorFileMismatchError
+from ddz_agents.neural.feature_table import observation_columns
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural.tensor_file import Arrays, fitting, read_tensor_file, write_tensor_file
@@ -38,9 +38,9 @@ from ddz_env import State, View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.layout import HANDS, MOVES
 from ddz_env.core.observation import HISTORY, OBSERVATION, observe
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.compiling import kernel
 from ddz_env.support.options import Options
-from ddz_env.support.owned import OwnsArrays
 
 COUNTS = 5
 """Counts of a rank: none to four."""

@@ -12,8 +12,8 @@ from ddz_agents.bidding.tree import StakeTree, at_root, bring_up, go_down, new_t
 from ddz_agents.bidding.worlds import answer
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
 from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
 from ddz_env.core.engine.legal import bid_options
 from ddz_env.core.engine.random import advance, below, mix

@@ -33,17 +33,17 @@ import numpy as np
 from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, hand_prices, search_auction
 from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
 from ddz_agents.bidding.worlds import Outcomes, answer, outcomes
-from ddz_agents.rules.scratch import new_rule_workspace
-from ddz_agents.searching import check_turn
+from ddz_agents.rules.workspace import new_rule_workspace
+from ddz_agents.search_agent import check_turn
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.engine.layout import DOUBLES, OWNER
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.registry import make_agent
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.errors import IllegalMoveError, InvalidRulesError
 from ddz_env.support.options import Options, Range, takes
-from ddz_env.support.owned import OwnsArrays
 
 RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
 """A landlord's win rate by the rule agent's price of its 17 cards is

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ddz_agents.neural.agent import ModelAgent, PolicyFile
-from ddz_agents.neural.columns import REST_INPUTS, policy_inputs
 from ddz_agents.neural.compiled_policy import CompiledPolicy
+from ddz_agents.neural.feature_table import REST_INPUTS, policy_inputs
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env.support.options import takes
@@ -22,7 +22,7 @@ Input = Literal[
     "table", "history", "state", "hand", "prospects", "unseen", "target", "sizes", "key", "signs", "rest",
     "rest-prospects",
 ]  # fmt: skip
-"""The inputs of :func:`~ddz_agents.neural.columns.policy_inputs`, and those of the hand that an action leaves."""
+"""The inputs of :func:`~ddz_agents.neural.feature_table.policy_inputs`, and those of the hand that an action leaves."""
 
 _REST = {"rest": "rest", "rest-prospects": "prospects"}
 

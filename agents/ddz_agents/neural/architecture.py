@@ -13,7 +13,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural.columns import (
+from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
+from ddz_agents.neural.feature_table import (
     CRITIC_INPUTS,
     GAME_COLUMNS,
     REST_COLUMNS,
@@ -21,7 +22,6 @@ from ddz_agents.neural.columns import (
     observation_columns,
     policy_inputs,
 )
-from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileMismatchError
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import HISTORY
 from ddz_env.support.options import Options, Range

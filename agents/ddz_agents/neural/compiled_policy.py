@@ -1,9 +1,9 @@
 """Our weights as a :class:`~ddz_agents.neural.model.PolicyModel`, played by compiled code: no PyTorch is needed.
 
-First layers add one row of running sums where columns would add up to twenty (:mod:`ddz_agents.neural.fields`), an
-action that is not legal needs no logit, and a hand that an action leaves is weighed without its features ever being
-written down: so one row takes a quarter of the multiplications that matrices take, and no batch is needed to be fast.
-A row is computed alike in any batch, in float32 and in a fixed order without fused or reordered operations: the answers
+First layers add one row of running sums where columns would add up to twenty (:mod:`ddz_agents.neural.sparse_inputs`),
+an action that is not legal needs no logit, and a hand that an action leaves is weighed without its features ever being
+written down: so one row takes a quarter of the multiplications that matrices take, and no batch is needed to be fast. A
+row is computed alike in any batch, in float32 and in a fixed order without fused or reordered operations: the answers
 depend on neither the batch nor the threads, nor on the processor, the logarithm and the exponential aside.
 """
 
@@ -31,8 +31,8 @@ from ddz_agents.neural.decisions import (
 )
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.features import value_hand
-from ddz_agents.neural.fields import Fields
 from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes, leaf_of
+from ddz_agents.neural.sparse_inputs import Fields
 from ddz_agents.neural.trunk import (
     ROWS,
     Dense,
@@ -58,8 +58,8 @@ from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.observation import CONCEALED, MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
-from ddz_env.support.owned import OwnsArrays
 from ddz_env.support.threads import run_chunks
 
 _ZERO, _ONE = np.float32(0.0), np.float32(1.0)

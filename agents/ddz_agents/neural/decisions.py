@@ -1,9 +1,9 @@
 """A decision as few bytes: what compiled code writes in training, and of which the columns of the networks are made.
 
 For each decision: the observation, what it conceals and what is read out of both, as bytes
-(:data:`~ddz_agents.neural.columns.DECISION_BYTES`), and the hand values of four hands; for each of its legal actions
-the id and the hand values of the hand that it leaves.  That is some 700 bytes where the columns of the networks are
-10,000, so a decision travels as bytes and becomes columns where the network is.
+(:data:`~ddz_agents.neural.feature_table.DECISION_BYTES`), and the hand values of four hands; for each of its legal
+actions the id and the hand values of the hand that it leaves.  That is some 700 bytes where the columns of the networks
+are 10,000, so a decision travels as bytes and becomes columns where the network is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural import features
-from ddz_agents.neural.columns import (
+from ddz_agents.neural.feature_table import (
     CRITIC_INPUTS,
     DECISION_BYTES,
     DECISION_HANDS,
@@ -35,9 +35,9 @@ from ddz_agents.neural.columns import (
     policy_inputs,
 )
 from ddz_agents.neural.features import HAND_VALUES, hand_word, value_hand, weigh_pool
-from ddz_agents.neural.fields import Fields, enter, fields_of, fill
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
+from ddz_agents.neural.sparse_inputs import Fields, enter, fields_of, fill
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest, popcount
 from ddz_env.core.observation import HISTORY, OBSERVATION
@@ -55,7 +55,8 @@ class Decisions(NamedTuple):
     """Decisions of a batch, in the order of their games.
 
     Attributes:
-        seen: What the networks read, by :data:`~ddz_agents.neural.columns.DECISION_BYTES`, shape ``[n, 584]``, int8.
+        seen: What the networks read, by :data:`~ddz_agents.neural.feature_table.DECISION_BYTES`, shape ``[n, 584]``,
+            int8.
         hand_values: Of ``OWN_HAND`` ..., shape ``[n, 4, 2]``, int16.
     """
 

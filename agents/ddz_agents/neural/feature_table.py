@@ -3,7 +3,7 @@
 A table lists its inputs in order, and for each column what it is made of: a byte of the decision
 (:mod:`ddz_agents.neural.decisions`) with a threshold or a scale, a chain, or a number about how a hand can be played
 out.  All else follows from the tables: widths, the docs, the compiled code that reads them for play
-(:mod:`ddz_agents.neural.fields`), and the tensor operations for training on a GPU
+(:mod:`ddz_agents.neural.sparse_inputs`), and the tensor operations for training on a GPU
 (:mod:`ddz_agents.neural.tensor_columns`).
 
 The mask of legal actions is not an input, it only says which actions have a probability: with it, imitation agreed with

@@ -21,8 +21,8 @@ import numpy as np
 
 from ddz_agents.rules.decomposition import values_of_hand
 from ddz_agents.rules.prices import LOSER, set_prices
-from ddz_agents.rules.scratch import RuleWorkspace
 from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules.workspace import RuleWorkspace
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH, SEGMENT_SIZE

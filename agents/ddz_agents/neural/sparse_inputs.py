@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.neural import columns as kinds
-from ddz_agents.neural.columns import HAND, Columns
+from ddz_agents.neural import feature_table as kinds
+from ddz_agents.neural.feature_table import HAND, Columns
 from ddz_agents.neural.features import (
     CHAIN_SEGMENTS,
     MOST_LOSERS,

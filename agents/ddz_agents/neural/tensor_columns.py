@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.columns import AT_LEAST, CHAIN, HAND, SCALED, Column, Columns
+from ddz_agents.neural.feature_table import AT_LEAST, CHAIN, HAND, SCALED, Column, Columns
 from ddz_agents.neural.features import (
     CHAINS,
     MOST_LOSERS,

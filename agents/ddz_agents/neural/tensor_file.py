@@ -26,7 +26,7 @@ from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.features import PROSPECT_NUMBERS
 from ddz_env.core.observation import OBSERVATION, fingerprint
 from ddz_env.core.rules import Rules
-from ddz_env.support import whole_file
+from ddz_env.support import atomic_files
 from ddz_env.support.errors import DouDizhuError, shown
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -218,7 +218,7 @@ def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file atomically (:func:`ddz_env.support.whole_file.replace_file`).
+    """Write a file atomically (:func:`ddz_env.support.atomic_files.replace_file`).
 
     Args:
         path: Where to; folders are made.
@@ -228,7 +228,7 @@ def replace_file(path: Path, data: bytes) -> None:
         TensorFileError: If the file cannot be written.
     """
     try:
-        whole_file.replace_file(path, data)
+        atomic_files.replace_file(path, data)
     except OSError as error:
         raise TensorFileError(f"cannot write {path}: {error.strerror or error}") from error
 

@@ -1,7 +1,7 @@
 """The layers below the outputs, in compiled code.
 
-First layers add a row of running sums for each entry (:mod:`ddz_agents.neural.fields`).  Sums are in float32, in an
-order that is the same for a row alone and beside others, without fused or reordered operations.
+First layers add a row of running sums for each entry (:mod:`ddz_agents.neural.sparse_inputs`).  Sums are in float32, in
+an order that is the same for a row alone and beside others, without fused or reordered operations.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.architecture import Layers
-from ddz_agents.neural.columns import DECISION_HANDS, DECISION_SIZE, REST_COLUMNS
 from ddz_agents.neural.decisions import SEATS, Decisions, HandMemory
+from ddz_agents.neural.feature_table import DECISION_HANDS, DECISION_SIZE, REST_COLUMNS
 from ddz_agents.neural.features import HAND_VALUES
-from ddz_agents.neural.fields import Fields, add_entries, enter, running_sums
 from ddz_agents.neural.model import Floats
+from ddz_agents.neural.sparse_inputs import Fields, add_entries, enter, running_sums
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.rules.scratch import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleWorkspace, Scratch
+from ddz_agents.rules.workspace import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleWorkspace, Scratch
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
 

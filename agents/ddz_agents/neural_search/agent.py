@@ -2,7 +2,7 @@
 
 A decision passes through these files:
 
-1. :mod:`ddz_agents.searching`: whether there is something to search;
+1. :mod:`ddz_agents.search_agent`: whether there is something to search;
 2. this file: the options, and of which parts they make the search;
 3. :mod:`~ddz_agents.neural_search.search`: the search of these parts: select, evaluate, back up, halve at the root;
 4. :mod:`~ddz_agents.neural_search.trees`: several trees side by side,
@@ -33,14 +33,14 @@ from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import MOST_ITERATIONS, Search, SearchOptions
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
-from ddz_agents.searching import Position, SearchAgent, kickers_of
+from ddz_agents.search_agent import Position, SearchAgent, kickers_of
 from ddz_agents.tree_search.choice import candidates_of
 from ddz_agents.worlds.determinize import belief_of
 from ddz_agents.worlds.inference import MOST_PARTICLES
 from ddz_env import Move, View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.playing.search_statistics import Belief, Candidate
 from ddz_env.support.options import Range, takes
 
 _ROUNDS = 2

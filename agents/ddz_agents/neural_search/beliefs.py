@@ -13,11 +13,11 @@ import numpy as np
 from ddz_agents.belief.model import BeliefModel
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.history import PlayerModel
 from ddz_agents.worlds.inference import DEFAULT_ROUNDS, inferred
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.particles import Particles
 from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer
-from ddz_agents.worlds.story import PlayerModel
 from ddz_env import View
 
 _FIRST_PRICE = 0.05

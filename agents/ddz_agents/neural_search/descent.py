@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural_search.games import A_PLAYER, A_VALUE, NOTHING, SearchGames, describe, new_games
+from ddz_agents.neural_search.leaf_games import A_PLAYER, A_VALUE, NOTHING, SearchGames, describe, new_games
 from ddz_agents.neural_search.selection import select_child
 from ddz_agents.tree_search.search import reward_of
 from ddz_agents.tree_search.tree import (

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, GameCritic, PolicyModel
-from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.arrays import OwnsArrays
 
 ROOM = 1 << 13
 """Positions that are kept; when there are more, all are forgotten."""

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.neural_search.games import SearchGames, play_actions, play_forced
+from ddz_agents.neural_search.leaf_games import SearchGames, play_actions, play_forced
 from ddz_agents.neural_search.values import ask
 from ddz_agents.rules.rules import next_action
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_KICKER, WINNER
 from ddz_env.core.engine.step import apply_and_record

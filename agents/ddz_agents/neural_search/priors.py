@@ -1,6 +1,6 @@
 """Priors: how likely each action of a position is to be worth a look, before anything was searched.
 
-A prior is any function from :class:`~ddz_agents.neural_search.games.Leaves` to logarithms of probabilities.
+A prior is any function from :class:`~ddz_agents.neural_search.leaf_games.Leaves` to logarithms of probabilities.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.neural.model import Floats, PolicyModel
-from ddz_agents.neural_search.games import Leaves
+from ddz_agents.neural_search.leaf_games import Leaves
 
 
 class PolicyPrior:

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural_search.games import Leaves
+from ddz_agents.neural_search.leaf_games import Leaves
 from ddz_agents.neural_search.selection import select_at_root
 from ddz_agents.neural_search.trees import RootParallelTrees
 from ddz_agents.neural_search.values import play_out
-from ddz_agents.searching import Position, check_decision, move_without_search
+from ddz_agents.search_agent import Position, check_decision, move_without_search
 from ddz_agents.tree_search.choice import choose
 from ddz_agents.worlds.determinize import Words, Worlds, checked_pool
 from ddz_env import View
@@ -32,11 +32,11 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Agent, Decision
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.checks import check_integer
 from ddz_env.support.clocks import Clock
 from ddz_env.support.errors import InvalidAgentOptionError, shown
 from ddz_env.support.options import Options, Range
-from ddz_env.support.owned import OwnsArrays
 
 _NO_SEAT = np.uint64(NO_SEAT)
 MOST_ITERATIONS = 1_000_000

@@ -23,7 +23,7 @@ from ddz_agents.neural_search.descent import (
     new_priors,
     new_searcher,
 )
-from ddz_agents.neural_search.games import A_PLAYER, NOTHING, Leaves
+from ddz_agents.neural_search.leaf_games import A_PLAYER, NOTHING, Leaves
 from ddz_agents.tree_search.choice import Totals, totals, whole_moves_of
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import Words, WorldPool
@@ -32,7 +32,7 @@ from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.layout import MOVES, SEAT
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.many import Waiting, ask
-from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.arrays import OwnsArrays
 
 _FIRST_ROOM = 1 << 14
 """Records of a new tree; trees grow when they are full."""

@@ -1,7 +1,7 @@
 """Values: what the leaves of a search are worth, from -1 to 1, to the seats that are to act there.
 
-A value is any function of :class:`~ddz_agents.neural_search.games.Leaves` and a generator.  It may play their games on.
-It is not asked before there is a landlord, when nobody's side is known.
+A value is any function of :class:`~ddz_agents.neural_search.leaf_games.Leaves` and a generator.  It may play their
+games on.  It is not asked before there is a landlord, when nobody's side is known.
 
 The critic errs most where much is still to be played.  Some moves later the same world has shown more of what follows
 from the leaf, and everyone has moved as the policy does, each seat on what it sees: so the policy plays a leaf's game
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats, GameCritic, PolicyModel
-from ddz_agents.neural_search.games import Leaves, SearchGames, play_actions, play_forced
+from ddz_agents.neural_search.leaf_games import Leaves, SearchGames, play_actions, play_forced
 from ddz_agents.tree_search.search import reward_of, simulate_random
 from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER

@@ -28,13 +28,13 @@ from ddz_agents.neural.agent import PartialMove, next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.beliefs import Beliefs
-from ddz_agents.neural_search.games import SearchGames, new_games, play_forced
+from ddz_agents.neural_search.leaf_games import SearchGames, new_games, play_forced
 from ddz_agents.neural_search.model_cache import CachedModel
-from ddz_agents.neural_search.played_out import won_among_rules
+from ddz_agents.neural_search.playouts import won_among_rules
 from ddz_agents.neural_search.values import ask_critic, values_for
 from ddz_agents.rules.agent import weights_without
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.searching import check_view
+from ddz_agents.search_agent import check_view
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import draw_hands
 from ddz_agents.worlds.particles import distinct, effective_size

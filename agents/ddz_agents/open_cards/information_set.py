@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from ddz_agents.open_cards.errors import NotSolvableError, SearchLimitError
 from ddz_agents.worlds.determinize import Words
-from ddz_agents.worlds.story import check_history
+from ddz_agents.worlds.history import check_history
 from ddz_env import View
 from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, LEFT_OUT, NO_SEAT, PLAYED, SEAT, SIZES

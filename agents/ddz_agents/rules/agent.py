@@ -12,17 +12,17 @@ import numpy.typing as npt
 
 from ddz_agents.rules import weights as of
 from ddz_agents.rules.rules import next_action, rules_move
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env import Move, Rules, View
 from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
 from ddz_env.core.engine.legal import legal_mask, marked
 from ddz_env.core.engine.words import U0
 from ddz_env.playing.agent import check_to_act
 from ddz_env.playing.many import Waiting
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import InvalidOptionError
 from ddz_env.support.options import Options, takes
-from ddz_env.support.owned import OwnsArrays
 from ddz_env.support.threads import MOST_THREADS
 
 NO_LABEL = -1

@@ -11,8 +11,8 @@ import numpy as np
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import beatable, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
 from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
+from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS

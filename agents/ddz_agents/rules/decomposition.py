@@ -8,7 +8,7 @@ A move has two prices (:mod:`ddz_agents.rules.prices`): one that falls with its 
 counts the moves that can be beaten.  Both cheapest splits are found in one walk, as the order of chains and readings
 does not depend on prices; only what a trio carries does.  A hand that was split before at the same prices is looked up.
 
-Nothing here allocates: a :class:`~ddz_agents.rules.scratch.RuleWorkspace` is made once and handed in.
+Nothing here allocates: a :class:`~ddz_agents.rules.workspace.RuleWorkspace` is made once and handed in.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ddz_agents.rules import prices
-from ddz_agents.rules import scratch as at
-from ddz_agents.rules.scratch import RuleWorkspace, Scratch, is_plane
+from ddz_agents.rules import workspace as at
+from ddz_agents.rules.workspace import RuleWorkspace, Scratch, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel

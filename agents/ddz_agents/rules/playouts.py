@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.rules.rules import next_action, rules_move
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env import State
 from ddz_env.core.engine.layout import STAGE, STAGE_KICKER, STAGE_OVER, STAGE_PLAY
 from ddz_env.core.engine.legal import pending_options

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ddz_agents.rules.decomposition import values_of_hand
 from ddz_agents.rules.prices import LOSER, set_prices
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, SEAT, TARGET
 from ddz_env.core.engine.legal import bombs_in, holds_rocket, replies
 from ddz_env.core.engine.random import advance

@@ -15,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules import scratch as at
 from ddz_agents.rules import weights as of
-from ddz_agents.rules.scratch import RuleWorkspace, Scratch
+from ddz_agents.rules import workspace as at
+from ddz_agents.rules.workspace import RuleWorkspace, Scratch
 from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables, words

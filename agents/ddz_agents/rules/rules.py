@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.rules import scratch
 from ddz_agents.rules import weights as of
+from ddz_agents.rules import workspace as slots
 from ddz_agents.rules.decomposition import losers_and_controls, price_of_hand, split_hand, write_split
 from ddz_agents.rules.prices import LOSER, beatable, is_bomb, price_of_main, set_prices
-from ddz_agents.rules.scratch import RuleWorkspace, is_enemy, look_around
+from ddz_agents.rules.workspace import RuleWorkspace, is_enemy, look_around
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.kickers import body_of, kicker_options, may_ride
@@ -103,7 +103,7 @@ def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[
     """
     best, best_index = np.int64(_NEVER), _ZERO
     for index in range(count):
-        main = workspace.scratch.memory[scratch.MAINS + index]
+        main = workspace.scratch.memory[slots.MAINS + index]
         if not marked(workspace.mask, main):
             return U0, U0
         score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
@@ -113,7 +113,7 @@ def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[
             score -= 100
         if score > best:
             best, best_index = score, np.int64(index)
-    return workspace.scratch.memory[scratch.MAINS + best_index], workspace.scratch.memory[scratch.KICKERS + best_index]
+    return workspace.scratch.memory[slots.MAINS + best_index], workspace.scratch.memory[slots.KICKERS + best_index]
 
 
 @part_kernel
@@ -122,18 +122,18 @@ def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w:
     about, segment, beaten = workspace.about, tables.MAIN_SEGMENT[main], beatable(workspace, main)
     cards, score = tables.SEGMENT_CARDS[segment], price_of_main(main, workspace)
     score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
-    if segment == scratch.SOLO:
+    if segment == slots.SOLO:
         score += w[of.LEAD_SOLO]
-    elif segment == scratch.PAIR:
+    elif segment == slots.PAIR:
         score += w[of.LEAD_PAIR]
     elif tables.SEGMENT_COPIES[segment] == U3:
         score += w[of.LEAD_TRIO]
     if is_bomb(main, rules):
         score -= 1000
-    if cards <= U2 and cards == about[scratch.A_FEWEST] and beaten > 0:
+    if cards <= U2 and cards == about[slots.A_FEWEST] and beaten > 0:
         # The enemy could go out with it: lead something else, or else the highest.
         score -= 10 * w[of.LEAD_DANGER] + 20 * beaten
-    if cards <= U2 and cards == about[scratch.A_PARTNER_CARDS] and cards < about[scratch.A_FEWEST]:
+    if cards <= U2 and cards == about[slots.A_PARTNER_CARDS] and cards < about[slots.A_FEWEST]:
         score += w[of.TEAM] + 3 * beaten
     return score
 
@@ -142,16 +142,16 @@ def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w:
 def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
     """The lowest solo if the partner acts next with one card that is likely to beat it, else 0."""
     about = workspace.about
-    if about[scratch.A_PARTNER_CARDS] != U1 or about[scratch.A_NEXT_ENEMY] != U0:
+    if about[slots.A_PARTNER_CARDS] != U1 or about[slots.A_NEXT_ENEMY] != U0:
         return U0
-    main = tables.SEGMENT_BASE[scratch.SOLO] + words.lowest(hand & PLANE)
+    main = tables.SEGMENT_BASE[slots.SOLO] + words.lowest(hand & PLANE)
     return main if beatable(workspace, main) >= _LIKELY else U0
 
 
 @part_kernel
 def _lead(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The move to lead: main group and kickers."""
-    hand = workspace.about[scratch.A_HAND]
+    hand = workspace.about[slots.A_HAND]
     _, sure = split_hand(hand, workspace)
     if sure < 2 * LOSER:
         main, kickers = _sure_win(write_split(True, workspace), rules, workspace)
@@ -163,17 +163,17 @@ def _lead(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.nd
     kickers = U0
     best = np.int64(_NEVER)
     for index in range(write_split(False, workspace)):
-        candidate = workspace.scratch.memory[scratch.MAINS + index]
+        candidate = workspace.scratch.memory[slots.MAINS + index]
         if not marked(workspace.mask, candidate):
             continue
         score = _lead_score(workspace, candidate, rules, w)
         if score > best:
-            best, main, kickers = score, candidate, workspace.scratch.memory[scratch.KICKERS + index]
+            best, main, kickers = score, candidate, workspace.scratch.memory[slots.KICKERS + index]
     if main == U0:
         main = nth_legal(workspace.mask, U0)
         kickers = lowest_kickers(row, hand, main, rules)
-    elif tables.MAIN_SEGMENT[main] == scratch.SOLO and workspace.about[scratch.A_FEWEST] == U1:
-        main = tables.SEGMENT_BASE[scratch.SOLO] + _highest_rank(hand)
+    elif tables.MAIN_SEGMENT[main] == slots.SOLO and workspace.about[slots.A_FEWEST] == U1:
+        main = tables.SEGMENT_BASE[slots.SOLO] + _highest_rank(hand)
     return main, kickers
 
 
@@ -189,12 +189,12 @@ def _highest_rank(hand: np.uint64) -> np.uint64:
 def _follow_need(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, bomb: bool) -> int:
     """By how much a reply must improve the hand, in hundredths of a trick."""
     about = workspace.about
-    seat, owner = about[scratch.A_SEAT], row[at.OWNER]
+    seat, owner = about[slots.A_SEAT], row[at.OWNER]
     if not is_enemy(row, seat, owner):
         target = row[at.TARGET]
         weak = np.int64(0) if target == at.BOMBS_ONLY else beatable(workspace, target)
         need = w[of.PARTNER_NEED] - w[of.PARTNER_WEAK] * weak // 100
-        if about[scratch.A_NEXT_ENEMY] != U0:
+        if about[slots.A_NEXT_ENEMY] != U0:
             need -= w[of.PARTNER_UP] * weak // 100
         return need + (1000 if bomb else 0)
     size = np.int64(hand_size(row, owner))
@@ -220,10 +220,10 @@ def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> b
     threat = beatable(workspace, target)
     if cards > U2 or threat == 0:
         return False
-    if is_enemy(row, about[scratch.A_SEAT], row[at.OWNER]):
-        return about[scratch.A_FEWEST] == cards
+    if is_enemy(row, about[slots.A_SEAT], row[at.OWNER]):
+        return about[slots.A_FEWEST] == cards
     # The partner's own card may do; spend a higher one only where it is much safer.
-    return about[scratch.A_NEXT_ENEMY] == cards and threat - beatable(workspace, main) >= _SAFER
+    return about[slots.A_NEXT_ENEMY] == cards and threat - beatable(workspace, main) >= _SAFER
 
 
 @part_kernel
@@ -242,7 +242,7 @@ def _reply_score(
 @part_kernel
 def _follow(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
     """The reply that makes the hand cheaper by most over what is needed, or pass: main group and kickers."""
-    hand = workspace.about[scratch.A_HAND]
+    hand = workspace.about[slots.A_HAND]
     before = price_of_hand(hand, workspace)
     best, main, kickers = np.int64(0), U0, U0
     for word in range(tables.MASK_WORDS):
@@ -292,7 +292,7 @@ def rules_move(
     Args:
         row: A view's row or a full row; both give the same decision.
         rules: The rules array.
-        workspace: Memory (:func:`~ddz_agents.rules.scratch.new_rule_workspace`).
+        workspace: Memory (:func:`~ddz_agents.rules.workspace.new_rule_workspace`).
         w: The weights (``WEIGHTS``).
 
     Returns:
@@ -302,8 +302,8 @@ def rules_move(
     if row[at.STAGE] == at.STAGE_PLAY and workspace.mask[0] & U1 and count_legal(workspace.mask) == U1:
         return U0, U0  # nothing but pass
     look_around(row, rules, workspace)
-    set_prices(workspace.about[scratch.A_POOL], workspace.about[scratch.A_ENEMY_CARDS], rules, w, workspace)
-    hand = workspace.about[scratch.A_HAND]
+    set_prices(workspace.about[slots.A_POOL], workspace.about[slots.A_ENEMY_CARDS], rules, w, workspace)
+    hand = workspace.about[slots.A_HAND]
     if row[at.STAGE] != at.STAGE_PLAY:
         return _speak(row, rules, workspace, price_of_hand(hand, workspace)), U0
     main = finishing_action(hand, workspace.mask)
@@ -323,7 +323,7 @@ def next_action(
     Args:
         row: A view's row or a full row, not over.
         rules: The rules array.
-        workspace: Memory (:func:`~ddz_agents.rules.scratch.new_rule_workspace`).
+        workspace: Memory (:func:`~ddz_agents.rules.workspace.new_rule_workspace`).
         w: The weights (``WEIGHTS``).
         plan: Main group and kickers last planned in this game, shape ``[2]``, uint64; changed in place.  If the game
             took another main group, the kickers are those that the agent would give that group.
@@ -337,8 +337,8 @@ def next_action(
         return plan[0]
     if plan[0] != row[at.PENDING]:
         look_around(row, rules, workspace)
-        set_prices(workspace.about[scratch.A_POOL], workspace.about[scratch.A_ENEMY_CARDS], rules, w, workspace)
+        set_prices(workspace.about[slots.A_POOL], workspace.about[slots.A_ENEMY_CARDS], rules, w, workspace)
         plan[0] = row[at.PENDING]
-        plan[1] = choose_kickers(row, workspace.about[scratch.A_HAND], row[at.PENDING], rules, workspace)
+        plan[1] = choose_kickers(row, workspace.about[slots.A_HAND], row[at.PENDING], rules, workspace)
     ranks = words.remove_hand(plan[1], row[at.CHOSEN]) & PLANE
     return tables.KICKER_ID + words.lowest(ranks) if ranks != U0 else U0

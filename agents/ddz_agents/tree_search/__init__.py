@@ -1,6 +1,6 @@
 """Monte Carlo tree search: determinize, select, expand, simulate, backpropagate.
 
-From ``isuct`` to its move in seven files: :mod:`ddz_agents.searching` (what needs no search),
+From ``isuct`` to its move in seven files: :mod:`ddz_agents.search_agent` (what needs no search),
 :mod:`~ddz_agents.worlds.determinize` (whether a view can be searched, and its determinizations),
 :mod:`~ddz_agents.tree_search.agent` (options, and how trees grow),
 :mod:`~ddz_agents.worlds.inference` (which worlds are drawn from: uniform ones, or with ``particles`` weighted ones),

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 import numpy as np
 from numba.extending import is_jitted
 
-from ddz_agents.searching import Milliseconds, Position, SearchAgent, Sight
+from ddz_agents.search_agent import Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.tree_search.search import new_trace, search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
@@ -22,7 +22,7 @@ from ddz_env import State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import key
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import Belief, Candidate
+from ddz_env.playing.search_statistics import Belief, Candidate
 from ddz_env.support.clocks import Clock
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS, usable_threads

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.searching import kickers_of
+from ddz_agents.search_agent import kickers_of
 from ddz_agents.tree_search.tree import ROOT, Tree, child_of, children
 from ddz_agents.worlds.determinize import Words
 from ddz_env import Move
@@ -17,7 +17,7 @@ from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import Candidate
+from ddz_env.playing.search_statistics import Candidate
 
 PriorsOfTrees = Sequence[npt.NDArray[np.float32]]
 

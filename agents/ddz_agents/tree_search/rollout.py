@@ -21,8 +21,8 @@ import numpy.typing as npt
 from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.playouts import play_out
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
-from ddz_agents.searching import InferringAgent, Milliseconds, Position
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
+from ddz_agents.search_agent import InferringAgent, Milliseconds, Position
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, View
@@ -31,7 +31,7 @@ from ddz_env.core.engine.random import key
 from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import play_move
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.thoughts import Candidate
+from ddz_env.playing.search_statistics import Candidate
 from ddz_env.support.clocks import Clock
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
 from ddz_env.support.options import Options, Range, takes

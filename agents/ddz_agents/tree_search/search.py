@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.searching import Position
+from ddz_agents.search_agent import Position
 from ddz_agents.tree_search.tree import (
     FULL,
     MAX_DEPTH,

@@ -1,7 +1,7 @@
 """The worlds that a searcher may be in: determinizations, weighted by how plausible the hidden seats' past moves are.
 
 Read :mod:`~ddz_agents.worlds.determinize` (draw a game, and check of what) first.  Hand inference then goes through
-:mod:`~ddz_agents.worlds.story` (replay the deal in a world, and what a player model is),
+:mod:`~ddz_agents.worlds.history` (replay the deal in a world, and what a player model is),
 :mod:`~ddz_agents.worlds.rules_player` and :mod:`~ddz_agents.worlds.learned_player` (how likely its moves were) and
 :mod:`~ddz_agents.worlds.particles` (weights and annealing) to :mod:`~ddz_agents.worlds.inference`, which puts them
 together.

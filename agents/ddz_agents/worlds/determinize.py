@@ -1,6 +1,6 @@
 """Full games drawn from everything a seat cannot see, uniformly or from a pool of weighted deals.
 
-The compiled code checks nothing: :func:`ddz_agents.searching.check_view` says first whether any deal agrees with a
+The compiled code checks nothing: :func:`ddz_agents.search_agent.check_view` says first whether any deal agrees with a
 view.
 """
 
@@ -18,7 +18,7 @@ from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.words import U0, popcount
 from ddz_env.core.engine.worlds import determinize
 from ddz_env.core.rules import R_BOTTOM_SIZE
-from ddz_env.playing.thoughts import Belief
+from ddz_env.playing.search_statistics import Belief
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
 from ddz_env.support.errors import InconsistentViewError, InvalidAgentOptionError, shown
 

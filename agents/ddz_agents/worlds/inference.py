@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.worlds.determinize import Reals, Words, WorldPool, draw_games, pooled_hands, uniform
-from ddz_agents.worlds.particles import Particles, anneal, distinct, fixed_cards, tempered
-from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_story_log_likelihoods
-from ddz_agents.worlds.story import (
+from ddz_agents.worlds.history import (
     S_SEAT,
     InconsistentHistoryError,
     InvalidInferenceOptionError,
@@ -21,6 +19,8 @@ from ddz_agents.worlds.story import (
     read_story,
     story_log_likelihoods,
 )
+from ddz_agents.worlds.particles import Particles, anneal, distinct, fixed_cards, tempered
+from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_story_log_likelihoods
 from ddz_env import View
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN
 from ddz_env.core.rules import Rules

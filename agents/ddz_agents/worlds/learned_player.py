@@ -52,7 +52,7 @@ class LearnedPlayer:
         self.policy = policy
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
-        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.story.PlayerModel`.
+        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.history.PlayerModel`.
 
         Args:
             rows: Full rows, shape ``[n, 32]``, uint64.

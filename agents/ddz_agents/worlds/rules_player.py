@@ -25,18 +25,18 @@ import numpy.typing as npt
 
 from ddz_agents.rules.prices import is_bomb
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_agents.worlds.story import S_KICKERS, S_MAIN, S_SEAT, PublicHistory, set_back
+from ddz_agents.worlds.history import S_KICKERS, S_MAIN, S_SEAT, PublicHistory, set_back
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.layout import HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest, popcount
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import R_TWO_JOKERS, Rules
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
-from ddz_env.support.owned import OwnsArrays
 
 SITUATIONS = ("lead", "play on an enemy", "play on the partner", "pass on an enemy", "pass on the partner")
 """What the policy would do, and whose move it follows."""
@@ -286,14 +286,14 @@ class RulesPlayer(OwnsArrays):
         return f"RulesPlayer({self.response!r})"
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
-        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.story.PlayerModel`."""
+        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.history.PlayerModel`."""
         return np.asarray(_one_decision(rows, rules.words(), move.words, self._table, self._workspace))
 
 
 def rules_story_log_likelihoods(
     models: Sequence[RulesPlayer], story: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """:func:`ddz_agents.worlds.story.story_log_likelihoods` in one compiled walk.
+    """:func:`ddz_agents.worlds.history.story_log_likelihoods` in one compiled walk.
 
     The rule agent moves once per decision and particle, for all responses together.
 

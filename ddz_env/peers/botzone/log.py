@@ -16,8 +16,8 @@ from ddz_env.core.actions import BID_BASE
 from ddz_env.peers.botzone.games import GAMES, NEWER, OLDER, SEATS, BotzoneDeal, BotzoneGame, read_deal
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
+from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import DouDizhuError, shown
-from ddz_env.support.whole_file import read_text
 
 _FIELDS = ("logs", "log")
 

@@ -24,12 +24,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ddz_agents.mini.expectimax import ExpectimaxSolver
-from ddz_agents.mini.inference import History, Inference, OpponentModel, RulesOpponent
 from ddz_agents.open_cards.information_set import InformationSet, check_replayable, information_set
-from ddz_agents.open_cards.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
 from ddz_agents.open_cards.per_rules import PerRules
-from ddz_agents.searching import check_turn
+from ddz_agents.search_agent import check_turn
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env import Move, State, View
 from ddz_env.core.engine import layout as at
@@ -37,6 +34,9 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.view import whole_moves, write_view
 from ddz_env.playing.agent import Decision
 from ddz_env.support.options import Options, takes
+from ddz_papers.determinization_2011.expectimax import ExpectimaxSolver
+from ddz_papers.determinization_2011.inference import History, Inference, OpponentModel, RulesOpponent
+from ddz_papers.determinization_2011.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
 
 Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules"]
 """Names of opponent models."""
@@ -237,7 +237,7 @@ class DeterminizedMinimaxAgent(_InferringAgent):
 class InformationSetExpectimaxAgent(_InferringAgent):
     """Expectimax on the tree of information sets (section III.E).
 
-    Its values: :mod:`ddz_agents.mini.expectimax`.
+    Its values: :mod:`ddz_papers.determinization_2011.expectimax`.
 
     With inference the probabilities at the root are the inferred ones, and within the tree they follow from them.
     """

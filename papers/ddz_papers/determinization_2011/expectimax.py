@@ -19,7 +19,7 @@ over deals of cards in every information set: when a seat that holds ``n`` cards
 state's weight is multiplied by ``C(n, k)``, the ways to choose the cards.  An information set is then a function of the
 observer's hand, the cards played and the hand sizes, and the transposition table serves every root of the game.  With
 inference the root's probabilities are given and belong to the table's key; a move strikes states out and leaves the
-weights of the others as they were (:mod:`ddz_agents.mini.inference`).
+weights of the others as they were (:mod:`ddz_papers.determinization_2011.inference`).
 """
 
 # mypy: disable-error-code="arg-type,no-any-return"
@@ -32,10 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ddz_agents.open_cards import minimax
 from ddz_agents.open_cards.errors import NotSolvableError
-from ddz_agents.open_cards.minimax import NODE_LIMIT, RUNNING, Solver, check_solvable
-from ddz_agents.open_cards.stack import STOPPED, Key, SearchStack, fold, look_up, store, trick_word
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env.core.engine.layout import HANDS, KNOWN, LANDLORD, PLAYED, SEAT, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.step import main_cards, play_move
@@ -43,6 +40,9 @@ from ddz_env.core.engine.words import PLANE, U0, U1, U4, U8, add_hand, count_of,
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
 from ddz_env.support.compiling import inline_kernel, kernel
+from ddz_papers.determinization_2011 import minimax
+from ddz_papers.determinization_2011.minimax import NODE_LIMIT, RUNNING, Solver, check_solvable
+from ddz_papers.search_stack import STOPPED, Key, SearchStack, fold, look_up, store, trick_word
 
 EPSILON = 1e-6
 """The constant ε of equation (1), small enough to decide between equals only."""

@@ -25,8 +25,8 @@ from ddz_env.core.engine.moves import list_moves
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.full_games import PAPER, ListOptions, game_number, games_note
+from ddz_papers.determinization_2011.full_games import PAPER, ListOptions, game_number, games_note
+from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import clustered_interval, wilson_interval

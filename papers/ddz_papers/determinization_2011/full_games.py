@@ -28,10 +28,10 @@ from ddz_env.core.engine.random import key
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.support.options import Range
-from ddz_training.experiments import experiment as ex
+from ddz_papers.experiments import experiment as ex
+from ddz_training.measure.agent_pool import AgentKeeper, check_agents
 from ddz_training.measure.deal_file import DealFile, read_deals
 from ddz_training.measure.duplicate import hands_settings, new_deal
-from ddz_training.measure.keeper import AgentKeeper, check_agents
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, clustered_interval, within

@@ -17,8 +17,8 @@ from fractions import Fraction
 from typing import Annotated, NamedTuple
 
 from ddz_env.support.options import Range
-from ddz_training.experiments import experiment as ex
-from ddz_training.experiments import full_games as full
+from ddz_papers.determinization_2011 import full_games as full
+from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, clustered_interval, within
 

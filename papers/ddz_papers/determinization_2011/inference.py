@@ -21,13 +21,13 @@ import numpy.typing as npt
 
 from ddz_agents.open_cards.information_set import InformationSet, first_row, information_set
 from ddz_agents.rules.agent import chosen_move
-from ddz_agents.rules.scratch import new_rule_workspace
+from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.worlds.determinize import Words
-from ddz_agents.worlds.story import play_all
+from ddz_agents.worlds.history import play_all
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
-from ddz_env.support.owned import OwnsArrays
+from ddz_env.support.arrays import OwnsArrays
 
 History = tuple[tuple[int, Move], ...]
 """``(seat, move)`` for every move so far, oldest first."""

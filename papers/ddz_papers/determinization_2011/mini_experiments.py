@@ -16,10 +16,7 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.mini import agents as exact
-from ddz_agents.mini.inference import History, Inference
 from ddz_agents.open_cards.information_set import shares
-from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.deal import start_game
 from ddz_env.core.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
@@ -28,7 +25,10 @@ from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.notation import Hand
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import write_view
-from ddz_training.experiments import experiment as ex
+from ddz_papers.determinization_2011 import agents as exact
+from ddz_papers.determinization_2011.inference import History, Inference
+from ddz_papers.determinization_2011.minimax import MinimaxSolver
+from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 

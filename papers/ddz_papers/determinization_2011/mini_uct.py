@@ -14,8 +14,8 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.support.options import Range
-from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.mini import MINI, PAPER, mini_deals
+from ddz_papers.determinization_2011.mini_experiments import MINI, PAPER, mini_deals
+from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Z95, Interval

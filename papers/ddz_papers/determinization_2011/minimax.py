@@ -21,17 +21,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.open_cards import stack as at
 from ddz_agents.open_cards.errors import NotSolvableError, SearchLimitError
-from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, STAGE_PLAY, WINNER
 from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.words import U1
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.compiling import inline_kernel, kernel
-from ddz_env.support.owned import OwnsArrays
+from ddz_papers import search_stack as at
+from ddz_papers.search_stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
 
 EPSILON = 1e-3
 """The constant ε of equation (1)."""

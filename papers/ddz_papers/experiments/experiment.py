@@ -1,6 +1,6 @@
 """What an experiment is: its options, tasks, work, tables and plot, all named explicitly.
 
-A new one is a file with an :class:`Experiment`, a line in :mod:`ddz_training.experiments.registry`, and a test.  ``ddz
+A new one is a file with an :class:`Experiment`, a line in :mod:`ddz_papers.experiments.registry`, and a test.  ``ddz
 reproduce NAME`` runs it, with its options as those of the command; ``docs/generate.py`` writes its tables into pages.
 """
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from ddz_env import Rules
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments import experiment as ex
+from ddz_papers.experiments import experiment as ex
+from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import PAIR, SIDES, DealPlayer, GameRecord, Match
-from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import file_digest
 from ddz_training.measure.statistics import (

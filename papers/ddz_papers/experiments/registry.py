@@ -7,37 +7,37 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ddz_training.experiments.experiment import Experiment
+    from ddz_papers.experiments.experiment import Experiment
 
 EXPERIMENTS = {
-    "mini-census": "mini:MINI_CENSUS",
-    "mini-agents": "mini:MINI_AGENTS",
-    "mini-inference": "mini:MINI_INFERENCE",
-    "mini-uct": "mini_uct:MINI_UCT",
-    "cheating": "full_games:CHEATING_UCT",
-    "landlord": "full_games:LANDLORD_UCT",
-    "thresholds": "full_thresholds:THRESHOLDS_2011",
-    "iterations": "full_games:ITERATIONS_SWEEP",
-    "exploration": "full_games:EXPLORATION_SWEEP",
-    "trees": "full_games:TREES_SWEEP",
-    "branching": "full_branching:BRANCHING",
-    "search-depth": "strengths:SEARCH_DEPTH",
-    "tuning": "tuning:TUNING",
-    "policy-strength": "strengths:POLICY_STRENGTH",
-    "points-strength": "strengths:POINTS_STRENGTH",
-    "search-parts": "strengths:SEARCH_PARTS",
-    "levels": "strengths:LEVELS_OF_PLAY",
-    "agent-strength": "strengths:AGENT_STRENGTH",
-    "chances": "chances:CHANCES",
-    "table-chances": "table_chances:TABLE_CHANCES",
-    "equivalents": "equivalents:EQUIVALENTS",
-    "equivalent-known": "known_equivalents:EQUIVALENT_KNOWN",
-    "equivalent-simulated": "known_equivalents:EQUIVALENT_SIMULATED",
-    "holdem": "holdem:HOLDEM",
-    "streets": "holdem:STREETS",
-    "tendency": "tendency:TENDENCY",
-    "tree-size": "complexity:TREE_SIZE",
-    "complexity": "complexity:COMPLEXITY",
+    "mini-census": "determinization_2011.mini_experiments:MINI_CENSUS",
+    "mini-agents": "determinization_2011.mini_experiments:MINI_AGENTS",
+    "mini-inference": "determinization_2011.mini_experiments:MINI_INFERENCE",
+    "mini-uct": "determinization_2011.mini_uct:MINI_UCT",
+    "cheating": "determinization_2011.full_games:CHEATING_UCT",
+    "landlord": "determinization_2011.full_games:LANDLORD_UCT",
+    "thresholds": "determinization_2011.full_thresholds:THRESHOLDS_2011",
+    "iterations": "determinization_2011.full_games:ITERATIONS_SWEEP",
+    "exploration": "determinization_2011.full_games:EXPLORATION_SWEEP",
+    "trees": "determinization_2011.full_games:TREES_SWEEP",
+    "branching": "determinization_2011.full_branching:BRANCHING",
+    "search-depth": "strengths.agent_strengths:SEARCH_DEPTH",
+    "tuning": "textbook_search.tuning_experiment:TUNING",
+    "policy-strength": "strengths.agent_strengths:POLICY_STRENGTH",
+    "points-strength": "strengths.agent_strengths:POINTS_STRENGTH",
+    "search-parts": "strengths.agent_strengths:SEARCH_PARTS",
+    "levels": "strengths.agent_strengths:LEVELS_OF_PLAY",
+    "agent-strength": "strengths.agent_strengths:AGENT_STRENGTH",
+    "chances": "strengths.chances:CHANCES",
+    "table-chances": "strengths.table_chances:TABLE_CHANCES",
+    "equivalents": "thesis_2020.equivalents:EQUIVALENTS",
+    "equivalent-known": "thesis_2020.known_equivalents:EQUIVALENT_KNOWN",
+    "equivalent-simulated": "thesis_2020.known_equivalents:EQUIVALENT_SIMULATED",
+    "holdem": "payoff_policy.holdem_experiments:HOLDEM",
+    "streets": "payoff_policy.holdem_experiments:STREETS",
+    "tendency": "thesis_2020.tendency_experiment:TENDENCY",
+    "tree-size": "thesis_2020.complexity_experiment:TREE_SIZE",
+    "complexity": "thesis_2020.complexity_experiment:COMPLEXITY",
 }
 """The module and the object of every experiment by its name, in the order of the help."""
 
@@ -49,7 +49,7 @@ def load_experiment(name: str) -> Experiment[Any, Any]:
         KeyError: If there is none.
     """
     module, _, constant = EXPERIMENTS[name].partition(":")
-    experiment: Experiment[Any, Any] = getattr(importlib.import_module(f"ddz_training.experiments.{module}"), constant)
+    experiment: Experiment[Any, Any] = getattr(importlib.import_module(f"ddz_papers.{module}"), constant)
     return experiment
 
 

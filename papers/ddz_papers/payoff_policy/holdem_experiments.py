@@ -13,11 +13,11 @@ from statistics import fmean
 
 import numpy as np
 
-from ddz_agents.bidding.holdem.agents import HoldemAgent, Player, play_hand
-from ddz_agents.bidding.holdem.betting import STACK
-from ddz_agents.bidding.holdem.cards import showdowns
 from ddz_env.playing.generators import agent_generator
-from ddz_training.experiments import experiment as ex
+from ddz_papers.experiments import experiment as ex
+from ddz_papers.payoff_policy.holdem.agents import HoldemAgent, Player, play_hand
+from ddz_papers.payoff_policy.holdem.betting import STACK
+from ddz_papers.payoff_policy.holdem.cards import showdowns
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval, settling

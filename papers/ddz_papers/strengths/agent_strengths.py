@@ -14,8 +14,8 @@ from statistics import fmean, median
 
 from ddz_agents.neural.shipped import policy_name, policy_path, shipped_policy_path
 from ddz_env.playing.registry import LEVELS
-from ddz_training.experiments import experiment as ex
-from ddz_training.experiments import matches
+from ddz_papers.experiments import experiment as ex
+from ddz_papers.experiments import matches
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.markdown import Table

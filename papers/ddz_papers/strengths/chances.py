@@ -1,8 +1,8 @@
 """Whether the chances of winning that people see come true, in games of the policy with itself.
 
-At some decisions of every game the judge (:mod:`ddz_agents.neural_search.judge`) values the move that is then played,
-from what its seat knows; the game says who won.  The map from the critic's means to chances is fitted on the games with
-even numbers, and the table counts those with odd ones.
+At some decisions of every game the judge (:mod:`ddz_agents.neural_search.win_probability`) values the move that is then
+played, from what its seat knows; the game says who won.  The map from the critic's means to chances is fitted on the
+games with even numbers, and the table counts those with odd ones.
 """
 
 from __future__ import annotations
@@ -19,11 +19,19 @@ import numpy.typing as npt
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.shipped import shipped_policy_path
-from ddz_agents.neural_search.judge import CALIBRATIONS, STRONG, WORLDS, Calibration, Judge, LogOddsCurve, log_odds
+from ddz_agents.neural_search.win_probability import (
+    CALIBRATIONS,
+    STRONG,
+    WORLDS,
+    Calibration,
+    Judge,
+    LogOddsCurve,
+    log_odds,
+)
 from ddz_env import State
 from ddz_env.core.view import legal_ids
 from ddz_env.playing.generators import published_generator
-from ddz_training.experiments import experiment as ex
+from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import file_digest
 from ddz_training.measure.statistics import normal_interval, within

@@ -1,7 +1,8 @@
 """Whether the chances of winning that people see hold at a table of a level: the policy among two opponents of it.
 
-At one decision of every game the judge (:mod:`ddz_agents.neural_search.judge`) values the move that the policy plays.
-The game says who won, and the maps from the critic's means to chances are fitted on the games with even numbers.
+At one decision of every game the judge (:mod:`ddz_agents.neural_search.win_probability`) values the move that the
+policy plays. The game says who won, and the maps from the critic's means to chances are fitted on the games with even
+numbers.
 
 Among levels that are the rule agent the move is also played out in the judge's worlds, as for a hint, and the share of
 worlds that are won has maps of its own, fitted in the same way.
@@ -25,8 +26,9 @@ import numpy.typing as npt
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.shipped import shipped_policy_path
-from ddz_agents.neural_search.games import SearchGames, play_actions, play_forced
-from ddz_agents.neural_search.judge import (
+from ddz_agents.neural_search.leaf_games import SearchGames, play_actions, play_forced
+from ddz_agents.neural_search.values import ask
+from ddz_agents.neural_search.win_probability import (
     CALIBRATIONS,
     RULE_AGENTS,
     STRONG,
@@ -37,7 +39,6 @@ from ddz_agents.neural_search.judge import (
     likely_moves,
     role_number,
 )
-from ddz_agents.neural_search.values import ask
 from ddz_agents.worlds.determinize import Reals
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, WINNER
@@ -46,8 +47,8 @@ from ddz_env.core.view import legal_ids
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
-from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.chances import ROLES, fit, fitted, given
+from ddz_papers.experiments import experiment as ex
+from ddz_papers.strengths.chances import ROLES, fit, fitted, given
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import file_digest
 

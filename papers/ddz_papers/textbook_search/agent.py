@@ -14,15 +14,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from ddz_agents.open_cards.stack import LIMIT, NODES, STOPPED
-from ddz_agents.open_cards.textbook import search
-from ddz_agents.open_cards.textbook.candidates import Space
 from ddz_agents.rules.agent import chosen_move
 from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.position import POSITION
-from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.searching import InferringAgent, Milliseconds, Position, SearchAgent, Sight
+from ddz_agents.rules.workspace import new_rule_workspace
+from ddz_agents.search_agent import InferringAgent, Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, State, View
@@ -30,6 +27,9 @@ from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.playing.agent import Decision
 from ddz_env.support.clocks import Clock
 from ddz_env.support.options import Options, Range, takes
+from ddz_papers.search_stack import LIMIT, NODES, STOPPED
+from ddz_papers.textbook_search import search
+from ddz_papers.textbook_search.candidates import Space
 
 QUIESCENCE = {"off": search.NOTHING, "bombs": search.BOMBS, "trick": search.WHOLE_TRICK}
 MOST_DEPTH = 40

@@ -12,19 +12,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.stack import SearchStack
 from ddz_agents.rules.candidates import insert_candidate
 from ddz_agents.rules.decomposition import split_hand, write_split
 from ddz_agents.rules.position import Appraiser, appraise, workspace_of
 from ddz_agents.rules.prices import is_bomb, price_of_main
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
-from ddz_agents.rules.scratch import KICKERS, MAINS, RuleWorkspace
+from ddz_agents.rules.workspace import KICKERS, MAINS, RuleWorkspace
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
 from ddz_env.core.engine.legal import marked, nth_legal
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
 from ddz_env.support.compiling import part_kernel, pure_kernel
+from ddz_papers.search_stack import SearchStack
 
 _BOMB = 1000
 _U64 = np.uint64(64)

@@ -13,9 +13,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards import stack as at
-from ddz_agents.open_cards.stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
-from ddz_agents.open_cards.textbook.candidates import Space, push_moves, to_front
 from ddz_agents.rules.position import evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import is_bomb
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
@@ -25,6 +22,9 @@ from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
 from ddz_env.support.compiling import part_kernel, pure_kernel
+from ddz_papers import search_stack as at
+from ddz_papers.search_stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
+from ddz_papers.textbook_search.candidates import Space, push_moves, to_front
 
 MAX_PLIES = 128
 """Positions on one line of play; deeper ones are evaluated."""

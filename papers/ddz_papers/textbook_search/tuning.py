@@ -23,15 +23,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.textbook.agent import AlphaBetaOptions
-from ddz_agents.open_cards.textbook.candidates import Space
-from ddz_agents.open_cards.textbook.search import new_space, value_moves
 from ddz_agents.rules import weights as at
 from ddz_agents.rules.candidates import list_candidates
 from ddz_agents.rules.position import POSITION
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env import Rules
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, SEAT, STAGE, STAGE_PLAY
@@ -39,6 +36,9 @@ from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.state import game_key
 from ddz_env.support.compiling import kernel
+from ddz_papers.textbook_search.agent import AlphaBetaOptions
+from ddz_papers.textbook_search.candidates import Space
+from ddz_papers.textbook_search.search import new_space, value_moves
 
 Floats = npt.NDArray[np.float64]
 Point = npt.NDArray[np.float64]

@@ -14,8 +14,8 @@ from typing import Annotated
 import numpy as np
 
 from ddz_env.support.options import Range
-from ddz_training.experiments import experiment as ex
-from ddz_training.learn.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
+from ddz_papers.experiments import experiment as ex
+from ddz_papers.textbook_search.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, normal_interval
 

@@ -24,10 +24,10 @@ from ddz_env import State
 from ddz_env.playing.game import play_one, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.options import Range
-from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.full_branching import count_choices
-from ddz_training.experiments.tendency import THESIS_2020
-from ddz_training.measure import complexity as counting
+from ddz_papers.determinization_2011.full_branching import count_choices
+from ddz_papers.experiments import experiment as ex
+from ddz_papers.thesis_2020 import complexity as counting
+from ddz_papers.thesis_2020.tendency_experiment import THESIS_2020
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 

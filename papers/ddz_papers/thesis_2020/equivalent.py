@@ -1,6 +1,6 @@
 """Monte Carlo equivalent: the number of search iterations that play as strongly as an agent.
 
-What duplicate deals between the agent and a search say about it is in :mod:`ddz_training.measure.curve`.
+What duplicate deals between the agent and a search say about it is in :mod:`ddz_papers.thesis_2020.curve`.
 
 There are two ways to find it.  The thesis (Peking University 2020, section 5.1.2) plays a fixed number of games against
 one number of iterations after the other: algorithm 4 halves an interval until the wins are equal or nothing is left of
@@ -30,19 +30,19 @@ from ddz_env.playing.game import MakeGenerator
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_env.support.options import Options, Range
-from ddz_training.measure.curve import Bounds as Bounds
-from ddz_training.measure.curve import Posterior, Tally, posterior
-from ddz_training.measure.curve import Tallies as Tallies
-from ddz_training.measure.curve import as_text as as_text
-from ddz_training.measure.curve import of_text as of_text
+from ddz_papers.thesis_2020.curve import Bounds as Bounds
+from ddz_papers.thesis_2020.curve import Posterior, Tally, posterior
+from ddz_papers.thesis_2020.curve import Tallies as Tallies
+from ddz_papers.thesis_2020.curve import as_text as as_text
+from ddz_papers.thesis_2020.curve import of_text as of_text
+from ddz_papers.thesis_2020.tendency import Judges
+from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import KEY, DealPlayer, GameRecord, Match, seatings
 from ddz_training.measure.errors import InvalidExperimentError
-from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.statistics import Interval, balance, normal_interval, within
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress
-from ddz_training.measure.tendency import Judges
 from ddz_training.measure.tendency_file import TENDENCIES
 
 # --- Finding it -------------------------------------------------------------------------------------------------------

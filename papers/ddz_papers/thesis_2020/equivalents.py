@@ -11,13 +11,13 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, get_args
 
-from ddz_agents.neural.blind import Input
+from ddz_agents.neural.ablation import Input
 from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
 from ddz_env.playing.generators import published_generator
 from ddz_env.support.options import Range
-from ddz_training.experiments import experiment as ex
-from ddz_training.measure import equivalent as finding
+from ddz_papers.experiments import experiment as ex
+from ddz_papers.thesis_2020 import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal

@@ -18,9 +18,9 @@ import numpy as np
 from ddz_env import Rules
 from ddz_env.playing.generators import published_generator
 from ddz_env.support.options import Range
-from ddz_training.experiments import experiment as ex
-from ddz_training.experiments.equivalents import THESIS_RULES
-from ddz_training.measure import equivalent as finding
+from ddz_papers.experiments import experiment as ex
+from ddz_papers.thesis_2020 import equivalent as finding
+from ddz_papers.thesis_2020.equivalents import THESIS_RULES
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, wilson_interval
 from ddz_training.measure.store import Key

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State
 from ddz_env.support.options import Options
+from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.statistics import win_share
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 from ddz_training.measure.tendency_file import FORMAT, TENDENCIES, JudgedDeal

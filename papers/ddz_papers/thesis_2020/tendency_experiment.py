@@ -9,12 +9,12 @@ from itertools import product
 from pathlib import Path
 
 from ddz_env import Rules
-from ddz_training.experiments import experiment as ex
+from ddz_papers.experiments import experiment as ex
+from ddz_papers.thesis_2020.tendency import Judges, shares
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.tendency import Judges, shares
 from ddz_training.measure.tendency_file import TENDENCIES
 
 THESIS_2020 = "Wang Zhengfei, thesis, Peking University 2020"

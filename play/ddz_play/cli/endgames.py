@@ -14,8 +14,8 @@ from click import argument, option
 
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import DouDizhuError, plural
-from ddz_training.apps.cli.console import remark, show
-from ddz_training.apps.cli.options import COUNT, RULES
+from ddz_training.cli.console import remark, show
+from ddz_training.cli.options import COUNT, RULES
 
 if TYPE_CHECKING:
     from ddz_env import Rules
@@ -103,7 +103,7 @@ def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
 def _states(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
     """The positions of a file as text and as states; one that cannot be read is named by its line."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError
-    from ddz_env.support.whole_file import read_text
+    from ddz_env.support.atomic_files import read_text
 
     content = read_text(file, errors="replace")
     lines = [line.partition("#")[0].strip() for line in content.splitlines()]
@@ -156,8 +156,8 @@ def puzzles(number: int | None, answer: bool) -> None:
       ddz puzzles 12 --answer
     """
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
-    from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
     from ddz_agents.open_cards.solver.solver import OpenSolver
+    from ddz_play.puzzles import shipped_puzzles
 
     known = shipped_puzzles()
     if number is None:
@@ -207,7 +207,7 @@ def bidding(
     """
     from ddz_agents.bidding.hand import hand_view
     from ddz_agents.bidding.policy import PayoffOptions
-    from ddz_training.apps import hand_odds
+    from ddz_play import hand_odds
 
     view = hand_view(cards, rules, bottom, role, bid)
     reports = [hand_odds.report(view, PayoffOptions(worlds, name), seed) for name in player]

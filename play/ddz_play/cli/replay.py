@@ -10,10 +10,10 @@ import click
 from click import argument, option
 
 from ddz_env.support.errors import plural
-from ddz_training.apps.cli.console import show
+from ddz_training.cli.console import show
 
 if TYPE_CHECKING:
-    from ddz_env.table.session import Record
+    from ddz_env.saved_games import Record
 
 
 @click.command()
@@ -31,7 +31,7 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
       ddz replay runs/rules-games --deal 7
       ddz replay game.txt --review
     """
-    from ddz_env.table.session import Record
+    from ddz_env.saved_games import Record
     from ddz_training.data.games import DataSetError, read_games
 
     if review and deal is None:
@@ -54,8 +54,8 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
 
 def _review(record: Record, as_json: bool) -> None:
     """Say of every move what it lost in chances of winning."""
-    from ddz_env.table.session import Replay
-    from ddz_training.apps.chances import Chances
+    from ddz_play.session import Replay
+    from ddz_play.winning_chances import Chances
     from ddz_training.measure.markdown import Table
 
     replayed, chances, lines = Replay(record), Chances(), []

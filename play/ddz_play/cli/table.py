@@ -17,14 +17,15 @@ from click import argument, option
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import Options
-from ddz_training.apps.cli.console import console, quoted
-from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import NEW, options_of
+from ddz_training.cli.console import console, quoted
+from ddz_training.cli.faults import CommandLineError
+from ddz_training.cli.options import NEW, options_of
 
 if TYPE_CHECKING:
     from ddz_env import Rules
-    from ddz_env.table.session import Deal, Session
-    from ddz_env.table.texts import Texts
+    from ddz_env.saved_games import Deal
+    from ddz_play.session import Session
+    from ddz_play.texts import Texts
 
 _WIDTH = 80
 """Columns where there is no terminal."""
@@ -75,7 +76,7 @@ def play(agents: str, seat: int, lang: str, options: TableOptions) -> None:
       ddz play --agents 'rules;policy' --seat 2 --lang zh
       ddz play --agents rules --rules bidding,doubling=true --seed 7
     """
-    from ddz_training.apps.seating import seated
+    from ddz_play.seating import seated
 
     _play_game(lambda seats: seated(agents, seat, seats), lang, options)
 
@@ -117,14 +118,14 @@ def mcp(agents: str, adviser: str) -> None:
     """
     from ddz_env.playing.registry import make_agent
     from ddz_env.support.processes import leave
-    from ddz_training.apps import protocol
+    from ddz_play import mcp_server
 
     for name in (*agents.split(";"), adviser):
         make_agent(name.strip())  # a wrong name is reported now, not to the client
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is kept, and the server would wait for its client
-    game = protocol.GameTable(agents, adviser)
-    protocol.clean_input()
-    protocol.make_server(game).run("stdio")
+    game = mcp_server.GameTable(agents, adviser)
+    mcp_server.clean_input()
+    mcp_server.make_server(game).run("stdio")
     leave(0, game.close)
 
 
@@ -141,8 +142,9 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
         pause: Seconds between two moves.
     """
     from ddz_env import Rules
-    from ddz_env.table.session import Record, Session
-    from ddz_env.table.texts import Texts
+    from ddz_env.saved_games import Record
+    from ddz_play.session import Session
+    from ddz_play.texts import Texts
 
     say = Texts(language)
     try:
@@ -162,7 +164,8 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
 
 def _deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
     """A new deal, or the one that follows a kept game."""
-    from ddz_env.table.session import Deal, Record, Replay
+    from ddz_env.saved_games import Deal, Record
+    from ddz_play.session import Replay
 
     seed = secrets.randbits(64) if seed is None else seed
     if after is None:
@@ -176,7 +179,7 @@ def _deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
 
 
 def _play_to_the_end(session: Session, say: Texts, pause: float) -> None:
-    from ddz_env.table.session import PERSON
+    from ddz_env.saved_games import PERSON
 
     viewer = session.players.index(PERSON) if PERSON in session.players else None
     if viewer is None:
@@ -217,9 +220,9 @@ def _person_moves(session: Session, say: Texts) -> bool:
 
 def _hint(session: Session, say: Texts, agent: str) -> None:
     """What the page's hint says, too."""
-    from ddz_env.table.session.reasons import explain
-    from ddz_training.apps.chances import Chances
-    from ddz_training.apps.cli.web import ADVISER
+    from ddz_play.cli.web import ADVISER
+    from ddz_play.session.reasons import explain
+    from ddz_play.winning_chances import Chances
 
     view, asked = session.view(session.seat), session.hint(agent or ADVISER)
     advice = Chances().judged(view, asked, players=session.players)
@@ -239,7 +242,7 @@ def _agent_moves(session: Session, say: Texts) -> None:
 
 def _show(session: Session, say: Texts, viewer: int | None) -> None:
     """Print the table as a seat sees it; every hand once the game is over, or if only agents play."""
-    from ddz_env.table.render import render_ansi
+    from ddz_env.rendering import render_ansi
 
     screen = console()
     width = screen.width if screen.is_terminal else min(screen.width, _WIDTH)

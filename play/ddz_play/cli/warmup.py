@@ -13,8 +13,8 @@ import click
 import numpy as np
 
 from ddz_env.support.errors import plural
-from ddz_training.apps.cli.console import bar, complain, remark
-from ddz_training.apps.cli.web import ADVISER, OFFERED
+from ddz_play.cli.web import ADVISER, OFFERED
+from ddz_training.cli.console import bar, complain, remark
 
 if TYPE_CHECKING:
     from ddz_env import Rules
@@ -113,9 +113,10 @@ def train() -> None:
 def open_page() -> None:
     """What the page compiles, and a hint with its chances."""
     from ddz_env import Rules
-    from ddz_env.table.session import PERSON, Deal, Record, Session
-    from ddz_training.apps.chances import Chances
-    from ddz_training.apps.web import preparing
+    from ddz_env.saved_games import PERSON, Deal, Record
+    from ddz_play.session import Session
+    from ddz_play.web import preparing
+    from ddz_play.winning_chances import Chances
 
     for step in preparing.steps(OFFERED, ADVISER):
         compile_agent(step.agent, step.rules)

@@ -16,7 +16,7 @@ from ddz_env.support.processes import leave
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-    from ddz_training.apps.web.server import Server
+    from ddz_play.web.server import Server
 
 OFFERED = ("medium", "easy", "hard", "master", "policy", "rollout:milliseconds=300", "isuct", "random")
 """The levels of play, and agents for those who know them; the first by default."""
@@ -45,9 +45,9 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
     import uvicorn  # noqa: F401  # a missing extra is said first
 
     from ddz_env.support.folders import user_folder
-    from ddz_training.apps.web import routes
-    from ddz_training.apps.web.games import WebOptionError
-    from ddz_training.apps.web.server import Server
+    from ddz_play.web import routes
+    from ddz_play.web.games import WebOptionError
+    from ddz_play.web.server import Server
 
     for name in (*named["agent"], adviser):
         _check_agent(name)
@@ -75,7 +75,7 @@ def _check_agent(name: str) -> None:
     An agent of ours is not made for it: to read a policy is to ask it, and that may compile for half a minute.
     """
     from ddz_env.playing.registry import compile_seconds, make_agent
-    from ddz_training.apps.web.games import WebOptionError
+    from ddz_play.web.games import WebOptionError
     from ddz_training.measure.provenance import agent_paths
 
     if compile_seconds(name) is None:
@@ -86,7 +86,7 @@ def _check_agent(name: str) -> None:
 
 async def _serve(app: Starlette, bound: socket.socket, server: Server) -> None:
     """Answer until Ctrl-C; an agent that hangs then would keep the process, and every move is kept already."""
-    from ddz_training.apps.web import routes
+    from ddz_play.web import routes
 
     with contextlib.suppress(KeyboardInterrupt):
         await routes.new_server(app).serve(sockets=[bound])

@@ -12,10 +12,10 @@ import unicodedata
 from typing import Any
 
 from ddz_env import Move, View
+from ddz_env.core.move_names import MOST_LISTED, offered, read
 from ddz_env.core.refusals import refusal
-from ddz_env.core.spoken import MOST_LISTED, offered, read
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
-from ddz_env.table.dialogue.prompt import numbered
+from ddz_play.dialogue.prompt import numbered
 
 _LONGEST = 60
 """Characters of a move, with blanks or commas between its cards."""

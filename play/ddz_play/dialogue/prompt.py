@@ -12,9 +12,9 @@ from itertools import groupby
 from ddz_env import Hand, Move, Rules, View
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS, Category
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.core.spoken import question, spoken, worded
+from ddz_env.core.move_names import question, spoken, worded
+from ddz_env.rendering.snapshot import Seat, Snapshot, table_of
 from ddz_env.support.errors import plural
-from ddz_env.table.render.table import Seat, Snapshot, table_of
 
 FIRST_NUMBER = 101
 MOST_NUMBERED = 99

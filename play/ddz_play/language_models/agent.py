@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ddz_agents.external.chat.endpoint import Endpoint, RefusedRequestError, Reply
 from ddz_env import Move, View
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
 from ddz_env.support.options import Options, Range, takes
-from ddz_env.table.dialogue import answer_format, answered_move, position_text, rules_text
+from ddz_play.dialogue import answer_format, answered_move, position_text, rules_text
+from ddz_play.language_models.endpoint import Endpoint, RefusedRequestError, Reply
 
 _REPEATED = 2000
 """Characters of an answer, its last, that the conversation about it repeats."""

@@ -16,11 +16,11 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, action_name
-from ddz_env.core.spoken import question, worded
+from ddz_env.core.move_names import question, worded
 from ddz_env.playing.agent import Agent, Decision, close
 from ddz_env.playing.game import call, read_answer
 from ddz_env.playing.registry import make_agent
-from ddz_env.playing.thoughts import Belief
+from ddz_env.playing.search_statistics import Belief
 from ddz_env.support.errors import DouDizhuError
 
 AS_GOOD, CLEARLY = 0.03, 0.1
@@ -69,7 +69,7 @@ class Advice:
         seat: The seat that acts.
         move: What it would play.
         options: What it compared, its own move first; at least that move.
-        question: What the seat has to decide (:func:`ddz_env.core.spoken.question`).
+        question: What the seat has to decide (:func:`ddz_env.core.move_names.question`).
         source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of inferred
             worlds; ``solver``, open cards that were played out; ``payoff``, deals that were played out for points; None
             where there are none.

@@ -11,10 +11,10 @@ from ddz_env import Hand, Move, View
 from ddz_env.core.actions import BOMB_CATEGORY, ROCKET_CATEGORY, MainGroup
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.view import role_of
-from ddz_env.table.render.table import role_text
-from ddz_env.table.session.advice import AS_GOOD, CLEARLY, Advice, RankedMove
-from ddz_env.table.session.certain import FewestMoves, leads, replies
-from ddz_env.table.texts import Texts
+from ddz_env.rendering.snapshot import role_text
+from ddz_play.session.advice import AS_GOOD, CLEARLY, Advice, RankedMove
+from ddz_play.session.forced_wins import FewestMoves, leads, replies
+from ddz_play.texts import Texts
 
 _CLOSE_POINTS = 0.3
 """Points of a game below which answers are about as good."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ddz_env import Move
+from ddz_env.saved_games.saved_game import PERSON, Record
 from ddz_env.support.checks import check_integer
-from ddz_env.table.session.advice import Advice, Advisers
-from ddz_env.table.session.errors import SessionError
-from ddz_env.table.session.record import PERSON, Record
-from ddz_env.table.session.session import Session
+from ddz_play.session.advice import Advice, Advisers
+from ddz_play.session.errors import SessionError
+from ddz_play.session.session import Session
 
 
 class Reviewed(NamedTuple):
@@ -53,7 +53,7 @@ class Replay(Session):
 
     Example:
         >>> from ddz_env import Rules
-        >>> from ddz_env.table.session import Deal
+        >>> from ddz_env.saved_games import Deal
         >>> game = Session(Record(Deal(Rules(), seed=1), ("random",) * 3))
         >>> turns = game.let_agents_play()
         >>> replay = Replay(game.record())

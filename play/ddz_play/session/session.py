@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddz_env import Move, State, View
-from ddz_env.core.spoken import offered, question, read, spoken
+from ddz_env.core.move_names import offered, question, read, spoken
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.registry import make_agent
-from ddz_env.playing.thoughts import Belief
+from ddz_env.playing.search_statistics import Belief
+from ddz_env.rendering.snapshot import Snapshot, Suits, role_text, shuffled_suits, table_of
+from ddz_env.saved_games.deal import Deal
+from ddz_env.saved_games.saved_game import PERSON, Record
 from ddz_env.support.checks import as_integer, check_integer
 from ddz_env.support.errors import InvalidDealError, UnknownAgentError, shown
-from ddz_env.table.render.table import Snapshot, Suits, role_text, shuffled_suits, table_of
-from ddz_env.table.session.advice import Advice, Advisers, believe, think
-from ddz_env.table.session.deal import Deal
-from ddz_env.table.session.errors import HiddenCardsError, NotYourTurnError, SessionError
-from ddz_env.table.session.record import PERSON, Record
+from ddz_play.session.advice import Advice, Advisers, believe, think
+from ddz_play.session.errors import HiddenCardsError, NotYourTurnError, SessionError
 
 _GAME, _HINT, _BELIEF = range(3)
 """What a generator is for."""
@@ -99,7 +99,7 @@ class Session:
 
     Example:
         >>> from ddz_env import Rules
-        >>> from ddz_env.table.session import Deal
+        >>> from ddz_env.saved_games import Deal
         >>> session = Session(Record(Deal(Rules(), seed=1), (PERSON, "random", "random")))
         >>> session.play("6").seat, session.waits_for
         (0, 'agent')
@@ -148,7 +148,7 @@ class Session:
 
     @property
     def question(self) -> str:
-        """What the seat to act has to decide (:func:`ddz_env.core.spoken.question`)."""
+        """What the seat to act has to decide (:func:`ddz_env.core.move_names.question`)."""
         return question(self._moves, self.stage, self.rules)
 
     @property

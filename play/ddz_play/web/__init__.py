@@ -13,10 +13,10 @@
 A hint passes through these files:
 
 1. ``page/js/controls``: the button; ``play``: which game asks, and what is drawn meanwhile; ``api``: the request;
-2. :mod:`~ddz_training.apps.web.routes` and :mod:`~ddz_training.apps.web.server`: the game, and who advises;
-3. :mod:`ddz_env.table.session.session` and :mod:`ddz_env.table.session.advice`: what the adviser would do, and why not
+2. :mod:`~ddz_play.web.routes` and :mod:`~ddz_play.web.server`: the game, and who advises;
+3. :mod:`ddz_play.session.session` and :mod:`ddz_play.session.advice`: what the adviser would do, and why not
    another move;
-4. :mod:`ddz_training.apps.chances` and :mod:`ddz_agents.neural_search.judge`: how likely each move wins;
-5. :mod:`~ddz_training.apps.web.shapes` and :mod:`ddz_env.table.session.reasons`: as plain data, with a reason in words;
+4. :mod:`ddz_play.winning_chances` and :mod:`ddz_agents.neural_search.win_probability`: how likely each move wins;
+5. :mod:`~ddz_play.web.shapes` and :mod:`ddz_play.session.reasons`: as plain data, with a reason in words;
 6. ``page/js/thoughts``: on the page.
 """

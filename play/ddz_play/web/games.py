@@ -20,9 +20,10 @@ from pathlib import Path
 
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import LEVELS, make_agent
+from ddz_env.saved_games import PERSON, Record, RecordError
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.table.session import PERSON, Advisers, Record, RecordError, Session
-from ddz_training.apps.chances import auction_counts_points
+from ddz_play.session import Advisers, Session
+from ddz_play.winning_chances import auction_counts_points
 from ddz_training.measure.store import claim
 
 LIFETIME = 14 * 24 * 3600.0

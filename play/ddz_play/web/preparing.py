@@ -11,11 +11,11 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ddz_agents.open_cards.solver.puzzles import OPEN
 from ddz_env import Rules
 from ddz_env.playing.agent import close
 from ddz_env.playing.practice import ENGINE_SECONDS
 from ddz_env.playing.registry import compile_seconds, make_agent, read_agent
+from ddz_play.puzzles import OPEN
 
 _log = logging.getLogger(__name__)
 

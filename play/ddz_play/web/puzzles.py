@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ddz_agents.open_cards.solver.puzzles import Puzzle, rating_after
-from ddz_env.support.whole_file import read_text, replace_file
-from ddz_env.table.session import Deal
+from ddz_env.saved_games import Deal
+from ddz_env.support.atomic_files import read_text, replace_file
+from ddz_play.puzzles import Puzzle, rating_after
 
 _DAYS = 7919
 """How far apart the puzzles of two days are; no number of puzzles that ships shares a factor with it."""

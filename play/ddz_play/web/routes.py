@@ -67,10 +67,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ddz_env.playing.game import AgentFaultError
 from ddz_env.support.errors import DouDizhuError, Message
-from ddz_env.table.session import HiddenCardsError, NotYourTurnError
-from ddz_training.apps.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
-from ddz_training.apps.web.server import LANGUAGE, Server, language
-from ddz_training.apps.web.shapes import Json
+from ddz_play.session import HiddenCardsError, NotYourTurnError
+from ddz_play.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
+from ddz_play.web.server import LANGUAGE, Server, language
+from ddz_play.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
 ARRIVING = 10.0

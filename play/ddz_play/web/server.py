@@ -8,34 +8,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ddz_agents.open_cards.solver.puzzles import shipped_puzzles, verdict
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
+from ddz_env.core.move_names import worded
 from ddz_env.core.notation import readings_of
 from ddz_env.core.rules import PRESETS
-from ddz_env.core.spoken import worded
 from ddz_env.core.view import AUCTION, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.registry import LEVELS, compile_seconds, make_agent, read_agent, split_bidder
+from ddz_env.rendering.snapshot import role_text
+from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
-from ddz_env.table.render.table import role_text
-from ddz_env.table.session import (
-    PERSON,
-    Deal,
-    HiddenCardsError,
-    NotYourTurnError,
-    Record,
-    Replay,
-    Session,
-    SessionError,
-)
-from ddz_env.table.texts import Texts
-from ddz_training.apps.chances import Chances, counts_points
-from ddz_training.apps.seating import read_seed
-from ddz_training.apps.web.games import Games, RequestError, StaleGameError, StoredGame
-from ddz_training.apps.web.preparing import BIDDER, CHANCES, QUICKER, SOLVER, Preparation, steps
-from ddz_training.apps.web.puzzles import PuzzleBook
-from ddz_training.apps.web.shapes import API, Json, decisions, game_shape, may_only_pass, replay_shape, thoughts_shape
+from ddz_play.puzzles import shipped_puzzles, verdict
+from ddz_play.seating import read_seed
+from ddz_play.session import HiddenCardsError, NotYourTurnError, Replay, Session, SessionError
+from ddz_play.texts import Texts
+from ddz_play.web.games import Games, RequestError, StaleGameError, StoredGame
+from ddz_play.web.preparing import BIDDER, CHANCES, QUICKER, SOLVER, Preparation, steps
+from ddz_play.web.puzzles import PuzzleBook
+from ddz_play.web.shapes import API, Json, decisions, game_shape, may_only_pass, replay_shape, thoughts_shape
+from ddz_play.winning_chances import Chances, counts_points
 
 RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
 """The rules that a form offers."""

@@ -1,4 +1,4 @@
-"""What the page gets, as plain data: only what a viewer's :class:`~ddz_env.table.session.Sight` has."""
+"""What the page gets, as plain data: only what a viewer's :class:`~ddz_play.session.Sight` has."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any
 
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.playing.thoughts import NOBODY, Belief
-from ddz_env.table.render.table import Card, LastMove, Seat
-from ddz_env.table.render.texts import LANGUAGES
-from ddz_env.table.session import PERSON, Advice, RankedMove, Sight
-from ddz_env.table.session.reasons import explain
-from ddz_env.table.texts import Texts
-from ddz_training.apps.web.games import StoredGame
+from ddz_env.playing.search_statistics import NOBODY, Belief
+from ddz_env.rendering.snapshot import Card, LastMove, Seat
+from ddz_env.rendering.texts import LANGUAGES
+from ddz_env.saved_games import PERSON
+from ddz_play.session import Advice, RankedMove, Sight
+from ddz_play.session.reasons import explain
+from ddz_play.texts import Texts
+from ddz_play.web.games import StoredGame
 
 Json = dict[str, Any]
 

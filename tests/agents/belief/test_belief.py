@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ddz_agents.belief.conduct import TALLIES, note_actions, tallies_of
 from ddz_agents.belief.model import BeliefArchitecture, BeliefModel, load_belief, save_belief
+from ddz_agents.belief.play_style import TALLIES, note_actions, tallies_of
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.rules.agent import RulesAgent

@@ -35,8 +35,8 @@ from ddz_env.support.errors import (
     InvalidDealError,
     InvalidRulesError,
 )
-from ddz_training.apps.cli.app import app
-from ddz_training.apps.hand_odds import report
+from ddz_play.hand_odds import report
+from ddz_training.cli.app import app
 from ddz_training.measure.provenance import agent_files
 from ddz_training.measure.statistics import settling
 

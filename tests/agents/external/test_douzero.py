@@ -87,7 +87,7 @@ def theirs(folder: Path) -> Theirs:
 
 def compare(theirs: Theirs, agent: DouZeroAgent, infoset: Any, view: View) -> tuple[Move, int]:
     """Compare a decision; return ours, and the role or -1 where nothing was to be chosen."""
-    from tests.peers.test_peers_douzero import move_cards
+    from tests.env.peers.test_peers_douzero import move_cards
 
     actions = [tuple(sorted(action)) for action in infoset.legal_actions]
     move = agent.act(view, np.random.default_rng(0))
@@ -120,7 +120,7 @@ def test_decisions_are_those_of_the_released_package(
     number: int, seed: int, theirs: Theirs, agent: DouZeroAgent
 ) -> None:
     """In DouZero's games, half of the moves its own and half at random."""
-    from tests.peers.test_peers_douzero import Peer, move_cards
+    from tests.env.peers.test_peers_douzero import Peer, move_cards
 
     rules, rng = PRESETS["douzero"], np.random.default_rng(seed)
     counts = np.zeros(4, int)
@@ -141,7 +141,7 @@ def test_decisions_are_those_of_the_released_package(
 @pytest.mark.long
 def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Theirs, agent: DouZeroAgent) -> None:
     """Bombs, planes with kickers, hundreds of moves."""
-    from tests.peers.test_peers_douzero import Peer, move_cards
+    from tests.env.peers.test_peers_douzero import Peer, move_cards
 
     rules = PRESETS["douzero"]
     for position in rare_positions(rules, 1_000, 3):

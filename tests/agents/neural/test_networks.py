@@ -14,10 +14,10 @@ import torch
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.architecture import critic_layers, policy_layers
-from ddz_agents.neural.columns import observation_columns, policy_inputs
 from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.decisions import describe_afterstates, describe_observations
 from ddz_agents.neural.errors import InvalidArchitectureError, InvalidPolicyInputError
+from ddz_agents.neural.feature_table import observation_columns, policy_inputs
 from ddz_agents.neural.features import (
     MOST_LOSERS,
     MOST_MOVES,
@@ -31,7 +31,7 @@ from ddz_agents.neural.model import Bytes, Floats, GameCritic, PolicyModel
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
-from ddz_agents.rules.scratch import new_rule_workspace
+from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_env import Rules, State
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import counts_to_word
@@ -42,7 +42,7 @@ from ddz_env.playing.game import play_game, seat_generators
 from tests.hidden import permuted
 from tests.oracles import columns_reference as reference
 from tests.oracles.network_policy import NetworkPolicy
-from tests.rooms import pythonpath
+from tests.packages import pythonpath
 
 SMALL = Architecture(width=32, blocks=1, rest_width=16, rest_features=8, critic_width=32, critic_blocks=1, history=6)
 
@@ -270,7 +270,7 @@ game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0
 print(*game.history, sep=';')
 search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')
 print(search.model.leaf, search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
-from ddz_training.apps.cli.app import app
+from ddz_training.cli.app import app
 app(['arena', 'policy', 'random', '--deals', '2', '--processes', '1'])
 """
 

@@ -34,7 +34,7 @@ from ddz_env import Rules, State
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidRulesError
-from ddz_training.apps.cli.app import app
+from ddz_training.cli.app import app
 from tests.agents.neural.test_networks import positions, said_without, shown, small_networks
 
 pytest.importorskip("onnxscript")

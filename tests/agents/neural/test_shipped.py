@@ -12,8 +12,8 @@ import pytest
 from ddz_agents.belief.model import BeliefModel, load_belief
 from ddz_agents.neural import tensor_file
 from ddz_agents.neural.architecture import EARLIER_INPUTS, TABLES, check_inputs, inputs_of, with_every_input
-from ddz_agents.neural.columns import Column, Columns, Input, observation_columns, policy_inputs
 from ddz_agents.neural.errors import TensorFileMismatchError
+from ddz_agents.neural.feature_table import Column, Columns, Input, observation_columns, policy_inputs
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes
 from ddz_agents.neural.shipped import BY_ID, NEWEST, POLICIES, RAW, policy_name, policy_path, shipped_policy_path

@@ -23,7 +23,7 @@ from ddz_env import State  # noqa: E402
 from ddz_env.core.observation import OBSERVATION, action_mask, observe  # noqa: E402
 from ddz_env.playing.registry import make_agent  # noqa: E402
 from ddz_env.support.errors import InvalidOptionError  # noqa: E402
-from tests.rooms import ROOT  # noqa: E402
+from tests.packages import ROOT  # noqa: E402
 
 GUIDE = ROOT / "docs" / "guides" / "bring-your-own-agent.md"
 

@@ -10,7 +10,7 @@ import pytest
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search import trees
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions
-from ddz_agents.neural_search.games import Leaves
+from ddz_agents.neural_search.leaf_games import Leaves
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import Search, SearchOptions, search
 from ddz_agents.neural_search.values import PolicyValue, random_playouts

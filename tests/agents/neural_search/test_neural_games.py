@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ddz_agents.neural.columns import GAME_COLUMNS
 from ddz_agents.neural.decisions import describe_games
+from ddz_agents.neural.feature_table import GAME_COLUMNS
 from ddz_agents.neural.features import PLANES, PROSPECTS, value_hand, weigh_pool
-from ddz_agents.rules.scratch import new_rule_workspace
+from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import CHOSEN, HANDS, PENDING
 from ddz_env.core.engine.step import main_cards

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.games import Leaves, SearchGames, new_games
-from ddz_agents.neural_search.judge import likely_moves
+from ddz_agents.neural_search.leaf_games import Leaves, SearchGames, new_games
 from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.priors import PolicyPrior
 from ddz_agents.neural_search.values import PolicyValue
+from ddz_agents.neural_search.win_probability import likely_moves
 from ddz_env import State
 from ddz_env.core.observation import action_mask, observe
 from tests.agents.neural.test_networks import concealed_of, small_networks

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from ddz_agents.mini.agents import DeterminizedMinimaxAgent
-from ddz_agents.open_cards.minimax import MinimaxSolver
 from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
 from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
-from ddz_agents.open_cards.solver.puzzles import Puzzle, make_puzzles, shipped_puzzles
 from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidHandError
-from ddz_training.apps.cli.app import app
-from tests.agents.mini.test_exact import after
+from ddz_papers.determinization_2011.agents import DeterminizedMinimaxAgent
+from ddz_papers.determinization_2011.minimax import MinimaxSolver
+from ddz_play.puzzles import Puzzle, make_puzzles, shipped_puzzles
+from ddz_training.cli.app import app
+from tests.papers.determinization_2011.test_exact import after
 
 PRESETS = ("standard", "botzone", "rlcard", "douzero", "openspiel")
 LARGE_ENDGAMES = ((2, 7, 10, 2000), (3, 5, 6, 2000))

@@ -15,8 +15,8 @@ from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.decomposition import split_hand, values_of_hand, write_split
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import KICKERS, MAINS, RuleWorkspace, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules.workspace import KICKERS, MAINS, RuleWorkspace, new_rule_workspace
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import FULL_DECK, NUM_RANKS

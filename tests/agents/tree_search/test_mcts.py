@@ -18,7 +18,7 @@ from ddz_env.core.engine.random import key
 from ddz_env.core.engine.words import add_hand
 from ddz_env.core.notation import word_to_counts
 from ddz_env.playing.registry import make_agent
-from ddz_env.playing.thoughts import Belief
+from ddz_env.playing.search_statistics import Belief
 from tests.oracles.figure_two import played
 
 SEED = np.uint64(12345)

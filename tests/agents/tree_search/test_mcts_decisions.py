@@ -8,20 +8,17 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from ddz_agents.mini.agents import (
-    DeterminizedMinimaxAgent,
-    Solvers,
-)
 from ddz_agents.open_cards.information_set import information_set
-from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver
-from ddz_agents.searching import check_view
+from ddz_agents.search_agent import check_view
 from ddz_agents.tree_search.agent import CheatingUctAgent
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, PLAYED, SIZES
 from ddz_env.core.engine.words import add_hand
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InconsistentViewError
-from tests.agents.mini.test_exact import after, brute_values, endgame
+from ddz_papers.determinization_2011.agents import DeterminizedMinimaxAgent, Solvers
+from ddz_papers.determinization_2011.minimax import EPSILON, MinimaxSolver
+from tests.papers.determinization_2011.test_exact import after, brute_values, endgame
 
 MINI = PRESETS["mini"]
 

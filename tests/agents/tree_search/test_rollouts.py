@@ -12,8 +12,8 @@ import pytest
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.candidates import list_candidates
 from ddz_agents.rules.playouts import play_out
-from ddz_agents.rules.scratch import new_rule_workspace
-from ddz_agents.searching import Position
+from ddz_agents.rules.workspace import new_rule_workspace
+from ddz_agents.search_agent import Position
 from ddz_agents.tree_search import rollout
 from ddz_agents.tree_search.rollout import Arms, RolloutAgent, new_arms, play_worlds
 from ddz_agents.worlds.determinize import uniform

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.searching import Position
+from ddz_agents.search_agent import Position
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
 from ddz_agents.tree_search.search import new_trace, search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree

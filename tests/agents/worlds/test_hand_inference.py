@@ -13,6 +13,13 @@ from ddz_agents.open_cards.information_set import information_set
 from ddz_agents.random import RandomAgent
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.worlds.determinize import WorldPool, draw_games
+from ddz_agents.worlds.history import (
+    InconsistentHistoryError,
+    InvalidInferenceOptionError,
+    PlayerModel,
+    read_story,
+    story_log_likelihoods,
+)
 from ddz_agents.worlds.inference import draw_hands, infer, weighed_decisions
 from ddz_agents.worlds.particles import effective_size, fixed_cards, swapped
 from ddz_agents.worlds.rules_player import (
@@ -23,13 +30,6 @@ from ddz_agents.worlds.rules_player import (
     Response,
     RulesPlayer,
     rules_story_log_likelihoods,
-)
-from ddz_agents.worlds.story import (
-    InconsistentHistoryError,
-    InvalidInferenceOptionError,
-    PlayerModel,
-    read_story,
-    story_log_likelihoods,
 )
 from ddz_env import Hand, Move, State, View
 from ddz_env.core.engine import layout

@@ -9,7 +9,7 @@ import pytest
 
 from ddz_agents.belief.model import believe_worlds, load_belief
 from ddz_agents.rules.playouts import next_kicker, play_out_by_rules
-from ddz_agents.rules.scratch import new_rule_workspace
+from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.worlds.determinize import Words, WorldPool, pooled_hands, uniform
 from ddz_agents.worlds.inference import infer_worlds
 from ddz_env import State, View

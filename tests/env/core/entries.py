@@ -19,9 +19,10 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
 from ddz_env.playing.registry import agent_options, make_agent
+from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import DouDizhuError, shown
-from ddz_env.table.session import PERSON, Deal, Record, Replay, Session
-from ddz_env.table.texts import Texts
+from ddz_play.session import Replay, Session
+from ddz_play.texts import Texts
 
 Entry = Callable[[Any], Any]
 

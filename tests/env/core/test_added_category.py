@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import ddz_env
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 LAST = '    Category("shuttle+pairs"'
 ADDED = """
@@ -26,7 +26,7 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.core.observation import action_mask
 from ddz_env.core.rules import PRESETS, STANDARD_CATEGORIES
 from tests.oracles.positions import rare_positions
-from tests.core.test_rules_reference import check_position
+from tests.env.core.test_rules_reference import check_position
 
 ADDED = ("trio+2 solos", "quad chain+solos")
 assert ddz_env.__file__.startswith({root!r}), ddz_env.__file__

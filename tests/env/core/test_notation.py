@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ddz_env import PRESETS, Hand, Move, Rules, State
 from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.core.cards import FULL_DECK, card_name, card_rank, counts_to_word
+from ddz_env.core.move_names import spoken
 from ddz_env.core.notation import word_to_counts
-from ddz_env.core.spoken import spoken
 from ddz_env.support.errors import (
     AmbiguousMoveError,
     DouDizhuError,

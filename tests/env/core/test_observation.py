@@ -28,7 +28,7 @@ from ddz_env.core.observation import (
 from ddz_env.core.view import ROLES
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.envs.stepping import INFO_WIDTH, write_info
-from ddz_env.table.session import Record
+from ddz_env.saved_games import Record
 from tests.hidden import Scripted, permuted, twin_games
 
 LAYOUTS = {"observation": OBSERVATION, "state": STATE, "concealed": CONCEALED}

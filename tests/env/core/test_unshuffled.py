@@ -10,7 +10,8 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.core.engine import layout as at
 from ddz_env.core.state import game_key
 from ddz_env.gym import DouDizhuEnv
-from ddz_env.table.session import PERSON, Deal, Record, Replay, Session, SessionError
+from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_play.session import Replay, Session, SessionError
 from tests.oracles.unshuffled import Chance, cards_of, dealt, dealt_in, first_deal, played
 
 UNSHUFFLED = Rules.preset("standard,unshuffled=true")

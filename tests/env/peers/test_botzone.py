@@ -24,10 +24,10 @@ from ddz_env.peers.botzone.log import BotzoneLogError, read_log, read_logs
 from ddz_env.peers.botzone.player import KEEP_RUNNING, BotzonePlayer, InvalidRequestError, read_move, read_requests
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
-from ddz_training.apps.botzone.bundle import BundleError, write_bundle
-from ddz_training.apps.botzone.match import play_match
-from ddz_training.apps.cli.app import app
-from tests.rooms import ROOT
+from ddz_training.botzone.bundle import BundleError, write_bundle
+from ddz_training.botzone.match import play_match
+from ddz_training.cli.app import app
+from tests.packages import ROOT
 
 FIXED, BIDDING = GAMES.values()
 BOTS = ROOT / "tests" / "data" / "bots"
@@ -297,7 +297,7 @@ def test_a_bundle_plays_by_itself(tmp_path: Path) -> None:
 
 
 def test_only_agents_of_this_package_that_do_not_cheat_are_bundled(tmp_path: Path) -> None:
-    for spec in ("cheating-uct", "tests.peers.test_botzone:Recorder"):
+    for spec in ("cheating-uct", "tests.env.peers.test_botzone:Recorder"):
         with pytest.raises(BundleError):
             write_bundle(tmp_path / "bot.zip", spec)
     assert not list(tmp_path.iterdir())

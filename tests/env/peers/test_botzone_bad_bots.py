@@ -14,7 +14,7 @@ import pytest
 from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits
 from ddz_env import Rules
 from ddz_env.peers.botzone.games import GAMES
-from ddz_training.apps.botzone.match import play_match
+from ddz_training.botzone.match import play_match
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")

@@ -11,8 +11,8 @@ from ddz_env.core.engine.layout import BOMBS
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.state import State
+from tests.env.peers.alongside import Pair, assert_same_moves, check_games, check_positions, often, play
 from tests.oracles.positions import Deal, random_deal, rare_positions, row_of
-from tests.peers.alongside import Pair, assert_same_moves, check_games, check_positions, often, play
 
 RULES = PRESETS["douzero"]
 SEATS = ("landlord", "landlord_down", "landlord_up")

@@ -15,8 +15,8 @@ from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.state import State
+from tests.env.peers.alongside import Pair, assert_same_moves, check_games, check_positions, often, play
 from tests.oracles.positions import Deal, rare_positions
-from tests.peers.alongside import Pair, assert_same_moves, check_games, check_positions, often, play
 
 RULES = PRESETS["openspiel"]
 GAME = pyspiel.load_game("dou_dizhu")

@@ -12,8 +12,8 @@ from ddz_env.core.cards import RANK_NAMES
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.state import State
+from tests.env.peers.alongside import Pair, check_games, check_positions, often
 from tests.oracles.positions import Deal, Position, rare_positions, row_of
-from tests.peers.alongside import Pair, check_games, check_positions, often
 
 RULES = PRESETS["rlcard"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ddz_env import Rules
-from ddz_env.table.dialogue.prompt import rules_text
+from ddz_play.dialogue.prompt import rules_text
 
 pytest.importorskip("pyspiel")
 from ddz_env.peers.openspiel.game import return_bounds

@@ -8,8 +8,8 @@ import pytest
 from ddz_agents.random import RandomAgent, RandomStagedAgent
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.rules.rules import rules_move
-from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import HISTORY_MOVES
 from ddz_env.playing.agent import Agent, StagedAdapter, cheats, close, sight

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from ddz_env import Move, Rules, State, View, gym
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
 from ddz_env.playing.generators import agent_generator, published_generator
-from ddz_training.apps.cli.app import app
+from ddz_training.cli.app import app
 from ddz_training.measure.agent_process import AgentProcesses, arrives
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, forfeited

@@ -17,8 +17,8 @@ from ddz_agents.random import RandomAgent
 from ddz_env import State
 from ddz_env.playing.registry import GROUP, agent_names, agent_options, make_agent
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_training.apps.cli.app import app
-from tests.rooms import ROOT
+from ddz_training.cli.app import app
+from tests.packages import ROOT
 
 
 def test_unknown_names_list_what_exists_and_suggest_the_nearest() -> None:

@@ -15,7 +15,7 @@ from ddz_env import State
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 PAGE = ROOT / "docs" / "tutorials" / "write-a-search.md"
 

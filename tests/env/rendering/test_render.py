@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State
-from ddz_env.table.render import InvalidPictureError, Window, render_ansi, render_rgb, table_of
-from ddz_env.table.render.table import Cards, LastMove
+from ddz_env.rendering import InvalidPictureError, Window, render_ansi, render_rgb, table_of
+from ddz_env.rendering.snapshot import Cards, LastMove
 from tests.hidden import twin_games
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 PICTURE = ROOT / "docs" / "images" / "table.png"
 GOLDEN = ROOT / "tests" / "data" / "render_seed7.txt"
@@ -85,7 +85,7 @@ def game(request: pytest.FixtureRequest) -> State:
 
 
 def test_golden_text() -> None:
-    """To renew: PYTHONPATH=. python tests/table/test_render.py."""
+    """To renew: PYTHONPATH=. python tests/env/rendering/test_render.py."""
     assert golden_text() == GOLDEN.read_text(encoding="utf-8")
 
 
@@ -280,7 +280,7 @@ def test_windows_show_pictures_until_they_are_closed() -> None:
 
 
 def test_the_picture_of_the_readme_is_what_is_drawn() -> None:
-    """To renew: PYTHONPATH=. python tests/table/test_render.py."""
+    """To renew: PYTHONPATH=. python tests/env/rendering/test_render.py."""
     image = pytest.importorskip("PIL.Image")
     with image.open(PICTURE) as picture:
         assert picture.size == (960, 600)

@@ -10,20 +10,10 @@ import numpy as np
 import pytest
 
 from ddz_env import Hand, Move, Rules
+from ddz_env.saved_games import PERSON, Deal, Record, RecordError
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.table.session import (
-    PERSON,
-    Advice,
-    Deal,
-    RankedMove,
-    Record,
-    RecordError,
-    Replay,
-    Reviewed,
-    Session,
-    SessionError,
-)
-from tests.table.test_session import BIDDING, PEOPLE, STANDARD, finished, seen_from
+from ddz_play.session import Advice, RankedMove, Replay, Reviewed, Session, SessionError
+from tests.play.test_session import BIDDING, PEOPLE, STANDARD, finished, seen_from
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from ddz_env.support.errors import (
     InvalidRulesError,
     shown,
 )
-from tests.core.entries import entries
+from tests.env.core.entries import entries
 
 VALUES: list[Any] = [
     *(None, True, False, "", "abc", "standard", "0", "\x00", "x" * 10_000, b"x", 1.5, 2.0, 1j),

@@ -17,7 +17,7 @@ import pytest
 
 from ddz_env.support import compile_cache, compiling, source_stamps
 from ddz_env.support.compile_cache import CompileCacheWarning, KernelLock, why_not_private
-from tests.rooms import ROOT, SOURCES
+from tests.packages import ROOT, SOURCES
 
 TOY = """
 from ddz_env.support.compiling import kernel

@@ -16,7 +16,7 @@ from ddz_env import State
 from ddz_env.core.engine import deal, kickers, legal, random, score, words
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.support.compiling import kernel
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 KERNEL = """
 import numpy as np

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.rooms import ROOT
+from tests.packages import ROOT
 
 GAME = """
 from ddz_env import dou_dizhu_v0

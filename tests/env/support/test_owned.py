@@ -17,7 +17,7 @@ from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
 from ddz_env.playing.many import Waiting
 from ddz_env.playing.registry import make_agent
-from ddz_env.support.owned import own
+from ddz_env.support.arrays import own
 
 
 def sent(thing: Any) -> Any:

@@ -14,7 +14,7 @@ import pytest
 from ddz_env.support import source_stamps
 from ddz_env.support.compiling import kernel
 from ddz_env.support.source_stamps import KernelSources
-from tests.rooms import ROOT, SOURCES
+from tests.packages import ROOT, SOURCES
 
 TOY = {
     "__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from toy.lazy import one as uno\n",
@@ -95,12 +95,12 @@ def test_what_is_remembered_of_a_file_is_read_anew_if_it_is_damaged(toy: Path, s
 @pytest.mark.parametrize(
     ("module", "independent"),
     [
-        ("ddz_env.core.engine.step", ("ddz_env.table", "ddz_env.peers", "ddz_env.envs", "ddz_agents")),
-        ("ddz_env.envs.learner_games", ("ddz_env.table", "ddz_env.peers", "ddz_agents")),
-        ("ddz_agents.neural.compiled_policy", ("ddz_agents.tree_search", "ddz_agents.rules.rules", "ddz_env.table")),
-        ("ddz_agents.rules.rules", ("ddz_agents.tree_search", "ddz_agents.neural", "ddz_env.table")),
-        ("ddz_agents.open_cards.solver.search", ("ddz_agents.tree_search", "ddz_agents.neural", "ddz_env.table")),
-        ("ddz_agents.tree_search.search", ("ddz_agents.neural", "ddz_agents.open_cards", "ddz_env.table")),
+        ("ddz_env.core.engine.step", ("ddz_play", "ddz_env.peers", "ddz_env.envs", "ddz_agents")),
+        ("ddz_env.envs.learner_games", ("ddz_play", "ddz_env.peers", "ddz_agents")),
+        ("ddz_agents.neural.compiled_policy", ("ddz_agents.tree_search", "ddz_agents.rules.rules", "ddz_play")),
+        ("ddz_agents.rules.rules", ("ddz_agents.tree_search", "ddz_agents.neural", "ddz_play")),
+        ("ddz_agents.open_cards.solver.search", ("ddz_agents.tree_search", "ddz_agents.neural", "ddz_play")),
+        ("ddz_agents.tree_search.search", ("ddz_agents.neural", "ddz_agents.open_cards", "ddz_play")),
     ],
 )
 def test_kernels_do_not_depend_on_what_they_do_not_need(module: str, independent: tuple[str, ...]) -> None:

@@ -12,18 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ddz_agents.mini.agents import (
-    CheatingMinimaxAgent,
-    DeterminizedMinimaxAgent,
-    ExactAgent,
-    InformationSetExpectimaxAgent,
-    Solvers,
-)
-from ddz_agents.mini.expectimax import EPSILON as EXPECTIMAX_EPSILON
-from ddz_agents.mini.expectimax import ExpectimaxSolver
-from ddz_agents.mini.inference import History
 from ddz_agents.open_cards.information_set import information_set, shares
-from ddz_agents.open_cards.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS, PLAYED
@@ -32,7 +21,18 @@ from ddz_env.core.notation import Hand, word_to_counts
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InconsistentViewError
-from ddz_training.experiments.mini import mini_deals
+from ddz_papers.determinization_2011.agents import (
+    CheatingMinimaxAgent,
+    DeterminizedMinimaxAgent,
+    ExactAgent,
+    InformationSetExpectimaxAgent,
+    Solvers,
+)
+from ddz_papers.determinization_2011.expectimax import EPSILON as EXPECTIMAX_EPSILON
+from ddz_papers.determinization_2011.expectimax import ExpectimaxSolver
+from ddz_papers.determinization_2011.inference import History
+from ddz_papers.determinization_2011.mini_experiments import mini_deals
+from ddz_papers.determinization_2011.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
 
 MINI = PRESETS["mini"]
 SHARED = Solvers(table_bits=20)

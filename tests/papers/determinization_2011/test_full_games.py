@@ -12,17 +12,20 @@ import pytest
 
 from ddz_env import State
 from ddz_env.core.notation import Hand
-from ddz_training.experiments import full_games as full
-from ddz_training.experiments import full_thresholds as table_2
-from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.full_branching import (
-    Choices,
-    count_by_suit,
-    count_choices,
+from ddz_papers.determinization_2011 import full_games as full
+from ddz_papers.determinization_2011 import full_thresholds as table_2
+from ddz_papers.determinization_2011.full_branching import Choices, count_by_suit, count_choices
+from ddz_papers.determinization_2011.full_games import (
+    LANDLORD_UCT,
+    LANDLORDS,
+    FullOptions,
+    GameResult,
+    difference,
+    win_rate,
 )
-from ddz_training.experiments.full_games import LANDLORD_UCT, LANDLORDS, FullOptions, GameResult, difference, win_rate
+from ddz_papers.experiments.experiment import Saved
 from ddz_training.measure.errors import SettingsMismatchError
-from tests.training.experiments import committed
+from tests.papers.experiments import committed
 
 TINY = FullOptions(deals=3, games=2, processes=1, trees=2, tree_iterations=4)
 """A game in milliseconds."""

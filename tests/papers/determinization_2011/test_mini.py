@@ -12,26 +12,26 @@ import pytest
 from ddz_env.core.engine import layout
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.notation import word_to_counts
-from ddz_training.experiments import mini
-from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.mini import CORRECT, KINDS, mini_deals, share_known
-from ddz_training.experiments.mini_uct import UctResult, uct_rate, uct_table
-from tests.training.experiments import committed
+from ddz_papers.determinization_2011 import mini_experiments
+from ddz_papers.determinization_2011.mini_experiments import CORRECT, KINDS, mini_deals, share_known
+from ddz_papers.determinization_2011.mini_uct import UctResult, uct_rate, uct_table
+from ddz_papers.experiments.experiment import Saved
+from tests.papers.experiments import committed
 
 
 def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
     """8,832 deals, at most 66 states, 70.71 % for player 1."""
-    results = mini.MINI_CENSUS.run(None, tmp_path / "census.csv").results
+    results = mini_experiments.MINI_CENSUS.run(None, tmp_path / "census.csv").results
     assert [deal.number for deal in mini_deals()] == list(range(8832))
     assert sum(deal.probability for deal in mini_deals()) == pytest.approx(1, abs=1e-12)
-    assert [line[2] for line in mini.census_table(Saved(results)).lines][:3] == ["8832", "66", "70.71"]
-    assert results == committed(mini.HandResult, "mini_census")
+    assert [line[2] for line in mini_experiments.census_table(Saved(results)).lines][:3] == ["8832", "66", "70.71"]
+    assert results == committed(mini_experiments.HandResult, "mini_census")
 
 
 def test_the_engine_deals_by_the_probabilities_of_the_papers_deals() -> None:
     """Of 20,000 deals the five likeliest, and deals with both jokers in a hand, come as often as they should."""
     chances = {tuple(map(int, deal.row[layout.HANDS : layout.HANDS + 2])): deal.probability for deal in mini_deals()}
-    number, row, words = 20_000, np.zeros(layout.ROW_WORDS, np.uint64), mini.MINI.words()
+    number, row, words = 20_000, np.zeros(layout.ROW_WORDS, np.uint64), mini_experiments.MINI.words()
     seen = Counter[tuple[int, ...]]()
     for seed in range(number):
         new_game(row, np.uint64(seed), words)
@@ -45,23 +45,25 @@ def test_the_engine_deals_by_the_probabilities_of_the_papers_deals() -> None:
 
 
 def test_the_committed_pairs_are_those_of_figure_3_and_ordered_as_there() -> None:
-    results = committed(mini.PairResult, "mini_agents")
-    assert [(result.player_1, result.player_2) for result in results] == list(dict.fromkeys(mini.PAIRS))
-    figure = {pair for pair in mini.PAIRS if set(pair) <= set(KINDS)}
+    results = committed(mini_experiments.PairResult, "mini_agents")
+    assert [(result.player_1, result.player_2) for result in results] == list(dict.fromkeys(mini_experiments.PAIRS))
+    figure = {pair for pair in mini_experiments.PAIRS if set(pair) <= set(KINDS)}
     assert figure == {*itertools.product(KINDS, KINDS)} - {(CORRECT, CORRECT)}
-    assert all(min(mini.advantage(results, better, worse)) > 0 for better, worse in itertools.pairwise(KINDS))
+    assert all(
+        min(mini_experiments.advantage(results, better, worse)) > 0 for better, worse in itertools.pairwise(KINDS)
+    )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("pair", [("cheating", "cheating"), ("expectimax", "determinized"), (CORRECT, "expectimax")])
 def test_the_committed_results_come_out_again(pair: tuple[str, str]) -> None:
-    (result,) = mini.MINI_AGENTS.run(tasks=[pair]).results
-    assert result in committed(mini.PairResult, "mini_agents")
+    (result,) = mini_experiments.MINI_AGENTS.run(tasks=[pair]).results
+    assert result in committed(mini_experiments.PairResult, "mini_agents")
 
 
 def test_the_committed_inference_reaches_the_papers_figures() -> None:
-    saved = committed(mini.InferenceResult, "mini_inference")
-    for moves, paper in ((mini.FOURTH_TURN, 48), (None, 74)):
+    saved = committed(mini_experiments.InferenceResult, "mini_inference")
+    for moves, paper in ((mini_experiments.FOURTH_TURN, 48), (None, 74)):
         assert 100 * share_known(saved, 1, moves) == pytest.approx(paper, abs=2)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ddz_training.experiments.experiment import read_saved
-from tests.rooms import ROOT
+from ddz_papers.experiments.experiment import read_saved
+from tests.packages import ROOT
 
 RESULTS = ROOT / "docs" / "results"
 _Result = TypeVar("_Result")

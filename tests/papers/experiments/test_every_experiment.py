@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from ddz_env.support.options import as_written
-from ddz_training.experiments import mini
-from ddz_training.experiments.experiment import Experiment, read_saved
-from ddz_training.experiments.registry import EXPERIMENTS, load_experiment, load_experiments
+from ddz_papers.determinization_2011 import mini_experiments
+from ddz_papers.experiments.experiment import Experiment, read_saved
+from ddz_papers.experiments.registry import EXPERIMENTS, load_experiment, load_experiments
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.plotting import can_plot
 from ddz_training.measure.store import read_results
-from tests.rooms import ROOT
-from tests.training.apps.terminal import as_options, ddz, done
+from tests.packages import ROOT
+from tests.training.cli.terminal import as_options, ddz, done
 
 pytest.importorskip("torch")
 
@@ -112,8 +112,8 @@ def test_every_experiment_has_a_case_and_its_name_source_and_results() -> None:
 def test_a_killed_run_goes_on_to_the_same_results(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is played twice, a file of other settings is refused, and there are tables of it."""
     if name in ("mini-census", "mini-agents"):
-        few = mini.mini_deals()[::800]
-        monkeypatch.setattr(mini, "mini_deals", lambda: few)
+        few = mini_experiments.mini_deals()[::800]
+        monkeypatch.setattr(mini_experiments, "mini_deals", lambda: few)
     whole, cut, seen = tmp_path / "whole.csv", tmp_path / "cut.csv", list[tuple[int, int]]()
     (experiment, options), tasks = small(name), CASES[name].tasks
     first = experiment.run(options, whole, tasks=tasks)

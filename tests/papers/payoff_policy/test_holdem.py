@@ -9,11 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddz_agents.bidding.holdem import betting as at
-from ddz_agents.bidding.holdem.agents import HoldemAgent, HoldemError, legal_actions, play_hand, seen_by
-from ddz_agents.bidding.holdem.betting import ALL_IN, BIG_BLIND, CALL, FOLD, SMALL_BLIND, STACK, STEP, best_action, bet
-from ddz_agents.bidding.holdem.cards import showdowns, strength
 from ddz_agents.bidding.payoff import expected_payoff
+from ddz_papers.payoff_policy.holdem import betting as at
+from ddz_papers.payoff_policy.holdem.agents import HoldemAgent, HoldemError, legal_actions, play_hand, seen_by
+from ddz_papers.payoff_policy.holdem.betting import (
+    ALL_IN,
+    BIG_BLIND,
+    CALL,
+    FOLD,
+    SMALL_BLIND,
+    STACK,
+    STEP,
+    best_action,
+    bet,
+)
+from ddz_papers.payoff_policy.holdem.cards import showdowns, strength
 
 SUITS, RANKS = "SHDC", "A23456789TJQK"
 

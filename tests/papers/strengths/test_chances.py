@@ -11,15 +11,15 @@ import pytest
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural_search.games import new_games
-from ddz_agents.neural_search.judge import CALIBRATIONS, RULE_AGENTS, STRONG, Calibration, Judge, LogOddsCurve
-from ddz_agents.neural_search.played_out import won_among_rules
+from ddz_agents.neural_search.leaf_games import new_games
+from ddz_agents.neural_search.playouts import won_among_rules
+from ddz_agents.neural_search.win_probability import CALIBRATIONS, RULE_AGENTS, STRONG, Calibration, Judge, LogOddsCurve
 from ddz_env import Move, Rules, State
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError
-from ddz_training.experiments import chances, table_chances
+from ddz_papers.strengths import chances, table_chances
 from tests.hidden import permuted
-from tests.training.experiments import committed
+from tests.papers.experiments import committed
 
 RNG = np.random.default_rng
 AS_GIVEN = Calibration(*[LogOddsCurve(0.0, 1.0)] * 3)

@@ -13,15 +13,15 @@ import pytest
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, View
 from ddz_env.playing.registry import LEVELS
-from ddz_training.experiments import matches
-from ddz_training.experiments import strengths as st
-from ddz_training.experiments.experiment import Saved, grouped
-from ddz_training.experiments.matches import DealResult, TimedDealResult, win_gain, win_interval
-from ddz_training.experiments.strengths import POLICY_STRENGTH
+from ddz_papers.experiments import matches
+from ddz_papers.experiments.experiment import Saved, grouped
+from ddz_papers.experiments.matches import DealResult, TimedDealResult, win_gain, win_interval
+from ddz_papers.strengths import agent_strengths as st
+from ddz_papers.strengths.agent_strengths import POLICY_STRENGTH
 from ddz_training.learn.strength import FIRST_DEAL as FIRST_DEAL_OF_TRAINING
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import SettingsMismatchError
-from tests.training.experiments import committed
+from tests.papers.experiments import committed
 
 pytest.importorskip("torch")
 

@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.open_cards.textbook import search
-from ddz_agents.open_cards.textbook.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
-from ddz_agents.open_cards.textbook.candidates import Space, push_moves
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
 from ddz_agents.rules.prices import set_prices
-from ddz_agents.rules.scratch import A_ENEMY_CARDS, A_POOL, look_around, new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.searching import Position
+from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_POOL, look_around, new_rule_workspace
+from ddz_agents.search_agent import Position
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.compiling import pure_kernel
-from tests.agents.mini.test_exact import after
+from ddz_papers.textbook_search import search
+from ddz_papers.textbook_search.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
+from ddz_papers.textbook_search.candidates import Space, push_moves
 from tests.agents.rules.test_rule_agent import position
-from tests.rooms import ROOT
+from tests.packages import ROOT
+from tests.papers.determinization_2011.test_exact import after
 
 RNG = np.random.default_rng(0)
 PAGE = ROOT / "docs" / "explanations" / "textbook.md"

@@ -9,13 +9,22 @@ import numpy.typing as npt
 import pytest
 
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.scratch import new_rule_workspace
 from ddz_agents.rules.weights import WEIGHTS
+from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_env import Rules, State
-from ddz_training.experiments import tuning
-from ddz_training.experiments.tuning import POINTS, TUNING, Race, TuningOptions, tuning_table
-from ddz_training.learn import tuning as weights_tuning
-from ddz_training.learn.tuning import METHODS, PEASANTS_ALONE, STEPS, Point, RulesSide, Subject, deals, play_rules
+from ddz_papers.textbook_search import tuning as weights_tuning
+from ddz_papers.textbook_search import tuning_experiment
+from ddz_papers.textbook_search.tuning import (
+    METHODS,
+    PEASANTS_ALONE,
+    STEPS,
+    Point,
+    RulesSide,
+    Subject,
+    deals,
+    play_rules,
+)
+from ddz_papers.textbook_search.tuning_experiment import POINTS, TUNING, Race, TuningOptions, tuning_table
 
 Floats = npt.NDArray[np.float64]
 PEAK = np.array([0.5, -0.5, 0.25])
@@ -117,7 +126,7 @@ def test_a_race_drops_losers_early_and_keeps_the_best() -> None:
 
 
 def test_the_points_of_a_run_are_its_deals_and_fresh_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning, "SUBJECTS", {"hill": Hill})
+    monkeypatch.setattr(tuning_experiment, "SUBJECTS", {"hill": Hill})
     options = TuningOptions(evaluations=20, deals=400, batch=100, choice=300, fresh=2000, processes=1)
     saved = TUNING.run(options, tmp_path / "tuning.csv")
     for method in METHODS:

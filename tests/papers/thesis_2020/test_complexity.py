@@ -10,10 +10,10 @@ import pytest
 
 from ddz_env import State
 from ddz_env.core.rules import PRESETS
-from ddz_training.experiments import complexity
-from ddz_training.experiments.complexity import COMPLEXITY, DEALS, ComplexityOptions, deal_state
-from ddz_training.experiments.experiment import Saved, read_saved
-from ddz_training.measure import complexity as counting
+from ddz_papers.experiments.experiment import Saved, read_saved
+from ddz_papers.thesis_2020 import complexity as counting
+from ddz_papers.thesis_2020 import complexity_experiment
+from ddz_papers.thesis_2020.complexity_experiment import COMPLEXITY, DEALS, ComplexityOptions, deal_state
 
 TINY = State.from_hands(["3346", "345", "56"], check_sizes=False)
 LOOSE = ComplexityOptions(only=("deal 2",), difference=0.05, processes=1)
@@ -70,20 +70,20 @@ def test_the_deals_of_table_4_4_are_whole_decks(deal: str, moves: int) -> None:
 
 
 def test_the_columns_of_a_run_mean_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(complexity, "_PIECE", 120)
+    monkeypatch.setattr(complexity_experiment, "_PIECE", 120)
     found = COMPLEXITY.run(LOOSE, tmp_path / "complexity.csv")
     assert len(found.results) == 57
     for one in found.results:
         assert sum(one.lengths) == one.iterations
-        shortest = np.repeat(np.arange(len(one.lengths)) * complexity.BIN, one.lengths).mean()
-        assert shortest <= one.depth < shortest + complexity.BIN
-    tables = [table(read_saved(complexity.ChildResult, found.path)) for table in COMPLEXITY.tables.values()]
+        shortest = np.repeat(np.arange(len(one.lengths)) * complexity_experiment.BIN, one.lengths).mean()
+        assert shortest <= one.depth < shortest + complexity_experiment.BIN
+    tables = [table(read_saved(complexity_experiment.ChildResult, found.path)) for table in COMPLEXITY.tables.values()]
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
 
 
 def test_reversi_and_awari_are_played_by_openspiel() -> None:
     pytest.importorskip("pyspiel")
-    assert [len(complexity.first_moves(game)) for game in ("othello", "oware")] == [4, 6]
+    assert [len(complexity_experiment.first_moves(game)) for game in ("othello", "oware")] == [4, 6]
     start = counting.load_game("othello").new_initial_state()
     found = counting.board_playouts(start, 6, seed=1)
     assert set(found.rewards) <= {-1.0, 0.0, 1.0}
@@ -93,12 +93,12 @@ def test_reversi_and_awari_are_played_by_openspiel() -> None:
 
 
 def test_lengths_and_choices_of_games_are_those_of_the_states() -> None:
-    [first] = complexity.TREE_SIZE.run(
-        complexity.SizeOptions(only=("random, by moves",), blocks=1, processes=1)
+    [first] = complexity_experiment.TREE_SIZE.run(
+        complexity_experiment.SizeOptions(only=("random, by moves",), blocks=1, processes=1)
     ).results
-    states = [State.new(0, "botzone", deal) for deal in range(complexity.BLOCK)]
-    played = counting.playouts(states, complexity.BLOCK, 0)
+    states = [State.new(0, "botzone", deal) for deal in range(complexity_experiment.BLOCK)]
+    played = counting.playouts(states, complexity_experiment.BLOCK, 0)
     assert (first.decisions, first.choices) == (played.lengths.sum(), played.choices.sum())
-    lines = {line[0]: line[2] for line in complexity.size_table(Saved([first])).lines}
+    lines = {line[0]: line[2] for line in complexity_experiment.size_table(Saved([first])).lines}
     assert lines["game tree, the thesis's own figures"] == "10^121.0"
     assert float(lines["random, by moves: mean length"]) == pytest.approx(first.decisions / 100)

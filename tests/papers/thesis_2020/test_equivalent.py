@@ -10,13 +10,13 @@ import pytest
 
 from ddz_env import Rules
 from ddz_env.support.errors import InvalidAgentOptionError
-from ddz_training.experiments.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions
-from ddz_training.measure import equivalent
-from ddz_training.measure.curve import Bounds, Tally, posterior
+from ddz_papers.thesis_2020 import equivalent
+from ddz_papers.thesis_2020.curve import Bounds, Tally, posterior
+from ddz_papers.thesis_2020.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions
+from ddz_papers.thesis_2020.tendency import Judges, judge_deals
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.store import read_results
-from ddz_training.measure.tendency import Judges, judge_deals
-from tests.training.apps.terminal import done, refused
+from tests.training.cli.terminal import done, refused
 
 
 def sure(truth: int) -> tuple[list[int], equivalent.Play]:

@@ -8,20 +8,20 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from ddz_agents.neural.ablation import BlindPolicyAgent, Input, blinded, columns_of
 from ddz_agents.neural.agent import PolicyAgent
-from ddz_agents.neural.blind import BlindPolicyAgent, Input, blinded, columns_of
-from ddz_agents.neural.columns import REST_INPUTS, policy_inputs
 from ddz_agents.neural.decisions import describe_observations
+from ddz_agents.neural.feature_table import REST_INPUTS, policy_inputs
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
 from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few_cards
 from ddz_env import State
 from ddz_env.core.observation import observe
 from ddz_env.support.errors import InvalidAgentOptionError
-from ddz_training.experiments import equivalents as eq
-from ddz_training.experiments.equivalents import KNOWLEDGE, EquivalentResult
-from ddz_training.experiments.experiment import Saved
-from ddz_training.experiments.known_equivalents import KnownResult, draw_bounds, known_table
+from ddz_papers.experiments.experiment import Saved
+from ddz_papers.thesis_2020 import equivalents as eq
+from ddz_papers.thesis_2020.equivalents import KNOWLEDGE, EquivalentResult
+from ddz_papers.thesis_2020.known_equivalents import KnownResult, draw_bounds, known_table
 
 RNG = np.random.default_rng(0)
 

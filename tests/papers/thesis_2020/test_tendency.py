@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Rules, State
-from ddz_training.experiments import tendency
-from ddz_training.experiments.experiment import Saved
+from ddz_papers.experiments.experiment import Saved
+from ddz_papers.thesis_2020 import tendency_experiment
+from ddz_papers.thesis_2020.tendency import Judges, counts, judge_deals, shares, tendency_of
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.store import read_results
-from ddz_training.measure.tendency import Judges, counts, judge_deals, shares, tendency_of
 from ddz_training.measure.tendency_file import deals_of_file
-from tests.training.apps.terminal import done, refused
+from tests.training.cli.terminal import done, refused
 from tests.training.measure.test_arena import record
 
 RULES_V_RULES = Judges(("rules",), ("rules",))
@@ -93,11 +93,13 @@ def test_a_deal_file_that_does_not_fit_is_refused(
 
 def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(tmp_path: Path) -> None:
     path = tmp_path / "tendency.csv"
-    options = tendency.TendencyOptions(only=("rules v random",), deals=6, processes=1)
-    saved = tendency.TENDENCY.run(options, path)
+    options = tendency_experiment.TendencyOptions(only=("rules v random",), deals=6, processes=1)
+    saved = tendency_experiment.TENDENCY.run(options, path)
     alone = judge_deals(Judges(("rules",), ("random",)), 6)
     assert [one.tendency for one in saved.results] == [one.tendency for one in alone]
     leanings = ["none"] * 5 + ["landlord"] * 3 + ["peasants"] * 2
-    results = [tendency.TendencyResult("policy v rules", deal, lean, 2) for deal, lean in enumerate(leanings)]
-    line = tendency.tendency_table(Saved(results, {}, path)).lines[1]
+    results = [
+        tendency_experiment.TendencyResult("policy v rules", deal, lean, 2) for deal, lean in enumerate(leanings)
+    ]
+    line = tendency_experiment.tendency_table(Saved(results, {}, path)).lines[1]
     assert [cell.split()[0] for cell in line[1:4]] == ["50.0", "30.0", "20.0"]

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.external.chat import endpoint
-from ddz_agents.external.chat.agent import ChatAgent, Cost
-from ddz_agents.external.chat.endpoint import EndpointError
 from ddz_env import Move, State, View
-from ddz_env.core.spoken import offered
+from ddz_env.core.move_names import offered
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
-from ddz_env.table.dialogue import numbered
+from ddz_play.dialogue import numbered
+from ddz_play.language_models import endpoint
+from ddz_play.language_models.agent import ChatAgent, Cost
+from ddz_play.language_models.endpoint import EndpointError
 from ddz_training.measure.provenance import agent_files
 from tests.programs import program
-from tests.training.apps.terminal import ddz
+from tests.training.cli.terminal import ddz
 
 THREE = program("three_models")
 RNG = np.random.default_rng(0)

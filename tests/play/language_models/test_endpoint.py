@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
-from ddz_agents.external.chat.endpoint import Endpoint, EndpointError, Reply
+from ddz_play.language_models.endpoint import Endpoint, EndpointError, Reply
 
 KEY = "sk-secret/1"
 SECONDS = 0.25

@@ -126,8 +126,8 @@ def serving(folder: Path, agents: Sequence[str], adviser: str) -> Iterator[str]:
     Yields:
         The address of the page.
     """
-    from ddz_training.apps.web.routes import make_app, new_server
-    from ddz_training.apps.web.server import Server
+    from ddz_play.web.routes import make_app, new_server
+    from ddz_play.web.server import Server
 
     bound = socket.create_server(("127.0.0.1", 0))
     answering = Server(folder, agents, adviser)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.training.apps.browser import ADVISER, Person, chromium, serving
+from tests.play.web.browser import ADVISER, Person, chromium, serving
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server in a thread of this process."""
-    from tests.training.apps.web_page import FAILING
+    from tests.play.web.web_page import FAILING
 
     agents = ["rules", "random", ADVISER, FAILING, "hard"]
     with serving(tmp_path_factory.mktemp("games"), agents, ADVISER) as address:

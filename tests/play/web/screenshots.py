@@ -1,4 +1,4 @@
-"""The pictures of ``ddz web`` in the docs: ``make screenshots``, or ``python -m tests.training.apps.screenshots``.
+"""The pictures of ``ddz web`` in the docs: ``make screenshots``, or ``python -m tests.play.web.screenshots``.
 
 It needs the extras ``browser`` and ``render``, and a Chromium.  The adviser is the one that ``ddz web`` has by default,
 with enough iterations for each run to make the same pictures; seeds are fixed, too.
@@ -10,8 +10,8 @@ import io
 import tempfile
 from pathlib import Path
 
-from tests.rooms import ROOT
-from tests.training.apps.browser import Person, chromium, serving
+from tests.packages import ROOT
+from tests.play.web.browser import Person, chromium, serving
 
 IMAGES = ROOT / "docs" / "images"
 AGENTS, ADVISER = ("hard", "medium", "easy", "master"), "neural-ismcts:iterations=200"

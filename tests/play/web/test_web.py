@@ -12,16 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
 from ddz_env import Hand, Rules
-from ddz_env.table.session import PERSON, Deal, Record, Replay
-from ddz_training.apps.web import preparing
-from ddz_training.apps.web.preparing import Preparation, Step, steps
-from ddz_training.apps.web.puzzles import PuzzleBook
-from ddz_training.apps.web.routes import PAGE
-from ddz_training.apps.web.server import RULES
-from tests.training.apps.terminal import refused
-from tests.training.apps.web_page import LOWEST, QUESTION, Json, Page, error
+from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_play.puzzles import shipped_puzzles
+from ddz_play.session import Replay
+from ddz_play.web import preparing
+from ddz_play.web.preparing import Preparation, Step, steps
+from ddz_play.web.puzzles import PuzzleBook
+from ddz_play.web.routes import PAGE
+from ddz_play.web.server import RULES
+from tests.play.web.web_page import LOWEST, QUESTION, Json, Page, error
+from tests.training.cli.terminal import refused
 
 SEARCH = "neural-ismcts:milliseconds=500"
 
@@ -156,7 +157,7 @@ def test_the_port_is_bound_and_the_browser_open_before_anything_is_compiled(
     script = """
 import sys, webbrowser
 from numba.core import event
-from ddz_training.apps.cli.app import app
+from ddz_training.cli.app import app
 
 class Compiling(event.Listener):
     def on_start(self, event):

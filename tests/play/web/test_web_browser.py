@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from ddz_agents.open_cards.solver.puzzles import shipped_puzzles
-from tests.training.apps.browser import ADVISER, PHONE, Person
-from tests.training.apps.web_page import FAILING
+from ddz_play.puzzles import shipped_puzzles
+from tests.play.web.browser import ADVISER, PHONE, Person
+from tests.play.web.web_page import FAILING
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright.sync_api")

@@ -15,12 +15,13 @@ from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.engine.layout import HIDDEN, ROW_WORDS
 from ddz_env.core.engine.worlds import determinize
 from ddz_env.playing.registry import make_agent
-from ddz_env.table.session import PERSON, Advice, Deal, RankedMove, Record, Replay, Session
-from ddz_env.table.session.certain import CertainWins, FewestMoves
-from ddz_env.table.session.reasons import explain
-from ddz_env.table.texts import Texts
-from ddz_training.apps.chances import Chances, opponents_of
-from tests.rooms import ROOT, SOURCES
+from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_play.session import Advice, RankedMove, Replay, Session
+from ddz_play.session.forced_wins import CertainWins, FewestMoves
+from ddz_play.session.reasons import explain
+from ddz_play.texts import Texts
+from ddz_play.winning_chances import Chances, opponents_of
+from tests.packages import ROOT, SOURCES
 
 pytest.importorskip("torch")
 
@@ -309,7 +310,7 @@ def test_the_page_says_by_how_much_its_chances_are_off() -> None:
         [cell.strip(" `") for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("|")
     ]
     place = lines[0].index("mean error (with sampling)")
-    script = (SOURCES["ddz_training"] / "apps" / "web" / "page" / "js" / "thoughts.js").read_text(encoding="utf-8")
+    script = (SOURCES["ddz_play"] / "web" / "page" / "js" / "thoughts.js").read_text(encoding="utf-8")
     told = {name: int(error) for name, error in re.findall(r"(\w+): (\d+)", re.search(r"ERRORS = {(.*)}", script)[1])}
     measured = {line[0]: round(float(line[place].split()[0])) for line in lines[2:] if line[0] in told}
     assert measured == {level: told[level] for level in ("easy", "medium", "hard")}

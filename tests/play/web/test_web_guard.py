@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ddz_training.apps.web import routes
-from ddz_training.apps.web.routes import LARGEST
-from ddz_training.apps.web.server import Server
-from tests.training.apps.web_page import BEGIN, QUESTION, Json, Page, error
+from ddz_play.web import routes
+from ddz_play.web.routes import LARGEST
+from ddz_play.web.server import Server
+from tests.play.web.web_page import BEGIN, QUESTION, Json, Page, error
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,7 @@ def test_wrong_values_in_every_field_are_refused(page: Page) -> None:
     assert page.get(f"games/{running}")["number"] == 0
 
 
-@pytest.mark.parametrize(
-    "agent", ["policy", "tests.training.apps.web_page:Page", "os:system", "rules:x=1", "botzone:sh"]
-)
+@pytest.mark.parametrize("agent", ["policy", "tests.play.web.web_page:Page", "os:system", "rules:x=1", "botzone:sh"])
 def test_only_offered_agents_play(page: Page, agent: str) -> None:
     assert "not offered" in page.refused("games", {**BEGIN, "agents": ["rules", agent, "rules"]})["error"]
     name = page.begin()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ddz_env.playing.registry import LEVELS
-from tests.training.apps.browser import Person
-from tests.training.apps.test_web_browser import play_badly
+from tests.play.web.browser import Person
+from tests.play.web.test_web_browser import play_badly
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright.sync_api")

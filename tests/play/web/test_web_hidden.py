@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Rules
-from ddz_env.table.session import PERSON, Record
-from ddz_training.apps.web.server import Server
+from ddz_env.saved_games import PERSON, Record
+from ddz_play.web.server import Server
 from tests.hidden import Scripted, twin_games
-from tests.training.apps.web_page import BEGIN, LOWEST, SCRIPTED, Json, Page
+from tests.play.web.web_page import BEGIN, LOWEST, SCRIPTED, Json, Page
 
 
 @pytest.mark.parametrize(

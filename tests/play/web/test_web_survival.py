@@ -20,12 +20,12 @@ from urllib.request import Request, urlopen
 import pytest
 from filelock import FileLock
 
-from ddz_env.table.session import Record
-from ddz_training.apps.web import games as kept
-from ddz_training.apps.web.server import Server
+from ddz_env.saved_games import Record
+from ddz_play.web import games as kept
+from ddz_play.web.server import Server
 from ddz_training.measure.errors import InUseError
-from tests.rooms import ROOT
-from tests.training.apps.web_page import AGENTS, BEGIN, FAILING, HANGING, HOLDING, LOWEST, Hanging, Holding, Page, found
+from tests.packages import ROOT
+from tests.play.web.web_page import AGENTS, BEGIN, FAILING, HANGING, HOLDING, LOWEST, Hanging, Holding, Page, found
 
 NO_SPACE = OSError(errno.ENOSPC, "No space left on device")
 

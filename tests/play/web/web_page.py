@@ -14,8 +14,8 @@ from urllib.parse import unquote
 import pytest
 
 from ddz_env import Rules, View
-from ddz_training.apps.web.routes import make_app
-from ddz_training.apps.web.server import Server
+from ddz_play.web.routes import make_app
+from ddz_play.web.server import Server
 
 pytest.importorskip("uvicorn")
 

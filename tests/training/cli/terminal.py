@@ -13,9 +13,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from ddz_training.apps.cli import console
-from ddz_training.apps.cli.app import app
-from tests.rooms import pythonpath
+from ddz_training.cli import console
+from ddz_training.cli.app import app
+from tests.packages import pythonpath
 
 
 def ddz(*arguments: object, width: int = 160, text: str | None = None) -> Result:

@@ -21,17 +21,17 @@ import pytest
 
 from ddz_env.playing.registry import LEVELS, agent_names, agent_options
 from ddz_env.support.options import Options
-from ddz_training.apps.cli import console
-from ddz_training.apps.cli.app import HEADINGS, app
-from ddz_training.apps.cli.console import STOPPING, stopping
-from ddz_training.apps.cli.info import ABLATIONS
-from ddz_training.apps.cli.options import Count, Workers, options_of
-from ddz_training.apps.cli.train import train_under_bar
-from ddz_training.apps.tables import strengths
-from ddz_training.experiments.registry import EXPERIMENTS
+from ddz_papers.experiments.registry import EXPERIMENTS
+from ddz_training.cli import console
+from ddz_training.cli.app import HEADINGS, app
+from ddz_training.cli.console import STOPPING, stopping
+from ddz_training.cli.info import ABLATIONS
+from ddz_training.cli.options import Count, Workers, options_of
+from ddz_training.cli.tables import strengths
+from ddz_training.cli.train import train_under_bar
 from ddz_training.measure.store import read_results
-from tests.rooms import ROOT
-from tests.training.apps.terminal import commands, ddz, done, refused, start_ddz, wait_until
+from tests.packages import ROOT
+from tests.training.cli.terminal import commands, ddz, done, refused, start_ddz, wait_until
 
 PAGE = 4096
 """Bytes of the smallest transaction of SQLite."""
@@ -307,6 +307,6 @@ def test_a_killed_study_goes_on_to_the_results_of_an_unbroken_one(line: str, wit
 
 def test_a_warmup_runs_every_program_and_says_what_it_left_out(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = [("one", Path("one").touch), ("broken", partial(int, "x")), ("last", Path("last").touch)]
-    monkeypatch.setattr(importlib.import_module("ddz_training.apps.cli.warmup"), "PROGRAMS", programs)
+    monkeypatch.setattr(importlib.import_module("ddz_play.cli.warmup"), "PROGRAMS", programs)
     assert "left out: broken: invalid literal" in done("warmup").stderr
     assert sorted(path.name for path in here.iterdir()) == ["last", "one"]

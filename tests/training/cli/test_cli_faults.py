@@ -15,12 +15,12 @@ from unittest.mock import Mock
 import pytest
 
 from ddz_env.support.errors import InvalidMoveError
-from ddz_training.apps import tables
-from ddz_training.apps.cli.app import named_commands
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED
-from ddz_training.apps.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, EXIT_UNREAD
-from tests.rooms import ROOT, pythonpath
-from tests.training.apps.terminal import ddz, done, refused
+from ddz_training.cli import tables
+from ddz_training.cli.app import named_commands
+from ddz_training.cli.console import EXIT_INTERRUPTED
+from ddz_training.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, EXIT_UNREAD
+from tests.packages import ROOT, pythonpath
+from tests.training.cli.terminal import ddz, done, refused
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="files and signals are those of POSIX")
 TWO = "arena random random-staged --deals 1 --processes 1"
@@ -200,7 +200,7 @@ def test_a_folder_that_may_not_be_written_is_found_before_the_first_game(tmp_pat
     ],
 )
 def test_a_missing_extra_is_named_with_its_command(command: str, package: str, extra: str, tmp_path: Path) -> None:
-    code = f"import sys; sys.modules[{package!r}] = None; from ddz_training.apps.cli.app import main; main()"
+    code = f"import sys; sys.modules[{package!r}] = None; from ddz_training.cli.app import main; main()"
     line, env = [sys.executable, "-c", code, *command.split()], {**os.environ, "PYTHONPATH": pythonpath()}
     ended = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1), ended.stderr
@@ -235,8 +235,8 @@ def test_a_command_ends_well_whatever_streams_and_folder_it_is_started_with(
 SLEEPS = """
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background has it ignored
-from ddz_training.apps import tables
-from ddz_training.apps.cli.app import main
+from ddz_training.cli import tables
+from ddz_training.cli.app import main
 def action_table():
     print("ready", flush=True)
     time.sleep(60)

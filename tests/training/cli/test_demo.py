@@ -10,9 +10,9 @@ import pytest
 
 from ddz_agents.neural.weights import load_weights
 from ddz_training.measure import plotting
-from tests.training.apps.terminal import done, refused
+from tests.training.cli.terminal import done, refused
 
-demo = importlib.import_module("ddz_training.apps.cli.demo")
+demo = importlib.import_module("ddz_training.cli.demo")
 SMALL = {"num_games": 16, "steps": 32, "opponents": ("random",), "evaluate_deals": 2, "architecture.width": 8}
 
 

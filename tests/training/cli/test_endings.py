@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, View
-from tests.rooms import ROOT, pythonpath
+from tests.packages import ROOT, pythonpath
 from tests.training.measure.test_workers import is_running, needs_proc
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": pythonpath()}

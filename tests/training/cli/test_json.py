@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ddz_training.apps.web.shapes import API
+from ddz_play.web.shapes import API
+from tests.packages import ROOT
 from tests.programs import PROGRAMS
-from tests.rooms import ROOT
 
 if TYPE_CHECKING:
-    from tests.training.apps.web_page import Page
+    from tests.play.web.web_page import Page
 
 PAGE = (ROOT / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
 CURL = re.search(r"```sh\n(curl .*?)```", PAGE, re.DOTALL)

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, View
-from ddz_training.apps.cli.columns import column_widths, wrapped
-from ddz_training.apps.cli.console import show
+from ddz_training.cli.columns import column_widths, wrapped
+from ddz_training.cli.console import show
 from ddz_training.measure import duplicate
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.store import columns_of, read_results
-from tests.training.apps.terminal import console, done
+from tests.training.cli.terminal import console, done
 
 AGENTS = (
     "neural-ismcts:prior=uniform,milliseconds=20",

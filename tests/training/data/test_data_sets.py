@@ -19,9 +19,9 @@ from ddz_env.core.observation import OBSERVATION, Layout, observe
 from ddz_env.core.observation import layout as layouts
 from ddz_env.core.rules import PRESETS
 from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
+from ddz_env.saved_games import Deal, Record
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.table.session import Deal, Record
-from ddz_training.apps.botzone.match import play_match
+from ddz_training.botzone.match import play_match
 from ddz_training.data import table
 from ddz_training.data.dataset import CARD, write_data_set
 from ddz_training.data.episodes import write_episodes
@@ -34,7 +34,7 @@ from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import AgentFailedError, SettingsMismatchError
 from ddz_training.measure.statistics import summarize
 from ddz_training.measure.store import ResultStore
-from tests.training.apps.terminal import ddz
+from tests.training.cli.terminal import ddz
 
 needs_tables = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="tables need PyArrow")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.belief.conduct import tallies_of
 from ddz_agents.belief.model import BeliefModel, hidden_cards, load_belief, log_ways, plain_chances
+from ddz_agents.belief.play_style import tallies_of
 from ddz_agents.neural.weights import module_arrays
 from ddz_env import State
 from ddz_env.core.notation import word_to_counts
@@ -18,7 +18,7 @@ from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefNetwork, Belie
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
 from tests.agents.belief.test_belief import SMALL, positions
-from tests.training.apps.terminal import as_options, done, refused
+from tests.training.cli.terminal import as_options, done, refused
 
 TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.columns import DECISION_BYTES
+from ddz_agents.neural.feature_table import DECISION_BYTES
 from ddz_agents.neural.network import Architecture, PolicyNetwork
 from ddz_env import Move, State, View
 from ddz_env.core.actions import NUM_ACTIONS
@@ -21,11 +21,11 @@ from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.learn.dmc import epsilon_greedy
+from ddz_training.learn.input_layers import DeviceReading
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, RolloutGames
 from ddz_training.learn.ppo.ppo import Choice, Chooser, Players, Rollout, collect, draw_actions
 from ddz_training.learn.ppo.selfplay import PastSelves
-from ddz_training.learn.reading import DeviceReading
 from ddz_training.learn.threads import Threads
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)

@@ -23,7 +23,7 @@ from ddz_training.learn import imitation
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.strength import measure_strength
 from tests.oracles.network_policy import NetworkPolicy
-from tests.training.apps.terminal import ddz, done, refused
+from tests.training.cli.terminal import ddz, done, refused
 from tests.training.learn.test_ppo import random_logits
 
 SMALL = Architecture(width=32, blocks=1, rest_width=32, rest_features=16, critic_width=8, critic_blocks=0, history=0)

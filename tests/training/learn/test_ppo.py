@@ -16,10 +16,10 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import CONCEALED, OBSERVATION
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.imitation import soft_cross_entropies
+from ddz_training.learn.input_layers import DeviceReading, read_critic, reading_on
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import shared_rewards
 from ddz_training.learn.ppo.ppo import Advantages, PpoLearner, Rollout, draw_actions, seat_advantages
-from ddz_training.learn.reading import DeviceReading, read_critic, reading_on
 from ddz_training.learn.threads import Threads
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
 from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, collected, games_of, masks_of

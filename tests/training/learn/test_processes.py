@@ -17,7 +17,7 @@ from ddz_agents.neural.weights import load_weights
 from ddz_training.learn.errors import CheckpointMismatchError
 from ddz_training.learn.loop import CHECKPOINT, POLICY
 from ddz_training.learn.ppo.selfplay import SelfPlay
-from tests.rooms import pythonpath
+from tests.packages import pythonpath
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 

@@ -11,13 +11,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from ddz_agents.neural import columns as kinds
-from ddz_agents.neural.columns import CRITIC_INPUTS, REST_INPUTS, Columns, policy_inputs
+from ddz_agents.neural import feature_table as kinds
 from ddz_agents.neural.decisions import describe_afterstates, describe_games, describe_observations
+from ddz_agents.neural.feature_table import CRITIC_INPUTS, REST_INPUTS, Columns, policy_inputs
 from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
-from ddz_agents.rules.scratch import new_rule_workspace
-from ddz_training.learn.reading import (
+from ddz_agents.rules.workspace import new_rule_workspace
+from ddz_training.learn.input_layers import (
     DecisionReading,
     DeviceReading,
     Legal,

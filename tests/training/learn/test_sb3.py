@@ -28,7 +28,7 @@ from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.sb3.train import MODEL, SETTINGS, Sb3Config, Sb3Line, Sb3Run, load_config, new_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from ddz_training.learn.strength import Evaluation, measure_strength
-from tests.training.apps.terminal import as_options, done, refused
+from tests.training.cli.terminal import as_options, done, refused
 
 N = 6
 

@@ -37,7 +37,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_training.learn.sb3.train import Sb3Config
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
-from tests.training.apps.terminal import done, refused
+from tests.training.cli.terminal import done, refused
 from tests.training.learn.test_sb3 import trained as train
 
 

@@ -25,10 +25,11 @@ from ddz_env import Hand, __version__
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.support.errors import command_line
-from ddz_training.apps.cli.options import WEIGHTS_OR_ID
-from ddz_training.apps.cli.train import train_under_bar
+from ddz_training.cli.options import WEIGHTS_OR_ID
+from ddz_training.cli.train import train_under_bar
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.input_layers import DecisionReading, DeviceReading, read_critic
 from ddz_training.learn.loop import (
     CHECKPOINT,
     CURVES,
@@ -44,14 +45,13 @@ from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.ppo import Players, collect
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
-from ddz_training.learn.reading import DecisionReading, DeviceReading, read_critic
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import OtherVersionWarning
 from ddz_training.measure.provenance import agent_files
 from tests.oracles.network_policy import NetworkPolicy
-from tests.rooms import ROOT
-from tests.training.apps.terminal import as_options, done, refused
+from tests.packages import ROOT
+from tests.training.cli.terminal import as_options, done, refused
 from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, masks_of
 
 
@@ -184,7 +184,7 @@ class Killed(Exception):
 
 
 def test_a_run_plays_deals_of_its_own_and_resumes_with_them(tmp_path: Path) -> None:
-    whole, cut = SelfPlay(small_config(deals="tests.envs.test_deals:jokers"), 2), tmp_path / "cut"
+    whole, cut = SelfPlay(small_config(deals="tests.env.envs.test_deals:jokers"), 2), tmp_path / "cut"
     train(whole, Budget(updates=3), tmp_path / "whole")
     train(SelfPlay(whole.config, 1), Budget(updates=1), cut)
     resumed = SelfPlay.resume(cut / CHECKPOINT, 1)
@@ -566,7 +566,7 @@ def test_the_page_s_term_of_the_loss_and_its_statistic_are_learned_from_and_writ
 
 def test_no_bar_at_0_stays_above_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Progress(console=Console(force_terminal=True, file=io.StringIO()))
-    monkeypatch.setattr("ddz_training.apps.cli.train.bars", lambda: screen)
+    monkeypatch.setattr("ddz_training.cli.train.bars", lambda: screen)
     run = SelfPlay(small_config(), 1)
     monkeypatch.setattr(run, "learn", lambda: {}["not learned"])
     with pytest.raises(KeyError, match="not learned"):

@@ -18,7 +18,7 @@ from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.ppo import PpoLearner, Rollout
 from ddz_training.learn.ppo.selfplay import SelfPlay
-from tests.training.apps.terminal import refused
+from tests.training.cli.terminal import refused
 from tests.training.learn.test_games import SMALL
 from tests.training.learn.test_selfplay import small_config
 

@@ -6,16 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ddz_training.experiments.training_curves import (
-    load_training,
-    plot_training,
-    read_run,
-    save_training,
-    stage_table,
-)
+from ddz_training.learn.training_curves import load_training, plot_training, read_run, save_training, stage_table
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import can_plot
-from tests.training.apps.terminal import ddz, refused
+from tests.training.cli.terminal import ddz, refused
 
 CURVES = "update,decisions,games,entropy,seconds\n"
 EVALUATIONS = "update,opponent,deals,wins,low,high\n"

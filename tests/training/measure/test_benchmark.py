@@ -26,7 +26,7 @@ from ddz_training.measure.errors import (
 )
 from ddz_training.measure.provenance import agent_files
 from ddz_training.measure.ratings import Score, fit_ratings
-from tests.training.apps.terminal import ddz, done
+from tests.training.cli.terminal import ddz, done
 
 SLOW = ("rlcard-rule", "isuct", "rollout")
 

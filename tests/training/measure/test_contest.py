@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from ddz_env import Rules
-from ddz_training.experiments.full_games import LANDLORD_UCT, FullOptions
-from ddz_training.measure import equivalent
+from ddz_papers.determinization_2011.full_games import LANDLORD_UCT, FullOptions
+from ddz_papers.thesis_2020 import equivalent
+from ddz_papers.thesis_2020.tendency import Judges, judge_deals
 from ddz_training.measure.benchmark.field import DEALS
 from ddz_training.measure.benchmark.play import Contest, play_contest
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.league import LeagueStore, play_league
 from ddz_training.measure.store import OnProgress, no_progress, read_results
-from ddz_training.measure.tendency import Judges, judge_deals
 from tests.training.measure.test_store import POSIX
 
 ARENA = Arena(("random", "random-staged", "random"), Rules.preset("mini"), seed=4, timing=False)

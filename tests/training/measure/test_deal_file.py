@@ -13,7 +13,7 @@ from ddz_training.data.games import GAMES, read_games
 from ddz_training.measure.deal_file import read_deals
 from ddz_training.measure.duplicate import DealPlayer, Match, new_deal
 from ddz_training.measure.store import read_results
-from tests.training.apps.terminal import done, refused
+from tests.training.cli.terminal import done, refused
 
 HANDS = "4456789TTTJJKKKKR / 333677789TJJQQAA2 / 4455668899QQAA22B / 352"
 OTHER = "33334444555566667 / 77788889999TTTTJJ / JJQQQQKKKKAAAA222 / 2BR"

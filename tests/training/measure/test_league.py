@@ -16,7 +16,7 @@ from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import GameRecord
 from ddz_training.measure.league import LeagueStore, play_league, read_league, rounds
 from ddz_training.measure.statistics import grouped
-from tests.training.apps.terminal import ddz, done, refused
+from tests.training.cli.terminal import ddz, done, refused
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
 

@@ -18,7 +18,7 @@ from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import OtherVersionWarning
 from ddz_training.measure.provenance import Provenance, agent_files, file_digest
 from ddz_training.measure.store import read_results
-from tests.training.apps.terminal import done
+from tests.training.cli.terminal import done
 
 OWN_AGENT = """
 class Mine:

@@ -18,8 +18,8 @@ from ddz_training.measure import ray_cluster
 from ddz_training.measure.errors import ClusterError, WorkerDiedError
 from ddz_training.measure.ray_cluster import on_ray
 from ddz_training.measure.workers import workers
-from tests.rooms import pythonpath
-from tests.training.apps.terminal import ddz
+from tests.packages import pythonpath
+from tests.training.cli.terminal import ddz
 
 has_ray = importlib.util.find_spec("ray") is not None
 runs_ray = pytest.mark.skipif(not has_ray, reason="needs Ray")

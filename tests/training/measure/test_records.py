@@ -24,7 +24,7 @@ from ddz_training.measure import records
 from ddz_training.measure.errors import InvalidRecordsError
 from ddz_training.measure.records import GameLead, Positions, compare, game_leads, kind_gains, strengths
 from ddz_training.measure.store import read_format
-from tests.training.apps.terminal import done, refused
+from tests.training.cli.terminal import done, refused
 
 DRAWING = "policy:temperature=1"
 

@@ -20,13 +20,13 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ddz_env.support.whole_file import append, replace_file
-from ddz_training.experiments.registry import load_experiment
+from ddz_env.support.atomic_files import append, replace_file
+from ddz_papers.experiments.registry import load_experiment
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError
 from ddz_training.measure.store import UNSAVED, ResultStore, of_rows, read_results, writing
-from tests.rooms import ROOT
-from tests.training.apps.terminal import ddz
+from tests.packages import ROOT
+from tests.training.cli.terminal import ddz
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are forked and killed")
 SUFFIXES = (".csv", ".sqlite")

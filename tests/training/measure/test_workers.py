@@ -15,7 +15,7 @@ import pytest
 
 from ddz_training.measure.errors import WorkerDiedError
 from ddz_training.measure.workers import workers
-from tests.rooms import pythonpath
+from tests.packages import pythonpath
 
 
 class Sleeper:

@@ -13,15 +13,15 @@ import ddz_agents
 import ddz_env
 from ddz_env.playing.agent import cheats
 from ddz_env.playing.registry import GROUP, read_agent, spelled_out
+from ddz_env.support.atomic_files import replace_file
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import as_written
-from ddz_env.support.whole_file import replace_file
-from ddz_training.measure.keeper import answer_of
+from ddz_training.measure.agent_pool import answer_of
 from ddz_training.measure.provenance import agent_files
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file, so that equal bundles are equal files."""
-_NEVER = ("ddz_env/table/render/", "ddz_env/peers/openspiel/")
+_NEVER = ("play/ddz_play/render/", "ddz_env/peers/openspiel/")
 _MAIN = '''"""A bot for Botzone's Dou Dizhu: {spec}."""
 
 import os

@@ -16,8 +16,8 @@ import click
 
 from ddz_env import __version__
 from ddz_env.support.processes import leave
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain, quoted
-from ddz_training.apps.cli.faults import (
+from ddz_training.cli.console import EXIT_INTERRUPTED, complain, quoted
+from ddz_training.cli.faults import (
     EXIT_AGENT_FAILED,
     EXIT_FAULT,
     EXIT_UNREAD,

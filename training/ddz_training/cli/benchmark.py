@@ -12,9 +12,9 @@ from click import argument, option
 
 from ddz_env.support.errors import plural
 from ddz_env.support.options import Options
-from ddz_training.apps.cli.console import bar, follow, quoted, remark, show
-from ddz_training.apps.cli.measure import report_faults
-from ddz_training.apps.cli.options import (
+from ddz_training.cli.console import bar, follow, quoted, remark, show
+from ddz_training.cli.measure import report_faults
+from ddz_training.cli.options import (
     COUNT,
     NATURAL,
     Count,
@@ -25,7 +25,7 @@ from ddz_training.apps.cli.options import (
     results_option,
     working,
 )
-from ddz_training.apps.cli.renamed import RenamedGroup
+from ddz_training.cli.renamed import RenamedGroup
 from ddz_training.measure.errors import InvalidBenchmarkRequestError, InvalidRecordsError
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def _play(
 
 def _report(results: play.Results) -> None:
     """Tables of an agent, or of the field's ratings."""
-    from ddz_training.apps.tables import CPU_TIME, note, results_table
+    from ddz_training.cli.tables import CPU_TIME, note, results_table
     from ddz_training.measure import statistics
     from ddz_training.measure.benchmark import field, leaderboard
     from ddz_training.measure.benchmark.play import SCORING
@@ -223,7 +223,7 @@ def records(
       ddz benchmark records matches.jsonl --agent policy --agent rules
       ddz benchmark records douzero.jsonl --agent policy-v3 --agent policy:path=new.safetensors --games 1500
     """
-    from ddz_training.apps.tables import kinds_table, records_table
+    from ddz_training.cli.tables import kinds_table, records_table
     from ddz_training.data.games import games_file
     from ddz_training.data.sources import read_won_games
     from ddz_training.measure.provenance import Provenance, rules_settings

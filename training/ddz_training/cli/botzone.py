@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from click import argument, option
 
-from ddz_training.apps.cli.console import quoted
-from ddz_training.apps.cli.options import NEW, Output
+from ddz_training.cli.console import quoted
+from ddz_training.cli.options import NEW, Output
 
 _agent_option = option("--agent", default="rules", help="The agent by name (ddz agents), with options.")
 _seed_option = option("--seed", default=0, help="Seed of the agent's draws.")
@@ -60,7 +60,7 @@ def bundle(out: Path, agent: str, seed: int, stay: bool) -> None:
     Example:
       ddz botzone bundle --agent rules --out bot.zip
     """
-    from ddz_training.apps.botzone.bundle import write_bundle
+    from ddz_training.botzone.bundle import write_bundle
 
     written = write_bundle(out, agent, seed, stay)
     files = f", of them {', '.join(written.data)}" if written.data else ""
@@ -81,8 +81,8 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
       ddz botzone match rules policy rules --game FightTheLandlord2 --out match.json
     """
     from ddz_env.peers.botzone.games import botzone_game
-    from ddz_env.support.whole_file import replace_file
-    from ddz_training.apps.botzone.match import play_match
+    from ddz_env.support.atomic_files import replace_file
+    from ddz_training.botzone.match import play_match
 
     played = play_match(botzone_game(game), list(agents), seed)
     if out is not None:

@@ -40,7 +40,7 @@ _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 def console(*, stderr: bool = False) -> Console:
     """Standard output or error for tables and bars, made at each call because tests and pipes replace the streams."""
-    from ddz_training.apps.cli.screen import Screen
+    from ddz_training.cli.screen import Screen
 
     screen = Screen(stderr=stderr, highlight=False, emoji=False)
     if not screen.is_terminal:
@@ -90,7 +90,7 @@ def show(content: Table, *, screen: Console | None = None, sections: Collection[
     """
     from rich import box, table
 
-    from ddz_training.apps.cli.columns import column_widths, wrapped
+    from ddz_training.cli.columns import column_widths, wrapped
 
     screen = screen or console()
     drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)

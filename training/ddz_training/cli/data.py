@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 from click import argument, option
 
+from ddz_env.support.atomic_files import replace_file
 from ddz_env.support.errors import plural
-from ddz_env.support.whole_file import replace_file
-from ddz_training.apps.cli.console import bar, follow, quoted
-from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import (
+from ddz_training.cli.console import bar, follow, quoted
+from ddz_training.cli.faults import CommandLineError
+from ddz_training.cli.options import (
     COUNT,
     FOLDER,
     WEIGHTS,

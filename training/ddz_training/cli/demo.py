@@ -12,10 +12,10 @@ import click
 from click import option
 
 from ddz_env.support.errors import command_line, plural
-from ddz_training.apps.cli.console import follow, quoted, remark, show
-from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import COUNT, FOLDER, Workers, options_of, working
-from ddz_training.apps.cli.train import train_under_bar
+from ddz_training.cli.console import follow, quoted, remark, show
+from ddz_training.cli.faults import CommandLineError
+from ddz_training.cli.options import COUNT, FOLDER, Workers, options_of, working
+from ddz_training.cli.train import train_under_bar
 
 if TYPE_CHECKING:
     from ddz_training.measure.duplicate import GameRecord
@@ -86,8 +86,8 @@ def _report(records: Sequence[GameRecord], compared: str, out: Path) -> None:
     """Show the tables, and write them with a picture of the ratings."""
     from rich.console import Console
 
-    from ddz_env.support.whole_file import replace_file
-    from ddz_training.apps.tables import CPU_TIME, note, results_table
+    from ddz_env.support.atomic_files import replace_file
+    from ddz_training.cli.tables import CPU_TIME, note, results_table
     from ddz_training.measure import league, plotting, ratings, statistics
 
     totals = results_table(statistics.standings(records), "Against all others", _SCORING, "against", CPU_TIME)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from ddz_env.support.errors import DouDizhuError, install_hint
-from ddz_training.apps.cli.console import EXIT_INTERRUPTED, complain
+from ddz_training.cli.console import EXIT_INTERRUPTED, complain
 from ddz_training.measure.errors import AgentFaultWarning, OtherVersionWarning
 
 EXIT_FAULT = 1

@@ -12,14 +12,14 @@ import click
 from click import argument, option
 
 from ddz_env.support.errors import DouDizhuError, shown
-from ddz_training.apps.cli.console import remark, show
-from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import RULES
+from ddz_training.cli.console import remark, show
+from ddz_training.cli.faults import CommandLineError
+from ddz_training.cli.options import RULES
 from ddz_training.measure.markdown import Table
 
 if TYPE_CHECKING:
     from ddz_env.support.options import Option
-    from ddz_training.apps.tables import Strength
+    from ddz_training.cli.tables import Strength
 
 ABLATIONS = ("rules-without", "rules-tuned", "policy-without")
 """Agents of experiments, with something taken away or changed; the list has them last."""
@@ -54,7 +54,7 @@ def agents(name: str | None) -> None:
 def _list_agents() -> None:
     """The levels, then one line per agent: the strongest first, those without a measurement and ablations last."""
     from ddz_env.playing.registry import LEVELS, agent_names
-    from ddz_training.apps.tables import strengths
+    from ddz_training.cli.tables import strengths
 
     measured = strengths()
     lines = [
@@ -102,7 +102,7 @@ def unmarked(text: str) -> str:
 def _explain_agent(name: str) -> None:
     """What an agent is and reached, and one row per option: what it is by default, may be, and means."""
     from ddz_env.playing.registry import LEVELS, agent_options
-    from ddz_training.apps.tables import strengths
+    from ddz_training.cli.tables import strengths
 
     level = next((level for level in LEVELS if level.name == name), None)
     if level is not None:
@@ -118,7 +118,7 @@ def _explain_agent(name: str) -> None:
 
 def show_options(what: str, options: Iterable[Option]) -> None:
     """Print a table of options without markup, or say that there are none."""
-    from ddz_training.apps.tables import options_table
+    from ddz_training.cli.tables import options_table
 
     table = options_table(what, options)
     if table.lines:
@@ -152,7 +152,7 @@ def rules(preset: str | None) -> None:
     """
     from ddz_env import Rules
     from ddz_env.support.options import as_written
-    from ddz_training.apps.tables import preset_differences
+    from ddz_training.cli.tables import preset_differences
 
     if preset is None:
         show(preset_differences())
@@ -178,7 +178,7 @@ def actions(move: tuple[str, ...], rules: str) -> None:
     """
     from ddz_env.core.actions import NUM_ACTIONS, action_name
     from ddz_env.core.notation import Move
-    from ddz_training.apps.tables import action_table
+    from ddz_training.cli.tables import action_table
 
     text = " ".join(move)
     if not text:
@@ -209,6 +209,6 @@ def observation(state: bool) -> None:
       ddz show observation --state
     """
     from ddz_env.core.observation import OBSERVATION, STATE
-    from ddz_training.apps.tables import layout_table
+    from ddz_training.cli.tables import layout_table
 
     show(layout_table("State", STATE) if state else layout_table("Observation", OBSERVATION))

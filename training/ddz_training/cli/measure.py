@@ -15,9 +15,9 @@ from click import argument, option
 
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import plural
-from ddz_training.apps.cli.console import complain, console, quoted, remark, show
-from ddz_training.apps.cli.faults import agent_failed
-from ddz_training.apps.cli.options import (
+from ddz_training.cli.console import complain, console, quoted, remark, show
+from ddz_training.cli.faults import agent_failed
+from ddz_training.cli.options import (
     COUNT,
     LEAGUE,
     TABLE,
@@ -139,7 +139,7 @@ def arena(
       ddz arena mymodule:MyAgent rules --deals 400 --out games.csv
       ddz arena rollout isuct --deal-file deals.csv --tendency none
     """
-    from ddz_training.apps.tables import write_table
+    from ddz_training.cli.tables import write_table
     from ddz_training.measure.contest import run_arena
     from ddz_training.measure.deal_file import read_deals
 
@@ -168,7 +168,7 @@ def _report_arena(
 ) -> list[statistics.AgentResult]:
     """Print the tables; what is in them."""
     from ddz_env.playing.registry import is_given_time
-    from ddz_training.apps.tables import CPU_TIME, deals_for_one_percent, note
+    from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, note
     from ddz_training.measure import statistics
 
     measured = contest.timing and contest.time_limit is None
@@ -191,7 +191,7 @@ def _show_results(
     results: Sequence[statistics.AgentResult], title: str, scoring: str, *hidden: str, sections: Collection[int] = ()
 ) -> None:
     """Print results as a table; on a narrow screen the scores, where they are not those of wins, in a second one."""
-    from ddz_training.apps.tables import results_table
+    from ddz_training.cli.tables import results_table
 
     if scoring == "win" or console().width >= _WIDE:
         show(results_table(results, title, scoring, *hidden), sections=sections)
@@ -251,7 +251,7 @@ def rate(
 
 def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:
     """Print the tables of the file, and write what is wanted."""
-    from ddz_training.apps.tables import write_table
+    from ddz_training.cli.tables import write_table
     from ddz_training.measure import league, ratings, statistics
 
     settings, games = league.read_league(out)

@@ -15,11 +15,11 @@ from typing import Annotated, Any, TypeVar
 import click
 from click import option
 
+from ddz_env.support.atomic_files import is_stream
 from ddz_env.support.errors import install_hint
 from ddz_env.support.options import Option, Options, Range
-from ddz_env.support.whole_file import is_stream
-from ddz_training.apps.cli.console import bar
-from ddz_training.apps.cli.faults import RESUMED, CommandLineError
+from ddz_training.cli.console import bar
+from ddz_training.cli.faults import RESUMED, CommandLineError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 COUNT, NATURAL = click.IntRange(1), click.IntRange(0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ddz_training.apps.cli.faults import CommandLineError
+from ddz_training.cli.faults import CommandLineError
 
 
 class RenamedGroup(click.Group):

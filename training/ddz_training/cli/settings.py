@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ddz_env.support.options import Option, Options
-from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.info import unmarked
+from ddz_training.cli.faults import CommandLineError
+from ddz_training.cli.info import unmarked
 
 
 class SettingsCommand(click.Command):

@@ -18,9 +18,9 @@ from ddz_env.core.observation import Layout
 from ddz_env.core.observation.layout import HISTORY, WORD
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.core.view import ROLES
+from ddz_env.support.atomic_files import replace_file
 from ddz_env.support.errors import plural
 from ddz_env.support.options import Option, as_written
-from ddz_env.support.whole_file import replace_file
 from ddz_training.measure import records, statistics
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval

@@ -14,17 +14,10 @@ from click import argument, option
 
 from ddz_env.support.errors import plural
 from ddz_env.support.options import Options
-from ddz_training.apps.cli.console import Pace, bars, follow, quoted, remark, rules_words, show, stopping
-from ddz_training.apps.cli.faults import CommandLineError
-from ddz_training.apps.cli.options import (
-    COUNT,
-    FOLDER,
-    NEW_WEIGHTS,
-    WEIGHTS_OR_ID,
-    options_of,
-    plot_option,
-)
-from ddz_training.apps.cli.settings import SettingsCommand
+from ddz_training.cli.console import Pace, bars, follow, quoted, remark, rules_words, show, stopping
+from ddz_training.cli.faults import CommandLineError
+from ddz_training.cli.options import COUNT, FOLDER, NEW_WEIGHTS, WEIGHTS_OR_ID, options_of, plot_option
+from ddz_training.cli.settings import SettingsCommand
 
 if TYPE_CHECKING:
     from ddz_training.learn.loop import Budget, Training
@@ -138,7 +131,7 @@ def train_under_bar(
 
     The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
-    from ddz_training.apps.tables import evaluation_table
+    from ddz_training.cli.tables import evaluation_table
     from ddz_training.learn import loop
 
     decisions, seconds = run.counters.decisions, run.counters.seconds
@@ -391,7 +384,7 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
       ddz train curves first=runs/first second=runs/second --out results
       ddz train curves --out results --plot curves.png
     """
-    from ddz_training.experiments import training_curves
+    from ddz_training.learn import training_curves
     from ddz_training.measure.store import writing
 
     named = list(map(_named, runs))

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ddz_env.support.whole_file import replace_file
+from ddz_env.support.atomic_files import replace_file
 from ddz_training.data.games import GameFile, read_games
 from ddz_training.data.table import COLUMNS, DEALS_A_TABLE, TABLES, check_tables, read_about, write_table
 from ddz_training.measure.duplicate import LETTERS

@@ -24,8 +24,8 @@ from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import action_mask, fingerprint, observe
 from ddz_env.envs.outputs import ObservationForm
+from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import install_hint
-from ddz_env.support.whole_file import read_text
 from ddz_training.data.dataset import DataSet
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, read_games
 from ddz_training.data.table import rows_of

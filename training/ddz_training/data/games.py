@@ -18,8 +18,8 @@ import numpy as np
 from ddz_env import Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.envs.deals import dealt_hands
+from ddz_env.saved_games import Deal, Record
 from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown
-from ddz_env.table.session import Deal, Record
 from ddz_training.measure.duplicate import LETTERS, Scores
 from ddz_training.measure.provenance import read_rules_settings, rules_settings
 from ddz_training.measure.store import read_format

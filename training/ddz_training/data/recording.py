@@ -18,8 +18,8 @@ from ddz_env.playing.agent import Decision, cheats
 from ddz_env.playing.game import read_answer
 from ddz_env.support.options import Options
 from ddz_training.data.games import DataSetError, RecordedGame, Thought, games_settings
+from ddz_training.measure.agent_pool import answer_of, check_agents
 from ddz_training.measure.duplicate import LETTERS, DealPlayer, Match, hands_settings, seatings
-from ddz_training.measure.keeper import answer_of, check_agents
 from ddz_training.measure.store import OnProgress, ResultStore, no_progress
 
 

@@ -27,9 +27,9 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import read_logs
+from ddz_env.saved_games import Record
+from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import DouDizhuError, shown
-from ddz_env.support.whole_file import read_text
-from ddz_env.table.session import Record
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, games_file, games_settings, read_games
 from ddz_training.data.table import check_tables

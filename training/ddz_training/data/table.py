@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.observation import OBSERVATION_SIZE, fingerprint, observe
+from ddz_env.support.atomic_files import replacing
 from ddz_env.support.errors import install_hint, shown
-from ddz_env.support.whole_file import replacing
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
 from ddz_training.measure.duplicate import LETTERS
 from ddz_training.measure.provenance import read_rules_settings

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ddz_agents.belief import model
-from ddz_agents.belief.conduct import TALLIES, note_actions
+from ddz_agents.belief.play_style import TALLIES, note_actions
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import new_linear, new_trunk
 from ddz_agents.neural.weights import module_arrays

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from ddz_agents.neural.model import Floats
+from ddz_training.learn.input_layers import read_policy
 from ddz_training.learn.ppo.config import GamesConfig
 from ddz_training.learn.ppo.ppo import (
     Advantages,
@@ -30,7 +31,6 @@ from ddz_training.learn.ppo.ppo import (
     last_best,
 )
 from ddz_training.learn.ppo.selfplay import SelfPlay
-from ddz_training.learn.reading import read_policy
 from ddz_training.learn.settings import Count, Positive, Share
 
 

@@ -1,8 +1,8 @@
 """How the networks read decisions in training: as columns on a GPU, as entries on a processor.
 
 On a GPU tensor operations turn the bytes into columns, and the first layers are matrices as usual.  On a processor no
-columns are made: a first layer adds a row of running sums for each entry (:mod:`ddz_agents.neural.fields`), and of the
-400 logits only those of legal actions are computed.
+columns are made: a first layer adds a row of running sums for each entry (:mod:`ddz_agents.neural.sparse_inputs`), and
+of the 400 logits only those of legal actions are computed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from ddz_agents.neural.architecture import Architecture
-from ddz_agents.neural.columns import (
+from ddz_agents.neural.decisions import CRITIC_FIELDS, REST_FIELDS, policy_fields, rest_counts
+from ddz_agents.neural.feature_table import (
     CRITIC_INPUTS,
     DECISION_BYTES,
     KICKER_SIZE,
@@ -25,9 +26,8 @@ from ddz_agents.neural.columns import (
     SPENT,
     policy_inputs,
 )
-from ddz_agents.neural.decisions import CRITIC_FIELDS, REST_FIELDS, policy_fields, rest_counts
-from ddz_agents.neural.fields import Fields, add_entries, enter, running_sums, share_out
 from ddz_agents.neural.network import Critic, PolicyNetwork
+from ddz_agents.neural.sparse_inputs import Fields, add_entries, enter, running_sums, share_out
 from ddz_agents.neural.tensor_columns import TensorColumns
 from ddz_agents.neural.trunk import dot
 from ddz_env.core.actions import NUM_ACTIONS

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ddz_agents.neural.model import PolicyModel
+from ddz_env.support.atomic_files import append, read_text, replace_file
 from ddz_env.support.errors import DouDizhuError, install_hint
 from ddz_env.support.options import Options, Range
-from ddz_env.support.whole_file import append, read_text, replace_file
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
 from ddz_training.learn.settings import Positive, TrainingSettings
 from ddz_training.learn.strength import Evaluation, measure_strength

@@ -13,8 +13,8 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.measure.agent_pool import plays_side_by_side
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match
-from ddz_training.measure.keeper import plays_side_by_side
 from ddz_training.measure.statistics import AgentResult, Interval, summarize
 
 FIRST_DEAL = 1_000_000

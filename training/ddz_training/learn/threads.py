@@ -16,7 +16,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from ddz_agents.rules.scratch import RuleWorkspace, new_rule_workspace
+from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env.support.threads import usable_threads
 
 _LAST_RATE = 0.02

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddz_env.support.whole_file import read_text, replace_file
+from ddz_env.support.atomic_files import read_text, replace_file
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from ddz_env import Rules
 from ddz_env.support.checks import LARGEST_WORD
 from ddz_env.support.options import Options, Range
+from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import (
     BLOCK,
     KEY,
@@ -30,7 +31,6 @@ from ddz_training.measure.duplicate import (
     seatings,
 )
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.keeper import check_agents
 from ddz_training.measure.provenance import rules_settings
 from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress
 
@@ -198,7 +198,7 @@ def play(
         store: Where each deal is kept as soon as it and all before it are done (:meth:`Arena.store`); deals that it
             holds are not played again.
         block: The most deals that are played side by side, if all agents may
-            (:func:`~ddz_training.measure.keeper.plays_side_by_side`); their decisions are timed together.
+            (:func:`~ddz_training.measure.agent_pool.plays_side_by_side`); their decisions are timed together.
         processes: Worker processes; 1 plays in this process.
         on_progress: Called with how many deals (times pairs) are done.
 

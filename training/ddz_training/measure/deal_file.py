@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ddz_env import Rules
 from ddz_env.envs.deals import Deals, deal_line, read_deal
+from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import DouDizhuError, shown
-from ddz_env.support.whole_file import read_text
 from ddz_training.measure.errors import InvalidDealFileError
 from ddz_training.measure.store import DATABASES, holds_results
 from ddz_training.measure.tendency_file import deals_of_file

@@ -36,10 +36,10 @@ from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.many import Waiting, Words, ask
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
+from ddz_training.measure.agent_pool import AgentKeeper, plays_side_by_side
 from ddz_training.measure.agent_process import AgentProcesses
 from ddz_training.measure.clocks import processor_time, thinking_time
 from ddz_training.measure.errors import AgentFailedError
-from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
 from ddz_training.measure.store import UNSAVED
 
 SIDES = ("landlord", "peasants")

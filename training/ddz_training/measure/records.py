@@ -36,8 +36,8 @@ from ddz_env.envs.side_by_side import play_side_by_side
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.many import ask
+from ddz_training.measure.agent_pool import AgentKeeper, plays_side_by_side
 from ddz_training.measure.errors import InvalidRecordsError
-from ddz_training.measure.keeper import AgentKeeper, plays_side_by_side
 from ddz_training.measure.statistics import Interval, clustered_interval, grouped, normal_interval, paired_difference
 from ddz_training.measure.store import OnProgress, no_progress
 
@@ -158,7 +158,7 @@ def compare(
     Args:
         positions: Those of the games.
         agent: A specification as for :func:`ddz_env.playing.registry.make_agent`, of an agent that answers for many
-            games at once (:func:`~ddz_training.measure.keeper.plays_side_by_side`).
+            games at once (:func:`~ddz_training.measure.agent_pool.plays_side_by_side`).
         repeats: How often it finishes each of them; more than once is of use for an agent that draws its moves.
         seed: Seed of its draws.
         on_progress: Called with how many decisions are done, and how many there are.

@@ -28,8 +28,8 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_o
 
 from filelock import FileLock, Timeout
 
+from ddz_env.support.atomic_files import is_stream, real_path, replace_file
 from ddz_env.support.errors import DouDizhuError, shown
-from ddz_env.support.whole_file import is_stream, real_path, replace_file
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.workers import DoTasks, Start, in_blocks, workers

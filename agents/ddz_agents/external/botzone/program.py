@@ -17,9 +17,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ddz_env.support.atomic_files import real_path
 from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError
 from ddz_env.support.processes import end_group
-from ddz_env.support.whole_file import real_path
 
 KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 _CHUNK = 1 << 16

@@ -13,7 +13,7 @@ from ddz_agents.open_cards.information_set import deals_of_cards, information_se
 from ddz_agents.open_cards.per_rules import PerRules
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.searching import InferringAgent, Position, SearchAgent
+from ddz_agents.search_agent import InferringAgent, Position, SearchAgent
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, Rules, State, View

@@ -16,8 +16,8 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.view import whole_moves
+from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.errors import DouDizhuError, shown
-from ddz_env.support.owned import OwnsArrays
 
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""

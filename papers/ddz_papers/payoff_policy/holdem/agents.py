@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.bidding.holdem import betting as at
-from ddz_agents.bidding.holdem.cards import showdowns, strength
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import Options, Range, takes
+from ddz_papers.payoff_policy.holdem import betting as at
+from ddz_papers.payoff_policy.holdem.cards import showdowns, strength
 
 _BOARD = (0, 3, 4, 5)
 """Cards on the table by street."""
@@ -67,9 +67,9 @@ class HoldemAgent:
         """Choose an action.
 
         Args:
-            hole: Its own two cards (:mod:`ddz_agents.bidding.holdem.cards`).
+            hole: Its own two cards (:mod:`ddz_papers.payoff_policy.holdem.cards`).
             board: The cards on the table.
-            bets: The bets with itself as the first player (:mod:`ddz_agents.bidding.holdem.betting`).
+            bets: The bets with itself as the first player (:mod:`ddz_papers.payoff_policy.holdem.betting`).
             rng: Its only source of randomness.
         """
         options = self.options

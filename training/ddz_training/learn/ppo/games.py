@@ -22,7 +22,7 @@ from ddz_agents.neural.decisions import (
     new_hand_memory,
     new_legal_actions,
 )
-from ddz_agents.rules.scratch import RuleWorkspace
+from ddz_agents.rules.workspace import RuleWorkspace
 from ddz_env.core.engine.legal import count_legal, nth_legal
 from ddz_env.core.engine.words import U0
 from ddz_env.core.observation import OBSERVATION

@@ -11,7 +11,7 @@ J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy
    surrogate, the values and the entropy.
 
 The games and their other players are in :mod:`.games`, the settings in :mod:`.config`, how networks read decisions in
-:mod:`ddz_training.learn.reading`; the run around it (groups of games, past selves, averages, checkpoints) is
+:mod:`ddz_training.learn.input_layers`; the run around it (groups of games, past selves, averages, checkpoints) is
 :mod:`.selfplay`.
 """
 
@@ -32,10 +32,10 @@ from ddz_agents.neural.model import Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_env.support.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
+from ddz_training.learn.input_layers import DecisionReading, Legal, hold_sums, read_critic, read_policy
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
 from ddz_training.learn.ppo.games import Flags, PlayedSteps, RolloutGames
 from ddz_training.learn.processes import Processes
-from ddz_training.learn.reading import DecisionReading, Legal, hold_sums, read_critic, read_policy
 from ddz_training.learn.threads import Threads, add_gradients, shards
 
 Sums = dict[str, Tensor]

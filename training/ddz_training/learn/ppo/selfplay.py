@@ -27,13 +27,13 @@ from ddz_agents.neural.weights import Weights, check_architecture, module_arrays
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
+from ddz_training.learn.input_layers import reading_on
 from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, Counters, Training
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
 from ddz_training.learn.ppo.games import PlayedSteps, RolloutGames
 from ddz_training.learn.ppo.opponents import behind
 from ddz_training.learn.ppo.ppo import Learner, Players, PpoLearner, Rollout, collect
 from ddz_training.learn.processes import Processes, own_threads
-from ddz_training.learn.reading import reading_on
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.provenance import Provenance
 

@@ -19,8 +19,8 @@ from ddz_agents.neural.sb3_policy import Sb3Module, load_maskable_ppo
 from ddz_agents.neural.tensor_file import replace_file
 from ddz_agents.neural.torch_model import TorchModel
 from ddz_env.core.rules import Rules
+from ddz_env.support.atomic_files import read_text
 from ddz_env.support.options import Range
-from ddz_env.support.whole_file import read_text
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
 from ddz_training.learn.loop import Training
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games

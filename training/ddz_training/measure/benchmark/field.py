@@ -25,9 +25,9 @@ from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import read_answer, tell
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.checks import check_choice
+from ddz_training.measure.agent_pool import answer_of
 from ddz_training.measure.duplicate import new_deal
 from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
-from ddz_training.measure.keeper import answer_of
 
 RULES = Rules()
 """The rules of the benchmark: ``standard``."""

@@ -1,0 +1,1 @@
+"""Deal tendency, complexity and Monte Carlo equivalents (Wang Zhengfei, thesis, Peking University 2020)."""

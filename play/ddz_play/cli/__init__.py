@@ -1,0 +1,1 @@
+"""Commands of a game with people: play, watch, ask, solve, replay."""

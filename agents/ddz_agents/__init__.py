@@ -1,1 +1,1 @@
-"""Everything that chooses a move."""
+"""Agents: everything that chooses a move, by rules, search or a learned policy."""

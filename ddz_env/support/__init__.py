@@ -1,1 +1,1 @@
-"""What every room stands on, and what knows nothing of the game: options, checks, errors, files, threads, compiling."""
+"""Options, checks, errors, files, threads and compiling: tools of all packages, which know nothing of the game."""

@@ -1,1 +1,1 @@
-"""Training, evaluation and the command line."""
+"""Training, data sets, measurement, and the command line."""

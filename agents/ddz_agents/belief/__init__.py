@@ -1,1 +1,1 @@
-"""A network that has learned where the hidden cards lie, and from which deals are drawn rank by rank."""
+"""A network that has learned where the hidden cards lie, and from which determinizations are drawn rank by rank."""

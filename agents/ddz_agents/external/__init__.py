@@ -1,1 +1,1 @@
-"""Agents of other projects, wrapped."""
+"""Agents of other projects as agents of this one: RLCard, DouZero, Botzone's bots."""

@@ -1,1 +1,1 @@
-"""Searches with open hands (minimax, the textbook's, the exact solver), and agents that run them on sampled worlds."""
+"""Exact search with open hands, and agents that run it on determinizations."""

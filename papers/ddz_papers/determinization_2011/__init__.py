@@ -1,1 +1,1 @@
-"""Exact search for Mini Dou Dizhu and small endgames: minimax, determinized minimax, information-set expectimax."""
+"""Determinization and information-set UCT (Whitehouse, Powley and Cowling 2011): Mini Dou Dizhu and the full game."""

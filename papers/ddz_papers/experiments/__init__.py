@@ -1,1 +1,1 @@
-"""Experiments of the literature, repeated: each prints the paper's figures beside ours."""
+"""What all experiments share: options, tasks, saved results, tables, and the list of experiments by name."""

@@ -1,1 +1,1 @@
-"""Measuring: matches on duplicate deals, statistics, leagues, benchmark, equivalents."""
+"""Measurement: matches on duplicate deals, statistics, leagues, the benchmark."""

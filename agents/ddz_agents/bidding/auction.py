@@ -13,7 +13,7 @@ from ddz_agents.bidding.worlds import answer
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
+from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, read_public_state
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
 from ddz_env.core.engine.legal import bid_options
 from ddz_env.core.engine.random import advance, below, mix
@@ -71,7 +71,7 @@ def hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, p
         for seat in range(3):
             row[:] = rows[world, (seat + 1) % 3]  # a world in which the seat has not taken up the landlord cards
             row[SEAT], row[LANDLORD], row[KNOWN], row[STAGE] = np.uint64(seat), _NO_SEAT, U0, np.uint64(STAGE_BID)
-            look_around(row, rules, workspace)
+            read_public_state(row, rules, workspace)
             set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], rules, WEIGHTS, workspace)
             prices[world, seat] = price_of_hand(workspace.about[A_HAND], workspace)
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_agents.rules.decomposition import values_of_hand
+from ddz_agents.rules.decomposition import hand_price_and_losers
 from ddz_agents.rules.prices import LOSER, set_prices
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.rules.workspace import RuleWorkspace
@@ -105,7 +105,7 @@ def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
         One hundred a move that can be beaten and one any other, of the split with the fewest of the former; and the
         price of the hand.  Both fit in int16.
     """
-    price, sure = values_of_hand(hand, workspace)
+    price, sure = hand_price_and_losers(hand, workspace)
     return sure, min(max(price, -_MOST_PRICE), _MOST_PRICE)
 
 

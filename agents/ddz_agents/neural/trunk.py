@@ -19,7 +19,14 @@ from ddz_agents.neural.features import HAND_VALUES
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural.sparse_inputs import Fields, add_entries, enter, running_sums
 from ddz_agents.neural.tensor_file import Arrays
-from ddz_agents.rules.workspace import ABOUT_WORDS, HANDS_KNOWN, MEMORY_WORDS, PRICE_WORDS, RuleWorkspace, Scratch
+from ddz_agents.rules.workspace import (
+    ABOUT_WORDS,
+    HANDS_REMEMBERED,
+    MEMORY_WORDS,
+    PRICE_WORDS,
+    HandWorkspace,
+    RuleWorkspace,
+)
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
 
@@ -96,8 +103,8 @@ class ForwardBuffers(NamedTuple):
 def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_features: int) -> ForwardBuffers:
     """Memory for a network of that size, where ``rows`` rows are described side by side."""
     most = max(columns, REST_COLUMNS, width)
-    scratch = Scratch(np.zeros((rows, PRICE_WORDS), np.int64), np.zeros((rows, MEMORY_WORDS), np.uint64))
-    splits, mask = np.zeros((rows, HANDS_KNOWN, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)
+    scratch = HandWorkspace(np.zeros((rows, PRICE_WORDS), np.int64), np.zeros((rows, MEMORY_WORDS), np.uint64))
+    splits, mask = np.zeros((rows, HANDS_REMEMBERED, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)
     return ForwardBuffers(
         RuleWorkspace(scratch, splits, mask, np.zeros((rows, ABOUT_WORDS), np.uint64)),
         Decisions(
@@ -122,7 +129,7 @@ def scratch_of(scratches: RuleWorkspace, row: int) -> RuleWorkspace:
     """The memory of a row; only for kernels that do not count references, for its arrays own nothing."""
     prices, memory = scratches.scratch
     return RuleWorkspace(
-        Scratch(prices[row], memory[row]), scratches.splits[row], scratches.mask[row], scratches.about[row]
+        HandWorkspace(prices[row], memory[row]), scratches.splits[row], scratches.mask[row], scratches.about[row]
     )
 
 

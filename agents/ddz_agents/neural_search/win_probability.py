@@ -32,7 +32,7 @@ from ddz_agents.neural_search.leaf_games import SearchGames, new_games, play_for
 from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.playouts import won_among_rules
 from ddz_agents.neural_search.values import ask_critic, values_for
-from ddz_agents.rules.agent import weights_without
+from ddz_agents.rules.agent import weights_without_rule
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.search_agent import check_view
 from ddz_agents.worlds.determinize import Reals, Words
@@ -133,7 +133,7 @@ class RuleAgents(NamedTuple):
 
 RULE_AGENTS = {
     "medium": RuleAgents(
-        weights_without("pass"),
+        weights_without_rule("pass"),
         Calibration(LogOddsCurve(-0.182, 0.687), LogOddsCurve(-0.464, 0.595), LogOddsCurve(-0.396, 0.648)),
     ),
     "hard": RuleAgents(

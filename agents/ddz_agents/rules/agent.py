@@ -29,19 +29,19 @@ NO_LABEL = -1
 """The answer where the teacher has none: a half-built move that it would never have built."""
 Rule = Literal["pass", "bombs", "control"]
 
-_FEW = 3
+_FEW_CARDS = 3
 """Fewer cards than these in an enemy's hand are a key moment."""
 _SEAT_BITS = 8
 
 
-def chosen_move(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, weights: np.ndarray = of.WEIGHTS) -> Move:
-    """The rule agent's move: see :func:`ddz_agents.rules.rules.rules_move`, which chooses it."""
+def choose_move(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, weights: np.ndarray = of.WEIGHTS) -> Move:
+    """Choose the rule agent's move, as :func:`ddz_agents.rules.rules.rules_move` does in compiled code."""
     main, kickers = rules_move(row, rules, workspace, weights)
     return Move.from_words(int(main), int(kickers))
 
 
-class PricedAgent(OwnsArrays):
-    """The base of the rule agents: plays by hand decomposition at a subclass's prices, without search or randomness."""
+class RulesAgentBase(OwnsArrays):
+    """The base of the rule agents, which play by hand decomposition, without search and without randomness."""
 
     name: str
 
@@ -49,11 +49,11 @@ class PricedAgent(OwnsArrays):
         self._workspace = new_rule_workspace()
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The weights for a seat, :data:`ddz_agents.rules.weights.WEIGHTS` or others of their shape and meaning."""
+        """Return the weights for a seat: :data:`~ddz_agents.rules.weights.WEIGHTS` or others of that shape."""
         return of.WEIGHTS
 
-    def seen(self, view: View) -> npt.NDArray[np.uint64]:
-        """The view's row as the agent reads it."""
+    def observed_row(self, view: View) -> npt.NDArray[np.uint64]:
+        """Return the view's row as the agent reads it; a subclass may hide something."""
         return view.row
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
@@ -63,11 +63,11 @@ class PricedAgent(OwnsArrays):
             IllegalMoveError: If it is not the seat's turn.
         """
         check_to_act(view)
-        return chosen_move(self.seen(view), view.rule_words, self._workspace, self.weights(view))
+        return choose_move(self.observed_row(view), view.rule_words, self._workspace, self.weights(view))
 
 
-class RulesAgent(PricedAgent):
-    """The rule agent; a decision takes microseconds.
+class RulesAgent(RulesAgentBase):
+    """Plays by hand decomposition and hand-written rules; a decision takes microseconds.
 
     Example:
         >>> from ddz_env import State
@@ -82,23 +82,23 @@ class RulesAgent(PricedAgent):
     def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
         """Choose as :meth:`act` in many games, by one compiled call (:mod:`ddz_env.playing.many`)."""
         moves = np.empty((len(waiting.rows), 2), np.uint64)
-        _choose_moves(waiting.rows, waiting.rules.words(), _memory_of(get_ident()), of.WEIGHTS, moves)
+        _choose_moves(waiting.rows, waiting.rules.words(), _thread_workspace(get_ident()), of.WEIGHTS, moves)
         return moves
 
 
-class RulesTunedAgent(PricedAgent):
-    """The rule agent with tuned prices, different for landlords and peasants; in an auction it takes the landlord's."""
+class RulesTunedAgent(RulesAgentBase):
+    """The rule agent with tuned weights, different ones for landlords and for peasants."""
 
     name = "rules-tuned"
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The weights of the seat's role."""
+        """Return the weights of the seat's role."""
         return of.TUNED_LANDLORD if view.landlord in (None, view.seat) else of.TUNED_PEASANTS
 
 
 @dataclass(frozen=True)
-class WithoutOptions(Options):
-    """Which rule is left out.
+class RulesWithoutOptions(Options):
+    """The option of ``rules-without``: which rule is left out.
 
     Attributes:
         rule: ``pass`` (do not pass lightly), ``bombs`` (keep bombs) or ``control`` (control at key moments).
@@ -107,7 +107,7 @@ class WithoutOptions(Options):
     rule: Rule = "control"
 
 
-class RulesWithoutAgent(PricedAgent):
+class RulesWithoutAgent(RulesAgentBase):
     """The rule agent without one of its rules: ``rules-without:rule=bombs``.
 
     The rules are those that the thesis of 2020 (Peking University, section 5.4.1) takes from a bot one at a time:
@@ -126,23 +126,23 @@ class RulesWithoutAgent(PricedAgent):
 
     name = "rules-without"
 
-    @takes(WithoutOptions)
-    def __init__(self, options: WithoutOptions) -> None:
+    @takes(RulesWithoutOptions)
+    def __init__(self, options: RulesWithoutOptions) -> None:
         super().__init__()
         self.options = options
-        self._weights = weights_without(options.rule)
+        self._weights = weights_without_rule(options.rule)
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """The weights without those of the rule that is left out."""
+        """Return the weights without those of the rule that is left out."""
         return self._weights
 
-    def seen(self, view: View) -> npt.NDArray[np.uint64]:
-        """The view's row; without ``control`` it hides that an enemy has few cards."""
+    def observed_row(self, view: View) -> npt.NDArray[np.uint64]:
+        """Return the view's row; without ``control`` it hides that an enemy has few cards."""
         return hide_few_cards(view.row, view.seat) if self.options.rule == "control" else view.row
 
 
-def weights_without(rule: Rule) -> npt.NDArray[np.int64]:
-    """The rule agent's weights without a rule, shape and meaning as ``WEIGHTS``."""
+def weights_without_rule(rule: Rule) -> npt.NDArray[np.int64]:
+    """Return the rule agent's weights without a rule; shape and meaning are those of ``WEIGHTS``."""
     weights = of.WEIGHTS.copy()
     if rule == "pass":
         weights[[of.FOLLOW_HOLD, of.FOLLOW_NEED, of.FOLLOW_URGENT]] = 0
@@ -153,7 +153,7 @@ def weights_without(rule: Rule) -> npt.NDArray[np.int64]:
 
 
 def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uint64]:
-    """A view's row in which no enemy seems to have fewer than three cards.
+    """Return a view's row in which no enemy seems to have fewer than three cards.
 
     Args:
         row: The row of a view, shape ``[ROW_WORDS]``; it stays as it is.
@@ -162,17 +162,17 @@ def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uin
     shown, landlord, sizes = row.copy(), int(row[LANDLORD]), int(row[SIZES])
     for other in range(3):
         size = sizes >> _SEAT_BITS * other & 0xFF
-        if other != seat and landlord in (seat, other) and 0 < size < _FEW:
-            sizes += _FEW - size << _SEAT_BITS * other
+        if other != seat and landlord in (seat, other) and 0 < size < _FEW_CARDS:
+            sizes += _FEW_CARDS - size << _SEAT_BITS * other
     shown[SIZES] = sizes
     return shown
 
 
 @pure_kernel
-def teach(
+def label_actions(
     rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
 ) -> None:
-    """Write the teacher's action for every game, at any stage.
+    """Write the action that the rule agent would take in every game, at any stage.
 
     Args:
         rows: The games, shape ``[n, 32]``, uint64; unchanged.
@@ -208,13 +208,13 @@ def _choose_moves(
 
 
 @lru_cache(maxsize=MOST_THREADS)
-def _memory_of(_thread: int) -> RuleWorkspace:
-    """The memory of a thread that answers for many games."""
+def _thread_workspace(_thread: int) -> RuleWorkspace:
+    """Return the workspace of a thread that answers for many games."""
     return new_rule_workspace()
 
 
 class RulesTeacher(OwnsArrays):
-    """The rule agent in ``n`` games that advance side by side, stage by stage.
+    """The rule agent as a teacher of imitation: it labels ``n`` games that advance side by side.
 
     The kickers of a move that it chose itself are those of its plan; if the game took another main group, they are
     those that it would give that group.  A move is finished before another seat acts, so a game needs one plan.  It
@@ -236,7 +236,7 @@ class RulesTeacher(OwnsArrays):
         self.plans = np.zeros((num_games, 2), np.uint64)
 
     def labels(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        """The action that the rule agent would take in every game.
+        """Return the action that the rule agent would take in every game.
 
         Args:
             rows: The games now, shape ``[n, 32]``, uint64; the same games, in the same order, as before.
@@ -250,5 +250,5 @@ class RulesTeacher(OwnsArrays):
         if rows.shape[0] != self.plans.shape[0]:
             raise InvalidOptionError(f"the teacher follows {self.plans.shape[0]} games, not {rows.shape[0]}")
         actions = np.empty(len(rows), np.int64)
-        teach(rows, self._rule_words, _memory_of(get_ident()), of.WEIGHTS, self.plans, actions)
+        label_actions(rows, self._rule_words, _thread_workspace(get_ident()), of.WEIGHTS, self.plans, actions)
         return actions

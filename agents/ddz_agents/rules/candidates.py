@@ -1,4 +1,4 @@
-"""The moves that a good player looks at: the legal main groups, each with its cheapest kickers.
+"""Candidate moves for searches: the legal main groups, each with its cheapest kickers.
 
 They are ranked by the rule agent's price of the hand before the move less the price of the hand after it; the rule
 agent's own move comes first.
@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.rules.decomposition import price_of_hand
-from ddz_agents.rules.prices import beatable, set_prices
+from ddz_agents.rules.prices import percent_beaten, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
 from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
-from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, look_around
+from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, read_public_state
 from ddz_env.core.engine.legal import legal_mask
 from ddz_env.core.engine.step import main_cards
 from ddz_env.core.engine.tables import MASK_WORDS
@@ -56,7 +56,7 @@ def list_candidates(
     kickers: np.ndarray,
     scores: np.ndarray,
 ) -> int:
-    """The best candidates for the acting seat in the play stage, the rule agent's move first, pass second if legal.
+    """List the best candidates of the acting seat; the rule agent's move is first, pass second if it is legal.
 
     Args:
         row: A view's row or a full row, at the start of a move.
@@ -71,7 +71,7 @@ def list_candidates(
     """
     main, riders = rules_move(row, rules, workspace, WEIGHTS)
     count = insert_candidate(mains, kickers, scores, np.int64(0), main, riders, _FIRST)
-    look_around(row, rules, workspace)
+    read_public_state(row, rules, workspace)
     set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], rules, WEIGHTS, workspace)
     hand = workspace.about[A_HAND]
     before = price_of_hand(hand, workspace)
@@ -90,7 +90,7 @@ def list_candidates(
                 continue
             rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
             after = price_of_hand(rest, workspace)
-            score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - beatable(workspace, candidate)) // 100
+            score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - percent_beaten(workspace, candidate)) // 100
             count = insert_candidate(mains, kickers, scores, count, candidate, chosen, score)
     return count
 
@@ -98,7 +98,7 @@ def list_candidates(
 def best_candidates(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The candidates of :func:`list_candidates`, ``most`` or fewer: main groups and kickers, both ``[n]``, uint64."""
+    """Return the best ``most`` candidates as main groups and kickers, both of shape ``[n]``, uint64."""
     mains, kickers = np.zeros((2, most), np.uint64)
     count = list_candidates(row, rules, workspace, mains, kickers, np.zeros(most, np.int64))
     return mains[:count], kickers[:count]

@@ -19,7 +19,7 @@ import numpy as np
 
 from ddz_agents.rules import prices
 from ddz_agents.rules import workspace as at
-from ddz_agents.rules.workspace import RuleWorkspace, Scratch, is_plane
+from ddz_agents.rules.workspace import HandWorkspace, RuleWorkspace, is_plane
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, U0, U1, U2, U3, U4, U15, U16, U32
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
@@ -44,8 +44,8 @@ _GOLD, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(40)
 
 
 @inline_kernel
-def _allowed(segment: int, scratch: Scratch) -> bool:
-    """Whether the rules have the segment's category at all."""
+def _is_allowed(segment: int, scratch: HandWorkspace) -> bool:
+    """Return whether the rules have the segment's category at all."""
     return ((scratch.memory[at.ALLOWED] >> np.uint64(segment)) & U1) == U1
 
 
@@ -53,7 +53,7 @@ def _allowed(segment: int, scratch: Scratch) -> bool:
 
 
 @inline_kernel
-def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, count: int) -> int:
+def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorkspace, count: int) -> int:
     """Append the chains of one category, the longest first, with their prices."""
     memory = scratch.memory
     segment, starts = first, words.run(plane, tables.SEGMENT_LENGTH[first])
@@ -62,9 +62,9 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, c
         segment += 1
     while segment > first:
         segment -= 1
-        if _allowed(segment, scratch):
+        if _is_allowed(segment, scratch):
             length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
-            starts, unseen = words.run(plane, length), prices.groups_unseen(segment, scratch)
+            starts, unseen = words.run(plane, length), prices.find_unseen_groups(segment, scratch)
             while starts != U0 and count < at.MAX_CHAINS:
                 rank = words.lowest(starts)
                 memory[at.CHAIN + count] = (np.uint64(segment) << U4) | rank
@@ -76,7 +76,7 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: Scratch, c
 
 
 @part_kernel
-def _list_chains(hand: np.uint64, scratch: Scratch) -> int:
+def _list_chains(hand: np.uint64, scratch: HandWorkspace) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
     singles, pairs, trios = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
     if words.run(singles, U2) == U0:
@@ -94,7 +94,7 @@ def _list_chains(hand: np.uint64, scratch: Scratch) -> int:
 
 @pure_kernel
 def _lowest_bits(mask: np.uint64, count: np.uint64) -> np.uint64:
-    """The lowest ``count`` bits of a mask."""
+    """Return the lowest ``count`` bits of a mask."""
     taken = U0
     while count > U0 and mask != U0:
         bit = mask & (~mask + U1)
@@ -105,10 +105,10 @@ def _lowest_bits(mask: np.uint64, count: np.uint64) -> np.uint64:
 
 
 @part_kernel
-def _load_body(
-    segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, scratch: Scratch
+def _pick_body_kickers(
+    segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, scratch: HandWorkspace
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """The kickers of a plane or quad: the lowest pairs, or the lowest solos and then halves of the lowest pairs.
+    """Pick the kickers of a plane or quad: the lowest pairs, or the lowest solos and then halves of pairs.
 
     Returns:
         The kickers as a hand, 0 if there are too few, and the solos and pairs left.
@@ -129,7 +129,9 @@ def _load_body(
 
 
 @part_kernel
-def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scratch) -> tuple[int, np.uint64, np.uint64]:
+def _list_bodies(
+    chains: int, quads: np.uint64, modes: np.uint64, scratch: HandWorkspace
+) -> tuple[int, np.uint64, np.uint64]:
     """List the planes and quads of a reading at ``BODY``, each in its mode.
 
     Args:
@@ -145,7 +147,8 @@ def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scrat
     for index in range(chains):
         chain = memory[at.TAKEN + index]
         if is_plane(chain >> U4):
-            memory[at.BODY + bodies] = (np.uint64(at.LOADED[modes & _MODE, chain >> U4]) << U4) | (chain & U15)
+            segment = np.uint64(at.SEGMENT_WITH_KICKERS[modes & _MODE, chain >> U4])
+            memory[at.BODY + bodies] = (segment << U4) | (chain & U15)
             modes >>= _MODE_BITS
             bodies += 1
     while quads != U0:
@@ -157,16 +160,16 @@ def _list_bodies(chains: int, quads: np.uint64, modes: np.uint64, scratch: Scrat
         elif mode == _AS_PAIRS:
             as_pairs |= U1 << rank
         else:
-            memory[at.BODY + bodies] = (np.uint64(at.LOADED[mode, at.BOMB]) << U4) | rank
+            memory[at.BODY + bodies] = (np.uint64(at.SEGMENT_WITH_KICKERS[mode, at.BOMB]) << U4) | rank
             bodies += 1
     return bodies, as_trio, as_pairs
 
 
 @part_kernel
-def _load_bodies(
-    bodies: int, solos: np.uint64, pairs: np.uint64, scratch: Scratch
+def _attach_kickers(
+    bodies: int, solos: np.uint64, pairs: np.uint64, scratch: HandWorkspace
 ) -> tuple[bool, int, np.uint64, np.uint64]:
-    """Let the planes and quads of a reading take their kickers, which are written at ``BODY_KICKERS``.
+    """Give the planes and quads of a reading their kickers, and write those at ``BODY_KICKERS``.
 
     Returns:
         Whether all have their kickers; the prices of the quads, and the solos and pairs left.
@@ -177,8 +180,8 @@ def _load_bodies(
         if segment == U0:  # a plane of six never takes kickers
             return False, price, solos, pairs
         if tables.SEGMENT_KICKER_COUNT[segment] != U0:
-            kickers, solos, pairs = _load_body(segment, rank, solos, pairs, scratch)
-            if kickers == U0 or not _allowed(segment, scratch):
+            kickers, solos, pairs = _pick_body_kickers(segment, rank, solos, pairs, scratch)
+            if kickers == U0 or not _is_allowed(segment, scratch):
                 return False, price, solos, pairs
         if tables.SEGMENT_COPIES[segment] == U4:
             price += prices.price_of_quad(np.int64(segment), rank, scratch)
@@ -187,7 +190,7 @@ def _load_bodies(
 
 
 class Reading(NamedTuple):
-    """A way to read the cards that some chains leave.
+    """A way to read the cards that remain when some chains have been taken out of a hand.
 
     Attributes:
         broken: The trios that are broken up into a solo and a pair each, by rank.
@@ -201,7 +204,7 @@ class Reading(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """What a reading makes of the cards.
+    """The moves into which a reading splits the cards that remain.
 
     Attributes:
         possible: Whether all planes and quads have their kickers.
@@ -223,8 +226,8 @@ class Pieces(NamedTuple):
 
 
 @inline_kernel
-def _read(hand: np.uint64, chains: int, reading: Reading, scratch: Scratch) -> Pieces:
-    """Take the cards that some chains leave apart, as a reading says.
+def _split_by_reading(hand: np.uint64, chains: int, reading: Reading, scratch: HandWorkspace) -> Pieces:
+    """Split the cards that some chains leave, as a reading says.
 
     Args:
         hand: The cards left.
@@ -239,12 +242,12 @@ def _read(hand: np.uint64, chains: int, reading: Reading, scratch: Scratch) -> P
     if quads != U0 or scratch.memory[at.PLANES_TAKEN + chains] != U0:
         bodies, as_trio, as_pairs = _list_bodies(chains, quads, reading.modes, scratch)
         solos, pairs, trios = solos | as_trio, pairs | as_pairs, trios | as_trio
-        price += prices.sum_of(as_pairs, at.PAIRS, scratch)
+        price += prices.sum_prices(as_pairs, at.PAIRS, scratch)
     if reading.rocket:
         solos &= ~JOKERS
         price += scratch.prices[at.ROCKET_PRICE]
     if bodies > 0:
-        possible, of_quads, solos, pairs = _load_bodies(bodies, solos, pairs, scratch)
+        possible, of_quads, solos, pairs = _attach_kickers(bodies, solos, pairs, scratch)
         price += of_quads
     return Pieces(possible, price, bodies, as_pairs, trios, solos, pairs)
 
@@ -253,16 +256,16 @@ def _read(hand: np.uint64, chains: int, reading: Reading, scratch: Scratch) -> P
 
 
 @inline_kernel
-def _part(price: int, sure: bool) -> int:
-    """The sure part or the price part of a number that holds both."""
-    return prices.sure_part(price) if sure else prices.price_part(price)
+def _unpack_part(price: int, sure: bool) -> int:
+    """Return one of the two numbers that a packed price holds: the losers, or the price."""
+    return prices.unpack_losers(price) if sure else prices.unpack_price(price)
 
 
 @inline_kernel
-def _kicker_of_trio(
-    rank: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: Scratch
+def _choose_trio_kicker(
+    rank: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: HandWorkspace
 ) -> tuple[np.uint64, np.uint64, int]:
-    """What a trio carries: the dearer of the lowest solo and the lowest pair, but nothing that is worth keeping.
+    """Choose a trio's kicker: the dearer of the lowest solo and the lowest pair, but none worth keeping.
 
     Args:
         rank: The trio's rank.
@@ -279,11 +282,11 @@ def _kicker_of_trio(
     solo &= ~solo + U1
     pair &= ~pair + U1
     solo_price, pair_price = _ZERO, _ZERO
-    if solo != U0 and _allowed(at.TRIO_SOLO, scratch):
-        solo_price = prices.price_at(words.lowest(solo), at.SOLOS, scratch)
-    if pair != U0 and _allowed(at.TRIO_PAIR, scratch):
-        pair_price = prices.price_at(words.lowest(pair), at.PAIRS, scratch)
-    solo_gain, pair_gain = _part(solo_price, sure), _part(pair_price, sure)
+    if solo != U0 and _is_allowed(at.TRIO_SOLO, scratch):
+        solo_price = prices.price_of_rank(words.lowest(solo), at.SOLOS, scratch)
+    if pair != U0 and _is_allowed(at.TRIO_PAIR, scratch):
+        pair_price = prices.price_of_rank(words.lowest(pair), at.PAIRS, scratch)
+    solo_gain, pair_gain = _unpack_part(solo_price, sure), _unpack_part(pair_price, sure)
     if solo_gain > 0 and solo_gain >= pair_gain:
         return solo, U0, solo_price
     if pair_gain > 0:
@@ -292,19 +295,19 @@ def _kicker_of_trio(
 
 
 @inline_kernel
-def _carried(pieces: Pieces, sure: bool, scratch: Scratch) -> int:
-    """The prices of the solos and pairs that the trios carry."""
+def _price_trio_kickers(pieces: Pieces, sure: bool, scratch: HandWorkspace) -> int:
+    """Add up the prices of the solos and pairs that ride with the trios."""
     trios, solos, pairs, price = pieces.trios, pieces.solos, pieces.pairs, _ZERO
     while trios != U0:
-        solo, pair, carried = _kicker_of_trio(words.lowest(trios), solos, pairs, sure, scratch)
+        solo, pair, carried = _choose_trio_kicker(words.lowest(trios), solos, pairs, sure, scratch)
         solos, pairs, price = solos & ~solo, pairs & ~pair, price + carried
         trios &= trios - U1
     return price
 
 
 @part_kernel
-def _price_of_trios(trios: np.uint64, scratch: Scratch) -> int:
-    """What trios cost; those that carry nothing cost the same."""
+def _price_trios(trios: np.uint64, scratch: HandWorkspace) -> int:
+    """Add up the prices of trios; a trio without a kicker costs the same."""
     price = _ZERO
     while trios != U0:
         price += scratch.prices[at.TRIO_PRICE + np.int64(words.lowest(trios))]
@@ -314,7 +317,7 @@ def _price_of_trios(trios: np.uint64, scratch: Scratch) -> int:
 
 @part_kernel
 def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocket: bool) -> tuple[int, np.uint64]:
-    """How many readings of the rest of a hand are tried, and the trios that are tried broken up as well as whole."""
+    """Count the readings of the rest of a hand, and find the trios that are also tried broken up."""
     number = 2 if rocket else 1
     if (planes | quads) != U0:
         number *= _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(words.popcount(quads))
@@ -330,7 +333,7 @@ def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocke
 
 @part_kernel
 def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uint64:
-    """The modes to try next, the first plane's changing fastest; all 0 again after the last."""
+    """Return the modes to try next, the first plane's changing fastest; all are 0 again after the last."""
     mode = U0  # where the mode's bits begin
     for body in range(planes + words.popcount(quads)):
         if (modes >> mode) & _MODE < (_LAST_MODE if body < planes else _LAST_QUAD_MODE):
@@ -344,7 +347,7 @@ def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uin
 def _next_reading(
     reading: Reading, planes: np.uint64, quads: np.uint64, has_rocket: bool, breakable: np.uint64
 ) -> Reading:
-    """The reading to try next: modes change fastest, then the rocket, then the subset of the trios broken up."""
+    """Return the reading to try next: modes change fastest, then the rocket, then the trios broken up."""
     broken, rocket, modes = reading.broken, reading.rocket, _next_modes(reading.modes, planes, quads)
     if modes == U0:
         if not rocket:
@@ -354,8 +357,8 @@ def _next_reading(
 
 
 @inline_kernel
-def _keep(best: int, hand: np.uint64, chains: int, reading: Reading, memory: np.ndarray) -> None:
-    """Note the cheapest split so far."""
+def _store_if_cheapest(best: int, hand: np.uint64, chains: int, reading: Reading, memory: np.ndarray) -> None:
+    """Store a split of the hand if it is the cheapest so far."""
     memory[best], memory[best + 1] = hand, np.uint64(chains)
     memory[best + 2], memory[best + 3], memory[best + 4] = reading.broken, np.uint64(reading.rocket), reading.modes
     for index in range(chains):
@@ -363,8 +366,8 @@ def _keep(best: int, hand: np.uint64, chains: int, reading: Reading, memory: np.
 
 
 @part_kernel
-def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: Scratch) -> tuple[int, int, int]:
-    """Try all readings of what some chains leave.
+def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: HandWorkspace) -> tuple[int, int, int]:
+    """Try all readings of the cards that some chains leave.
 
     Args:
         hand: The cards left.
@@ -378,26 +381,27 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
     """
     memory = scratch.memory
     planes, quads = memory[at.PLANES_TAKEN + chains], words.exactly(hand, U4)
-    rocket = (hand & JOKERS) == JOKERS and _allowed(at.ROCKET, scratch)
+    rocket = (hand & JOKERS) == JOKERS and _is_allowed(at.ROCKET, scratch)
     number, breakable = _count_readings(planes, quads, words.exactly(hand, U3), rocket)
     reading = Reading(U0, rocket, U0)
     for _ in range(number):
-        pieces = _read(hand, chains, reading, scratch)
+        pieces = _split_by_reading(hand, chains, reading, scratch)
         if pieces.possible:
-            spent = pieces.price + prices.sum_of(pieces.solos, at.SOLOS, scratch)
-            spent += prices.sum_of(pieces.pairs, at.PAIRS, scratch) + _price_of_trios(pieces.trios, scratch)
-            by_price, by_sure, trios = prices.price_part(spent), prices.sure_part(spent), words.popcount(pieces.trios)
+            spent = pieces.price + prices.sum_prices(pieces.solos, at.SOLOS, scratch)
+            spent += prices.sum_prices(pieces.pairs, at.PAIRS, scratch) + _price_trios(pieces.trios, scratch)
+            by_price, by_sure = prices.unpack_price(spent), prices.unpack_losers(spent)
+            trios = words.popcount(pieces.trios)
             # A trio carries away no more than the dearest solo or pair: most readings are too dear in any case.
             if trios != U0 and by_price - np.int64(trios) * scratch.prices[at.DEAREST] < price:
-                by_price = prices.price_part(spent - _carried(pieces, False, scratch))
+                by_price = prices.unpack_price(spent - _price_trio_kickers(pieces, False, scratch))
             if trios != U0 and by_sure - np.int64(trios) * prices.LOSER < sure:
-                by_sure = prices.sure_part(spent - _carried(pieces, True, scratch))
+                by_sure = prices.unpack_losers(spent - _price_trio_kickers(pieces, True, scratch))
             if by_price < price:
                 price = by_price
-                _keep(at.BEST_PRICE, hand, chains, reading, memory)
+                _store_if_cheapest(at.BEST_PRICE, hand, chains, reading, memory)
             if by_sure < sure:
                 sure = by_sure
-                _keep(at.BEST_SURE, hand, chains, reading, memory)
+                _store_if_cheapest(at.BEST_SURE, hand, chains, reading, memory)
         reading = _next_reading(reading, planes, quads, rocket, breakable)
     return price, sure, number
 
@@ -438,7 +442,7 @@ def split_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
 
 @part_kernel
 def _next_chain(depth: int, count: int, memory: np.ndarray) -> tuple[int, int]:
-    """The deepest depth at which a chain is left to be taken, -1 if there is none, and the chain's index."""
+    """Find the deepest depth at which a chain is left to be taken (-1 for none), and the chain's index."""
     while depth >= 0:
         index, taken = np.int64(memory[at.PATH + depth]), ~memory[at.HANDS_LEFT + depth]
         while index < count:
@@ -451,7 +455,7 @@ def _next_chain(depth: int, count: int, memory: np.ndarray) -> tuple[int, int]:
 
 @part_kernel
 def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
-    """Take a chain at a depth of the search; returns the hand that it leaves."""
+    """Take a chain at a depth of the search, and return the hand that it leaves."""
     chain, left = memory[at.CHAIN + index], memory[at.HANDS_LEFT + depth]
     segment = chain >> U4
     memory[at.TAKEN + depth] = chain
@@ -466,43 +470,43 @@ def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
 
 
 @inline_kernel
-def _write(memory: np.ndarray, count: int, segment: int, rank: np.uint64, kickers: np.uint64) -> int:
-    """Write a move of the answer; returns the new number of moves."""
+def _write_move(memory: np.ndarray, count: int, segment: int, rank: np.uint64, kickers: np.uint64) -> int:
+    """Write a move of the answer, and return the new number of moves."""
     memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
     memory[at.KICKERS + count] = kickers
     return count + 1
 
 
 @inline_kernel
-def _write_each(memory: np.ndarray, count: int, segment: int, ranks: np.uint64) -> int:
-    """Write a move without kickers for each of some ranks; returns the new number of moves."""
+def _write_moves(memory: np.ndarray, count: int, segment: int, ranks: np.uint64) -> int:
+    """Write a move without kickers for each of some ranks, and return the new number of moves."""
     while ranks != U0:
-        count = _write(memory, count, segment, words.lowest(ranks), U0)
+        count = _write_move(memory, count, segment, words.lowest(ranks), U0)
         ranks &= ranks - U1
     return count
 
 
 @part_kernel
-def _write_pieces(pieces: Pieces, sure: bool, scratch: Scratch, count: int) -> int:
-    """Write the moves of a reading, except chains and the rocket; returns the new number of moves."""
+def _write_pieces(pieces: Pieces, sure: bool, scratch: HandWorkspace, count: int) -> int:
+    """Write the moves of a reading, except chains and the rocket, and return the new number of moves."""
     memory, trios, solos, pairs = scratch.memory, pieces.trios, pieces.solos, pieces.pairs
     for index in range(pieces.bodies):
         body = memory[at.BODY + index]
-        count = _write(memory, count, np.int64(body >> U4), body & U15, memory[at.BODY_KICKERS + index])
+        count = _write_move(memory, count, np.int64(body >> U4), body & U15, memory[at.BODY_KICKERS + index])
     while trios != U0:
         rank = words.lowest(trios)
         trios &= trios - U1
-        solo, pair, _ = _kicker_of_trio(rank, solos, pairs, sure, scratch)
+        solo, pair, _ = _choose_trio_kicker(rank, solos, pairs, sure, scratch)
         solos, pairs = solos & ~solo, pairs & ~pair
         segment = at.TRIO_SOLO if solo != U0 else at.TRIO_PAIR if pair != U0 else at.TRIO
-        count = _write(memory, count, segment, rank, solo | words.spread(pair, U2))
-    count = _write_each(memory, count, at.PAIR, pairs)
-    return _write_each(memory, count, at.SOLO, solos)
+        count = _write_move(memory, count, segment, rank, solo | words.spread(pair, U2))
+    count = _write_moves(memory, count, at.PAIR, pairs)
+    return _write_moves(memory, count, at.SOLO, solos)
 
 
 @pure_kernel
 def write_split(sure: bool, workspace: RuleWorkspace) -> int:
-    """Write the moves of a cheapest split that was found last into ``workspace.scratch.memory``.
+    """Write the moves of the cheapest split that was found last into ``workspace.scratch.memory``.
 
     Args:
         sure: Whether the one with the fewest moves that can be beaten.
@@ -521,38 +525,38 @@ def write_split(sure: bool, workspace: RuleWorkspace) -> int:
         if is_plane(chain >> U4):  # it may take kickers, so it is among the pieces
             planes += U1
         else:
-            count = _write(memory, count, np.int64(chain >> U4), chain & U15, U0)
+            count = _write_move(memory, count, np.int64(chain >> U4), chain & U15, U0)
     memory[at.PLANES_TAKEN + chains] = planes
-    pieces = _read(memory[best], chains, reading, scratch)
-    count = _write_each(memory, count, at.PAIR, pieces.quads_as_pairs)
+    pieces = _split_by_reading(memory[best], chains, reading, scratch)
+    count = _write_moves(memory, count, at.PAIR, pieces.quads_as_pairs)
     if reading.rocket:
-        count = _write(memory, count, at.ROCKET, U0, U0)
+        count = _write_move(memory, count, at.ROCKET, U0, U0)
     return _write_pieces(pieces, sure, scratch, count)
 
 
 @pure_kernel
-def values_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Both prices of :func:`split_hand`, looked up where the hand was split before at the same prices."""
+def hand_price_and_losers(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
+    """Return both prices of :func:`split_hand`; a hand split before at the same prices is looked up."""
     slot = workspace.splits[np.int64((hand * _GOLD) >> _SLOT) & (workspace.splits.shape[0] - 1)]
     if slot[0] != hand or slot[1] != workspace.scratch.memory[at.TIMES]:
         price, sure = split_hand(hand, workspace)
         slot[0], slot[1], slot[2] = hand, workspace.scratch.memory[at.TIMES], np.uint64(price + (sure << 32))
     both = np.int64(slot[2])
-    return prices.price_part(both), prices.sure_part(both)
+    return prices.unpack_price(both), prices.unpack_losers(both)
 
 
 @part_kernel
 def price_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> int:
-    """What a hand costs to play out, in hundredths of a trick; the prices must be set.
+    """Return what a hand costs to play out, in hundredths of a trick; the prices must be set.
 
     The fewer tricks it still has to win, and the fewer of its moves can be beaten, the cheaper.  Controls and bombs
     enter through the prices of moves.
     """
-    return values_of_hand(hand, workspace)[0]
+    return hand_price_and_losers(hand, workspace)[0]
 
 
 @part_kernel
 def losers_and_controls(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """The fewest moves that can be beaten into which a hand splits, and the moves of that split that cannot."""
-    sure = values_of_hand(hand, workspace)[1]
+    """Return how few beatable moves a hand splits into, and how many moves of that split nothing beats."""
+    sure = hand_price_and_losers(hand, workspace)[1]
     return sure // prices.LOSER, sure % prices.LOSER

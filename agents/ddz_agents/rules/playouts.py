@@ -1,4 +1,4 @@
-"""Games that the rule agent plays to their ends, each seat on what it sees."""
+"""Playouts by the rule agent, in which each seat sees only what it may know."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def play_out_by_rules(state: State) -> npt.NDArray[np.float64]:
         [-1.0, 0.5, 0.5]
     """
     rules, row, returns = state.rules, state.row.copy(), np.zeros(3)
-    _play_out_any(row, state.rule_words, new_rule_workspace(), np.zeros(2, np.uint64))
+    _play_out_from_any_stage(row, state.rule_words, new_rule_workspace(), np.zeros(2, np.uint64))
     write_returns(row, state.rule_words, SCORINGS[rules.scoring], rules.peasant_reward, returns)
     return returns[: rules.players]
 
 
 @kernel
-def _play_out_any(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, plan: np.ndarray) -> None:
-    """As :func:`play_out`, from any stage on."""
+def _play_out_from_any_stage(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, plan: np.ndarray) -> None:
+    """Play to the end by the rule agent, from any stage on, the middle of a move included."""
     while row[STAGE] != STAGE_OVER:
         if row[STAGE] == STAGE_PLAY:
             play_out(row, rules, workspace)
@@ -55,7 +55,7 @@ def _play_out_any(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, 
 
 @pure_kernel
 def next_kicker(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, plan: np.ndarray) -> np.uint64:
-    """The kicker that the rule agent would add; the lowest legal one where those chosen already are not of its plan."""
+    """Return the kicker that the rule agent would add, or the lowest legal one if its plan does not fit."""
     plan[0] = U0  # of another move, perhaps
     action, options = next_action(row, rules, workspace, WEIGHTS, plan), pending_options(row, rules)
     if action != U0 and (options >> (action - KICKER_ID)) & U1:
@@ -65,7 +65,7 @@ def next_kicker(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, pl
 
 @part_kernel
 def play_out(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Play to the end by the rule agent, which looks at no hand but its own.
+    """Play a game to its end by the rule agent, which looks at no hand but its own.
 
     Args:
         row: The game, in the play stage or over, changed in place.

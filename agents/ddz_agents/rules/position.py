@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.decomposition import values_of_hand
+from ddz_agents.rules.decomposition import hand_price_and_losers
 from ddz_agents.rules.prices import LOSER, set_prices
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, SEAT, TARGET
@@ -27,7 +27,7 @@ from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 P_BOTH, P_LANDLORD, P_CHEAPER, P_DEARER, P_LOSERS_LANDLORD, P_LOSERS_PEASANTS = range(6)
 P_TEMPO, P_SURE, P_BOMBABLE, P_BOMBS_LANDLORD, P_BOMBS_PEASANTS, P_CONTROLS_LANDLORD = range(6, 12)
 
-POSITION = np.array(
+POSITION_WEIGHTS = np.array(
     [
         -0.8,  # of every position
         *(-0.55, 0.2, 0.1),  # for each trick that the landlord's hand costs, the cheaper peasant's and the dearer's
@@ -48,8 +48,8 @@ _HANDS = 1 << 13
 _NONE = np.int64(1 << 30)
 
 
-class Appraiser(NamedTuple):
-    """Prices of both sides' moves, and memory of the evaluation.
+class EvaluationWorkspace(NamedTuple):
+    """The memory of the evaluation of positions: prices of both sides' moves, and the features.
 
     Attributes:
         landlord: Prices of the landlord's moves, against the peasants' cards.
@@ -64,16 +64,16 @@ class Appraiser(NamedTuple):
     features: npt.NDArray[np.float64]
 
 
-def new_appraiser() -> Appraiser:
-    """Memory for one thread."""
-    return Appraiser(
-        new_rule_workspace(_HANDS), new_rule_workspace(_HANDS), np.ones(1, np.uint64), np.zeros(len(POSITION))
+def new_evaluation_workspace() -> EvaluationWorkspace:
+    """Allocate the memory of the evaluation of positions, for one thread."""
+    return EvaluationWorkspace(
+        new_rule_workspace(_HANDS), new_rule_workspace(_HANDS), np.ones(1, np.uint64), np.zeros(len(POSITION_WEIGHTS))
     )
 
 
 @part_kernel
-def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np.ndarray) -> None:
-    """Price the moves of both sides by the hands of a game, all open.
+def set_position_prices(row: np.ndarray, rules: np.ndarray, appraiser: EvaluationWorkspace, w: np.ndarray) -> None:
+    """Price the moves of both sides of a game in which all hands are open.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -95,34 +95,36 @@ def set_position(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, w: np
 
 
 @inline_kernel
-def workspace_of(row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> RuleWorkspace:
-    """The workspace whose prices are those of a seat's side."""
+def workspace_of_side(row: np.ndarray, seat: np.uint64, appraiser: EvaluationWorkspace) -> RuleWorkspace:
+    """Return the workspace that holds the prices of a seat's side."""
     return appraiser.landlord if seat == row[LANDLORD] else appraiser.peasants
 
 
 @pure_kernel
-def appraise(hand: np.uint64, row: np.ndarray, seat: np.uint64, appraiser: Appraiser) -> tuple[int, int, int]:
-    """The price of a seat's hand, its losers and its controls.
+def evaluate_hand(
+    hand: np.uint64, row: np.ndarray, seat: np.uint64, appraiser: EvaluationWorkspace
+) -> tuple[int, int, int]:
+    """Return the price of a seat's hand, its losers and its controls.
 
     Args:
         hand: The hand; it need not be the one that the seat holds.
         row: The game, for the landlord.
         seat: The seat.
-        appraiser: Prices (:func:`set_position`) and memory.
+        appraiser: Prices (:func:`set_position_prices`) and memory.
     """
-    price, sure = values_of_hand(hand, workspace_of(row, seat, appraiser))
+    price, sure = hand_price_and_losers(hand, workspace_of_side(row, seat, appraiser))
     return price, sure // LOSER, sure % LOSER
 
 
 @inline_kernel
-def _bombs(hand: np.uint64, rules: np.ndarray) -> float:
-    """How many bombs a hand holds, the rocket among them."""
+def _count_bombs(hand: np.uint64, rules: np.ndarray) -> float:
+    """Count the bombs of a hand, the rocket among them."""
     return float(popcount(bombs_in(hand, rules)) + (U1 if holds_rocket(hand, rules) else U0))
 
 
 @part_kernel
-def holder(row: np.ndarray, rules: np.ndarray) -> tuple[np.uint64, bool]:
-    """Who leads or holds the trick, and whether no enemy who still acts in it can take it over."""
+def find_trick_holder(row: np.ndarray, rules: np.ndarray) -> tuple[np.uint64, bool]:
+    """Find who leads or holds the trick, and whether no enemy who still acts in it can take it over."""
     if row[TARGET] == U0:
         return row[SEAT], True
     owner, seat, landlord = row[OWNER], row[SEAT], row[LANDLORD]
@@ -136,32 +138,32 @@ def holder(row: np.ndarray, rules: np.ndarray) -> tuple[np.uint64, bool]:
 
 
 @part_kernel
-def describe(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser) -> None:
-    """Write the features of a position, all hands open, into ``appraiser.features``.
+def write_position_features(row: np.ndarray, rules: np.ndarray, appraiser: EvaluationWorkspace) -> None:
+    """Write the features of a position with open hands into ``appraiser.features``.
 
     Args:
         row: The game in the play stage, not over.
         rules: The rules array.
-        appraiser: Prices (:func:`set_position`) and memory.
+        appraiser: Prices (:func:`set_position_prices`) and memory.
     """
     landlord, features = row[LANDLORD], appraiser.features
     hand = row[HANDS + np.int64(landlord)]
-    price_own, own_losers, controls = appraise(hand, row, landlord, appraiser)
+    price_own, own_losers, controls = evaluate_hand(hand, row, landlord, appraiser)
     cheaper, dearer, losers, bombs, seat = _NONE, -_NONE, _NONE, 0.0, U0
-    first, holds = holder(row, rules)
+    first, holds = find_trick_holder(row, rules)
     leader_losers = own_losers
     while seat < rules[R_PLAYERS]:
         if seat != landlord:
-            price, side, _ = appraise(row[HANDS + np.int64(seat)], row, seat, appraiser)
+            price, side, _ = evaluate_hand(row[HANDS + np.int64(seat)], row, seat, appraiser)
             cheaper, dearer, losers = min(cheaper, price), max(dearer, price), min(losers, side)
-            bombs += _bombs(row[HANDS + np.int64(seat)], rules)
+            bombs += _count_bombs(row[HANDS + np.int64(seat)], rules)
             if seat == first:
                 leader_losers = side
         seat += U1
     features[P_BOTH] = 1.0
     features[P_LANDLORD], features[P_CHEAPER], features[P_DEARER] = price_own / 100.0, cheaper / 100.0, dearer / 100.0
     features[P_LOSERS_LANDLORD], features[P_LOSERS_PEASANTS] = float(own_losers), float(losers)
-    features[P_BOMBS_LANDLORD], features[P_BOMBS_PEASANTS] = _bombs(hand, rules), bombs
+    features[P_BOMBS_LANDLORD], features[P_BOMBS_PEASANTS] = _count_bombs(hand, rules), bombs
     features[P_CONTROLS_LANDLORD] = float(controls)
     tempo = 0.0
     if holds:
@@ -173,16 +175,16 @@ def describe(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser) -> None:
 
 
 @part_kernel
-def evaluate(row: np.ndarray, rules: np.ndarray, appraiser: Appraiser, weights: np.ndarray) -> float:
-    """The estimated logarithm of the odds that the landlord wins from a position, all hands open.
+def evaluate_position(row: np.ndarray, rules: np.ndarray, appraiser: EvaluationWorkspace, weights: np.ndarray) -> float:
+    """Estimate the logarithm of the odds that the landlord wins a position with open hands.
 
     Args:
         row: The game in the play stage, not over.
         rules: The rules array.
-        appraiser: Prices (:func:`set_position`) and memory.
-        weights: What the features count (``POSITION``), shape ``[12]``, float64.
+        appraiser: Prices (:func:`set_position_prices`) and memory.
+        weights: What the features count (``POSITION_WEIGHTS``), shape ``[12]``, float64.
     """
-    describe(row, rules, appraiser)
+    write_position_features(row, rules, appraiser)
     total = 0.0
     for index in range(weights.size):
         total += weights[index] * appraiser.features[index]

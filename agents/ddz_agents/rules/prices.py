@@ -1,8 +1,8 @@
-"""Prices of main groups, by how easily the unseen cards beat them.
+"""Prices of main groups: the harder a group is to beat with the unseen cards, the less it costs to play.
 
 A group has two prices: what it costs to get rid of it in hundredths of a trick, which falls with its strength, and a
 *loser* (``LOSER``) or a *winner* (``WINNER``), whether it can be beaten or not.  Both are added up over the moves of a
-split, so they travel as one number (:func:`price_part`, :func:`sure_part`), and one addition adds both.
+split, so they travel as one number (:func:`unpack_price`, :func:`unpack_losers`), and one addition adds both.
 
 What the number of higher groups among the unseen cards makes of a price is a table of the weights.  Solos, pairs and
 trios, of which every hand is made, are priced when the unseen cards change; solos and pairs by sets of ranks, so that
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ddz_agents.rules import weights as of
 from ddz_agents.rules import workspace as at
-from ddz_agents.rules.workspace import RuleWorkspace, Scratch
+from ddz_agents.rules.workspace import HandWorkspace, RuleWorkspace
 from ddz_env.core.actions import NUM_SEGMENTS, segments_of
 from ddz_env.core.cards import NUM_CARDS
 from ddz_env.core.engine import tables, words
@@ -33,8 +33,8 @@ _ALWAYS, _PAIR, _TRIO, _CHAIN, _PAIR_CHAIN, _PLANE, _BOMB, _QUAD = map(np.int64,
 _QUAD_SLOPE, _QUAD_STEP = 20, 10
 
 
-def _rows() -> npt.NDArray[np.int64]:
-    """The row of each segment without kickers, and of quads with kickers."""
+def _price_rows() -> npt.NDArray[np.int64]:
+    """Build the table's row of each segment without kickers, and of quads with kickers."""
     table = np.full(NUM_SEGMENTS, _ALWAYS, np.int64)
     rows = {"pair": _PAIR, "trio": _TRIO, "solo chain": _CHAIN, "pair chain": _PAIR_CHAIN, "plane": _PLANE}
     for category, row in (rows | {"bomb": _BOMB, "quad+2 solos": _QUAD}).items():
@@ -42,13 +42,13 @@ def _rows() -> npt.NDArray[np.int64]:
     return table
 
 
-def _shares() -> npt.NDArray[np.uint8]:
-    """How easily a solo is beaten, by the unseen cards and how many of them are higher: their share, rounded up."""
+def _solo_beaten_percent() -> npt.NDArray[np.uint8]:
+    """Tabulate how easily a solo is beaten: the share of higher ones among the unseen cards, in per cent."""
     unseen, higher = np.ogrid[: NUM_CARDS + 1, : NUM_CARDS + 1]
     return np.minimum(-(-100 * higher // np.maximum(unseen, 1)), 100).astype(np.uint8)
 
 
-_ROW, _SHARE = _rows(), _shares()
+_ROW, _SHARE = _price_rows(), _solo_beaten_percent()
 _HALF = np.int64(1 << 31)
 
 
@@ -56,20 +56,20 @@ _HALF = np.int64(1 << 31)
 
 
 @inline_kernel
-def price_part(price: int) -> int:
-    """Hundredths of a trick, of a price or of a sum of prices."""
+def unpack_price(price: int) -> int:
+    """Return the price, in hundredths of a trick, that a packed price or a sum of packed prices holds."""
     return ((price + _HALF) & ((_HALF << 1) - 1)) - _HALF
 
 
 @inline_kernel
-def sure_part(price: int) -> int:
-    """``LOSER`` for each group that can be beaten and ``WINNER`` for any other, of a price or of a sum of prices."""
+def unpack_losers(price: int) -> int:
+    """Return the losers that a packed price holds: ``LOSER`` a group that can be beaten, ``WINNER`` any other."""
     return (price + _HALF) >> 32
 
 
 @inline_kernel
-def _both(base: int, slope: int, beaten: int, control: int) -> int:
-    """Both prices of a group that is beaten with a given ease (0 to 100), as one number."""
+def _pack_price(base: int, slope: int, beaten: int, control: int) -> int:
+    """Pack both prices of a group, which is beaten with a given ease (0 to 100), into one number."""
     price = base + slope * beaten // 100
     return price + (LOSER << 32) if beaten > 0 else price + control + (WINNER << 32)
 
@@ -79,16 +79,16 @@ def _both(base: int, slope: int, beaten: int, control: int) -> int:
 
 @pure_kernel
 def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, control: int) -> None:
-    """Write one row of the tables: how easily a group is beaten by 0 to 15 higher ones, and its prices."""
+    """Write one row of the tables: how easily 0 to 15 higher groups beat a group, and its prices."""
     for higher in range(16):
         beaten = min(np.int64(100), higher * step)
         prices[at.BEATEN + row + higher] = beaten
-        prices[at.BY_HIGHER + row + higher] = _both(base, slope, beaten, control)
+        prices[at.BY_HIGHER + row + higher] = _pack_price(base, slope, beaten, control)
 
 
 @part_kernel
 def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
-    """Write the prices that follow from the weights alone; returns whether the weights have changed."""
+    """Write the prices that follow from the weights alone, and return whether the weights have changed."""
     changed = False
     for index in range(w.size):
         changed |= prices[at.WEIGHT + index] != w[index]
@@ -103,14 +103,14 @@ def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
     _set_row(prices, _PLANE, chain, slope, w[of.STEP_PLANE], control)
     _set_row(prices, _BOMB, w[of.BOMB], np.int64(_QUAD_SLOPE), np.int64(_QUAD_STEP), control)
     _set_row(prices, _QUAD, w[of.QUAD], np.int64(_QUAD_SLOPE), np.int64(_QUAD_STEP), control)
-    prices[at.ROCKET_PRICE] = _both(w[of.ROCKET], np.int64(0), np.int64(0), control)
+    prices[at.ROCKET_PRICE] = _pack_price(w[of.ROCKET], np.int64(0), np.int64(0), control)
     dearest = np.int64(0)
     for beaten in range(101):
-        price = _both(w[of.BASE_SOLO], w[of.SLOPE_SOLO], beaten, control)
+        price = _pack_price(w[of.BASE_SOLO], w[of.SLOPE_SOLO], beaten, control)
         prices[at.BY_SHARE + beaten] = price
-        dearest = max(dearest, price_part(price))
+        dearest = max(dearest, unpack_price(price))
     for higher in range(16):
-        dearest = max(dearest, price_part(prices[at.BY_HIGHER + _PAIR + higher]))
+        dearest = max(dearest, unpack_price(prices[at.BY_HIGHER + _PAIR + higher]))
     prices[at.DEAREST] = dearest
     return True
 
@@ -119,8 +119,8 @@ def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
 
 
 @inline_kernel
-def groups_unseen(segment: int, scratch: Scratch) -> np.uint64:
-    """The lowest ranks of the groups of a segment that one of the others could hold."""
+def find_unseen_groups(segment: int, scratch: HandWorkspace) -> np.uint64:
+    """Find the lowest ranks of the groups of a segment that another hand could hold."""
     if tables.SEGMENT_CARDS[segment] > scratch.memory[at.MOST]:
         return U0
     plane = (scratch.memory[at.POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & words.PLANE
@@ -129,24 +129,24 @@ def groups_unseen(segment: int, scratch: Scratch) -> np.uint64:
 
 
 @inline_kernel
-def price_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: Scratch) -> int:
-    """Both prices of a pair, a trio or a longer group where the others could hold these groups of its segment."""
+def price_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: HandWorkspace) -> int:
+    """Return both prices of a pair, a trio or a longer group, given the groups that others could hold."""
     return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(words.popcount(groups >> (rank + U1)))]
 
 
 @part_kernel
-def price_of_quad(segment: int, rank: np.uint64, scratch: Scratch) -> int:
-    """Both prices of a bomb, or of a quad with kickers."""
-    bare = at.PRICED_AS[segment]
-    return price_among(bare, rank, groups_unseen(bare, scratch), scratch)
+def price_of_quad(segment: int, rank: np.uint64, scratch: HandWorkspace) -> int:
+    """Return both prices of a bomb, or of a quad with kickers."""
+    bare = at.PRICE_SEGMENT[segment]
+    return price_among(bare, rank, find_unseen_groups(bare, scratch), scratch)
 
 
 # --- Solos, pairs and trios -------------------------------------------------------------------------------------------
 
 
 @inline_kernel
-def sum_of(ranks: np.uint64, kind: int, scratch: Scratch) -> int:
-    """What solos (``SOLOS``) or pairs (``PAIRS``) of some ranks cost together."""
+def sum_prices(ranks: np.uint64, kind: int, scratch: HandWorkspace) -> int:
+    """Add up the prices of the solos (``SOLOS``) or pairs (``PAIRS``) of some ranks."""
     prices, first = scratch.prices, at.SUMS + kind
     low, second = np.int64(ranks & U15) << 3, np.int64((ranks >> U4) & U15) << 3
     third, high = np.int64((ranks >> U8) & U15) << 3, np.int64(ranks >> U12) << 3
@@ -154,20 +154,20 @@ def sum_of(ranks: np.uint64, kind: int, scratch: Scratch) -> int:
 
 
 @inline_kernel
-def price_at(rank: np.uint64, kind: int, scratch: Scratch) -> int:
-    """Both prices of the solo (``SOLOS``) or pair (``PAIRS``) of a rank."""
-    return scratch.prices[_place_of(rank) + kind]
+def price_of_rank(rank: np.uint64, kind: int, scratch: HandWorkspace) -> int:
+    """Return both prices of the solo (``SOLOS``) or pair (``PAIRS``) of a rank."""
+    return scratch.prices[_index_of_rank(rank) + kind]
 
 
 @inline_kernel
-def _place_of(rank: np.uint64) -> int:
-    """The index of the sum over a single rank."""
+def _index_of_rank(rank: np.uint64) -> int:
+    """Return the index of the sum over a single rank."""
     return at.SUMS + (8 << np.int64(rank & U3)) + np.int64(rank >> U2)
 
 
 @inline_kernel
-def _note(index: int, word: np.uint64, scratch: Scratch) -> bool:
-    """Store a word that prices depend on; returns whether it has changed."""
+def _store_if_changed(index: int, word: np.uint64, scratch: HandWorkspace) -> bool:
+    """Store a word that prices depend on, and return whether it has changed."""
     changed = scratch.memory[index] != word
     scratch.memory[index] = word
     return changed
@@ -175,7 +175,7 @@ def _note(index: int, word: np.uint64, scratch: Scratch) -> bool:
 
 @pure_kernel
 def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Price all main groups by how easily the unseen cards beat them, unless that has been done.
+    """Price all main groups against the unseen cards, unless they are priced against these already.
 
     Args:
         pool: The unseen cards, as a hand.
@@ -186,18 +186,19 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
     """
     scratch = workspace.scratch
     prices = scratch.prices
-    changed = _note(at.POOL, pool, scratch) | _note(at.MOST, most, scratch)
-    changed |= _note(at.ALLOWED, rules[R_SEGMENTS], scratch) | _note(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
+    changed = _store_if_changed(at.POOL, pool, scratch) | _store_if_changed(at.MOST, most, scratch)
+    changed |= _store_if_changed(at.ALLOWED, rules[R_SEGMENTS], scratch)
+    changed |= _store_if_changed(at.TWO_JOKERS, rules[R_TWO_JOKERS], scratch)
     changed |= _set_weights(prices, w)
     if not changed:
         return
     scratch.memory[at.TIMES] += U1
     shares = _SHARE[words.popcount(pool)]
-    pairs, trios = groups_unseen(at.PAIR, scratch), groups_unseen(at.TRIO, scratch)
+    pairs, trios = find_unseen_groups(at.PAIR, scratch), find_unseen_groups(at.TRIO, scratch)
     higher, rank = U0, U15
     while rank > U0:
         rank -= U1
-        index = _place_of(rank)
+        index = _index_of_rank(rank)
         prices[index + at.SOLOS] = prices[at.BY_SHARE + np.int64(shares[higher])]
         prices[index + at.PAIRS] = price_among(at.PAIR, rank, pairs, scratch)
         prices[at.TRIO_PRICE + np.int64(rank)] = price_among(at.TRIO, rank, trios, scratch)
@@ -213,33 +214,33 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
 
 
 @pure_kernel
-def _beaten_and_price(main: np.uint64, scratch: Scratch) -> tuple[int, int]:
-    """How easily a main group is beaten, and its prices; groups with kickers count as their bodies."""
+def _beaten_and_price(main: np.uint64, scratch: HandWorkspace) -> tuple[int, int]:
+    """Return how easily a main group is beaten, and its prices; kickers do not count."""
     segment, rank = tables.MAIN_SEGMENT[main], main - tables.SEGMENT_BASE[tables.MAIN_SEGMENT[main]]
-    bare, prices = at.PRICED_AS[segment], scratch.prices
+    bare, prices = at.PRICE_SEGMENT[segment], scratch.prices
     if bare == at.SOLO:
         pool = scratch.memory[at.POOL]
         higher = pool & ~(((U2 << rank) - U1) * words.FOUR_PLANES)
-        return np.int64(_SHARE[words.popcount(pool), words.popcount(higher)]), price_at(rank, at.SOLOS, scratch)
+        return np.int64(_SHARE[words.popcount(pool), words.popcount(higher)]), price_of_rank(rank, at.SOLOS, scratch)
     if _ROW[bare] == _ALWAYS:
         return np.int64(0), prices[at.ROCKET_PRICE]
-    index = _ROW[bare] + np.int64(words.popcount(groups_unseen(bare, scratch) >> (rank + U1)))
+    index = _ROW[bare] + np.int64(words.popcount(find_unseen_groups(bare, scratch) >> (rank + U1)))
     return prices[at.BEATEN + index], prices[at.BY_HIGHER + index]
 
 
 @inline_kernel
-def beatable(workspace: RuleWorkspace, main: np.uint64) -> int:
-    """How easily a main group is beaten, 0 (a control) to 100; groups with kickers count as their bodies."""
+def percent_beaten(workspace: RuleWorkspace, main: np.uint64) -> int:
+    """Return how easily a main group is beaten, from 0 (never) to 100; kickers do not count."""
     return _beaten_and_price(main, workspace.scratch)[0]
 
 
 @inline_kernel
 def price_of_main(main: np.uint64, workspace: RuleWorkspace) -> int:
-    """What it costs to get rid of a main group of a split, in hundredths of a trick; kickers cost nothing."""
-    return price_part(_beaten_and_price(main, workspace.scratch)[1])
+    """Return what a main group of a split costs to play, in hundredths of a trick; kickers cost nothing."""
+    return unpack_price(_beaten_and_price(main, workspace.scratch)[1])
 
 
 @inline_kernel
 def is_bomb(main: np.uint64, rules: np.ndarray) -> bool:
-    """Whether a main group is a bomb or the rocket."""
+    """Return whether a main group is a bomb or the rocket."""
     return main == tables.ROCKET_ID or (tables.MAIN_SEGMENT[main] == at.BOMB and rules[R_BOMBS] == U1)

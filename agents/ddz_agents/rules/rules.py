@@ -1,4 +1,4 @@
-"""The rule agent: plays by hand decomposition, without search.
+"""The decisions of the rule agent: which move to lead, to answer with, or to bid.
 
 A hand is split into the cheapest set of moves (:mod:`ddz_agents.rules.decomposition`).  A move's price is what it
 costs to get rid of it: near one trick for a move that nothing unseen can beat, more for one that is easily beaten,
@@ -16,8 +16,8 @@ import numpy as np
 from ddz_agents.rules import weights as of
 from ddz_agents.rules import workspace as slots
 from ddz_agents.rules.decomposition import losers_and_controls, price_of_hand, split_hand, write_split
-from ddz_agents.rules.prices import LOSER, beatable, is_bomb, price_of_main, set_prices
-from ddz_agents.rules.workspace import RuleWorkspace, is_enemy, look_around
+from ddz_agents.rules.prices import LOSER, is_bomb, percent_beaten, price_of_main, set_prices
+from ddz_agents.rules.workspace import RuleWorkspace, is_enemy, read_public_state
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.kickers import body_of, kicker_options, may_ride
@@ -42,7 +42,7 @@ _WIN = 100_000
 
 @pure_kernel
 def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The lowest legal kickers, even where they break a group."""
+    """Return the lowest legal kickers, even where they break up a group."""
     body = body_of(row, hand, main, rules)
     left = body.kickers
     chosen, floor = U0, U0
@@ -57,7 +57,7 @@ def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.
 def choose_kickers(
     row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, workspace: RuleWorkspace
 ) -> np.uint64:
-    """The kickers whose loss costs the hand least, chosen one after the other.
+    """Choose the kickers whose loss costs the hand least, one after the other.
 
     Args:
         row: The game, at the start of a decision.
@@ -95,8 +95,8 @@ def choose_kickers(
 
 
 @part_kernel
-def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[np.uint64, np.uint64]:
-    """The move to lead from a split with at most one move that can be beaten: that one last, bombs before it.
+def _find_sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[np.uint64, np.uint64]:
+    """Find the move to lead if the split has at most one move that can be beaten, which is then played last.
 
     Returns:
         Main group and kickers; 0, 0 if one of the moves is not legal.
@@ -109,7 +109,7 @@ def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[
         score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
         if is_bomb(main, rules):
             score -= 50
-        if beatable(workspace, main) > 0:
+        if percent_beaten(workspace, main) > 0:
             score -= 100
         if score > best:
             best, best_index = score, np.int64(index)
@@ -118,8 +118,8 @@ def _sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[
 
 @part_kernel
 def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
-    """The score of leading a move of the hand's split."""
-    about, segment, beaten = workspace.about, tables.MAIN_SEGMENT[main], beatable(workspace, main)
+    """Score the lead of a move of the hand's split."""
+    about, segment, beaten = workspace.about, tables.MAIN_SEGMENT[main], percent_beaten(workspace, main)
     cards, score = tables.SEGMENT_CARDS[segment], price_of_main(main, workspace)
     score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
     if segment == slots.SOLO:
@@ -140,21 +140,23 @@ def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w:
 
 @part_kernel
 def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
-    """The lowest solo if the partner acts next with one card that is likely to beat it, else 0."""
+    """Return the lowest solo if the partner acts next with one card that likely beats it, else 0."""
     about = workspace.about
     if about[slots.A_PARTNER_CARDS] != U1 or about[slots.A_NEXT_ENEMY] != U0:
         return U0
     main = tables.SEGMENT_BASE[slots.SOLO] + words.lowest(hand & PLANE)
-    return main if beatable(workspace, main) >= _LIKELY else U0
+    return main if percent_beaten(workspace, main) >= _LIKELY else U0
 
 
 @part_kernel
-def _lead(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
-    """The move to lead: main group and kickers."""
+def _choose_lead(
+    row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
+) -> tuple[np.uint64, np.uint64]:
+    """Choose the move to lead: its main group and kickers."""
     hand = workspace.about[slots.A_HAND]
     _, sure = split_hand(hand, workspace)
     if sure < 2 * LOSER:
-        main, kickers = _sure_win(write_split(True, workspace), rules, workspace)
+        main, kickers = _find_sure_win(write_split(True, workspace), rules, workspace)
         if main != U0:
             return main, kickers
     main = _lead_to_partner(hand, workspace)
@@ -186,13 +188,13 @@ def _highest_rank(hand: np.uint64) -> np.uint64:
 
 
 @part_kernel
-def _follow_need(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, bomb: bool) -> int:
-    """By how much a reply must improve the hand, in hundredths of a trick."""
+def _least_gain_needed(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, bomb: bool) -> int:
+    """Return by how much a reply must improve the hand, in hundredths of a trick."""
     about = workspace.about
     seat, owner = about[slots.A_SEAT], row[at.OWNER]
     if not is_enemy(row, seat, owner):
         target = row[at.TARGET]
-        weak = np.int64(0) if target == at.BOMBS_ONLY else beatable(workspace, target)
+        weak = np.int64(0) if target == at.BOMBS_ONLY else percent_beaten(workspace, target)
         need = w[of.PARTNER_NEED] - w[of.PARTNER_WEAK] * weak // 100
         if about[slots.A_NEXT_ENEMY] != U0:
             need -= w[of.PARTNER_UP] * weak // 100
@@ -212,36 +214,38 @@ def _follow_need(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w
 
 @part_kernel
 def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> bool:
-    """Whether an enemy could go out over the target, and the reply (a solo or a pair) makes that harder."""
+    """Return whether an enemy could go out over the target, and a solo or pair in reply makes that harder."""
     target, about = row[at.TARGET], workspace.about
     if target == at.BOMBS_ONLY or tables.MAIN_SEGMENT[main] != tables.MAIN_SEGMENT[target]:
         return False
     cards = tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]]
-    threat = beatable(workspace, target)
+    threat = percent_beaten(workspace, target)
     if cards > U2 or threat == 0:
         return False
     if is_enemy(row, about[slots.A_SEAT], row[at.OWNER]):
         return about[slots.A_FEWEST] == cards
     # The partner's own card may do; spend a higher one only where it is much safer.
-    return about[slots.A_NEXT_ENEMY] == cards and threat - beatable(workspace, main) >= _SAFER
+    return about[slots.A_NEXT_ENEMY] == cards and threat - percent_beaten(workspace, main) >= _SAFER
 
 
 @part_kernel
 def _reply_score(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, main: np.uint64, gain: int
 ) -> int:
-    """By how much a reply that makes the hand cheaper by ``gain`` exceeds what is needed; positive: play it."""
-    beaten = beatable(workspace, main)
+    """Score a reply by how far its gain exceeds what is needed; a positive one is worth playing."""
+    beaten = percent_beaten(workspace, main)
     score = gain + w[of.FOLLOW_HOLD] * (100 - beaten) // 100
-    score -= _follow_need(row, rules, workspace, w, is_bomb(main, rules))
+    score -= _least_gain_needed(row, rules, workspace, w, is_bomb(main, rules))
     if _must_block(row, workspace, main):
         score += (_BLOCK if tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]] == U1 else w[of.LEAD_DANGER]) - 20 * beaten
     return score
 
 
 @part_kernel
-def _follow(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray) -> tuple[np.uint64, np.uint64]:
-    """The reply that makes the hand cheaper by most over what is needed, or pass: main group and kickers."""
+def _choose_reply(
+    row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
+) -> tuple[np.uint64, np.uint64]:
+    """Choose the reply that improves the hand by most over what is needed, or pass."""
     hand = workspace.about[slots.A_HAND]
     before = price_of_hand(hand, workspace)
     best, main, kickers = np.int64(0), U0, U0
@@ -255,7 +259,7 @@ def _follow(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.
             riders = choose_kickers(row, hand, candidate, rules, workspace)
             rest = words.remove_hand(words.remove_hand(hand, main_cards(candidate)), riders)
             score = _reply_score(row, rules, workspace, w, candidate, before - price_of_hand(rest, workspace))
-            if beatable(workspace, candidate) == 0 and losers_and_controls(rest, workspace)[0] < 2:
+            if percent_beaten(workspace, candidate) == 0 and losers_and_controls(rest, workspace)[0] < 2:
                 score += _WIN
             if score > best:
                 best, main, kickers = score, candidate, riders
@@ -263,8 +267,8 @@ def _follow(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.
 
 
 @part_kernel
-def _speak(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, value: int) -> np.uint64:
-    """The bid or the answer to showing or doubling of a hand that costs ``value`` to play out.
+def _answer_auction(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, value: int) -> np.uint64:
+    """Return the bid, or the answer to showing or doubling, of a hand that costs ``value`` to play out.
 
     A hand that would bid 1 calls, one that would bid 2 robs once, and one that would bid 3 robs for any stake.
     """
@@ -287,7 +291,7 @@ def _speak(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, value: 
 def rules_move(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
 ) -> tuple[np.uint64, np.uint64]:
-    """The rule agent's move for the acting seat, at any stage except in the middle of a move.
+    """Choose the rule agent's move for the acting seat, at any stage except in the middle of a move.
 
     Args:
         row: A view's row or a full row; both give the same decision.
@@ -301,24 +305,24 @@ def rules_move(
     legal_mask(row, rules, workspace.mask)
     if row[at.STAGE] == at.STAGE_PLAY and workspace.mask[0] & U1 and count_legal(workspace.mask) == U1:
         return U0, U0  # nothing but pass
-    look_around(row, rules, workspace)
+    read_public_state(row, rules, workspace)
     set_prices(workspace.about[slots.A_POOL], workspace.about[slots.A_ENEMY_CARDS], rules, w, workspace)
     hand = workspace.about[slots.A_HAND]
     if row[at.STAGE] != at.STAGE_PLAY:
-        return _speak(row, rules, workspace, price_of_hand(hand, workspace)), U0
+        return _answer_auction(row, rules, workspace, price_of_hand(hand, workspace)), U0
     main = finishing_action(hand, workspace.mask)
     if main != U0:
         return main, words.remove_hand(hand, main_cards(main))
     if row[at.TARGET] == U0:
-        return _lead(row, rules, workspace, w)
-    return _follow(row, rules, workspace, w)
+        return _choose_lead(row, rules, workspace, w)
+    return _choose_reply(row, rules, workspace, w)
 
 
 @part_kernel
 def next_action(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plan: np.ndarray
 ) -> np.uint64:
-    """The rule agent's next action for the acting seat, at any stage.
+    """Choose the rule agent's next action for the acting seat, at any stage.
 
     Args:
         row: A view's row or a full row, not over.
@@ -336,7 +340,7 @@ def next_action(
         plan[0], plan[1] = rules_move(row, rules, workspace, w)
         return plan[0]
     if plan[0] != row[at.PENDING]:
-        look_around(row, rules, workspace)
+        read_public_state(row, rules, workspace)
         set_prices(workspace.about[slots.A_POOL], workspace.about[slots.A_ENEMY_CARDS], rules, w, workspace)
         plan[0] = row[at.PENDING]
         plan[1] = choose_kickers(row, workspace.about[slots.A_HAND], row[at.PENDING], rules, workspace)

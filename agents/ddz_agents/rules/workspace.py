@@ -1,4 +1,4 @@
-"""The rule agent's memory: prices of main groups, the split of a hand, and what a seat knows of the table.
+"""The rule agent's memory: prices of main groups, the split of a hand, and what a seat knows.
 
 Only what the seat may know is read (its own hand, the cards played, the hand sizes, the landlord and the target).
 """
@@ -29,8 +29,8 @@ SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (
 )
 
 
-def _loaded() -> npt.NDArray[np.int64]:
-    """The segment of each plane or quad by its kickers: none, solos, pairs (rows); 0 if there is none."""
+def _segments_with_kickers() -> npt.NDArray[np.int64]:
+    """Tabulate the segment of each plane or quad with no kickers, solos or pairs (rows); 0 for none."""
     table = np.zeros((3, NUM_SEGMENTS), np.int64)
     for body, solos, pairs in (("plane", "plane+solos", "plane+pairs"), ("bomb", "quad+2 solos", "quad+2 pairs")):
         for row, category in enumerate((body, solos, pairs)):
@@ -38,8 +38,8 @@ def _loaded() -> npt.NDArray[np.int64]:
     return table
 
 
-def _priced_as() -> npt.NDArray[np.int64]:
-    """The segment that prices each segment: its body without kickers; of all quads with kickers that with solos."""
+def _price_segments() -> npt.NDArray[np.int64]:
+    """Tabulate the segment whose price each segment has: that of its body without kickers."""
     table = np.arange(NUM_SEGMENTS)
     bare = {(s.copies, s.length): index for index, s in enumerate(SEGMENTS) if not s.kicker_count}
     for index, segment in enumerate(SEGMENTS):
@@ -48,13 +48,13 @@ def _priced_as() -> npt.NDArray[np.int64]:
     return table
 
 
-LOADED = _loaded()
-PRICED_AS = _priced_as()
+SEGMENT_WITH_KICKERS = _segments_with_kickers()
+PRICE_SEGMENT = _price_segments()
 
 MAX_CHAINS = 136
 MAX_GROUPS = 20
 
-# Where things lie in ``Scratch.memory``.
+# Where things lie in ``HandWorkspace.memory``.
 POOL, MOST, ALLOWED, TWO_JOKERS, TIMES = range(5)
 """What the prices are for: the unseen cards, the cards of the largest hand among them, and two words of the rules; and
 how many times prices have been set."""
@@ -79,7 +79,7 @@ BODY_KICKERS = CHAIN_PRICE + MAX_CHAINS
 """The kickers of the planes and quads in ``BODY``, as hands."""
 MEMORY_WORDS = BODY_KICKERS + 8
 
-# Where things lie in ``Scratch.prices``.
+# Where things lie in ``HandWorkspace.prices``.
 WEIGHT = 0
 """The weights."""
 ROCKET_PRICE, DEAREST = 40, 41
@@ -100,12 +100,12 @@ PRICE_WORDS = SUMS + 16 * 8
 A_HAND, A_POOL, A_SEAT, A_ENEMY_CARDS, A_FEWEST, A_NEXT_ENEMY, A_PARTNER_CARDS = range(7)
 ABOUT_WORDS = 7
 
-HANDS_KNOWN = 256
+HANDS_REMEMBERED = 256
 """Hands that are remembered: more than a decision looks at."""
 
 
-class Scratch(NamedTuple):
-    """Prices, and the memory of the search for the cheapest splits of a hand.
+class HandWorkspace(NamedTuple):
+    """The prices of main groups, and the memory of the search for the cheapest splits of a hand.
 
     Attributes:
         prices: Prices of main groups, int64, shape ``[PRICE_WORDS]``; set by
@@ -120,7 +120,7 @@ class Scratch(NamedTuple):
 
 
 class RuleWorkspace(NamedTuple):
-    """The memory of one rule player.
+    """All memory that the rule agent's kernels need for one thread.
 
     Attributes:
         scratch: Prices and the search's memory.
@@ -130,38 +130,38 @@ class RuleWorkspace(NamedTuple):
         about: What the seat knows, uint64: see the ``A_`` indexes; shape ``[7]``.
     """
 
-    scratch: Scratch
+    scratch: HandWorkspace
     splits: npt.NDArray[np.uint64]
     mask: npt.NDArray[np.uint64]
     about: npt.NDArray[np.uint64]
 
 
-def new_rule_workspace(hands: int = HANDS_KNOWN) -> RuleWorkspace:
-    """Memory for one thread.
+def new_rule_workspace(hands: int = HANDS_REMEMBERED) -> RuleWorkspace:
+    """Allocate the rule agent's memory for one thread.
 
     Args:
         hands: How many hands are remembered while prices stay the same, a power of two.
     """
-    scratch = Scratch(np.zeros(PRICE_WORDS, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
+    scratch = HandWorkspace(np.zeros(PRICE_WORDS, np.int64), np.zeros(MEMORY_WORDS, np.uint64))
     return RuleWorkspace(scratch, *(np.zeros(size, np.uint64) for size in ((hands, 3), MASK_WORDS, ABOUT_WORDS)))
 
 
 @inline_kernel
 def is_plane(segment: np.uint64) -> bool:
-    """Whether a segment is that of a plane without kickers."""
+    """Return whether a segment is that of a plane without kickers."""
     return np.uint64(PLANES) <= segment < np.uint64(PLANES_END)
 
 
 @inline_kernel
 def is_enemy(row: np.ndarray, seat: np.uint64, other: np.uint64) -> bool:
-    """Whether two seats are on different sides (before there is a landlord everybody is an enemy)."""
+    """Return whether two seats are on different sides; before there is a landlord everybody is an enemy."""
     landlord = row[LANDLORD]
     return other != seat and (landlord >= U3 or seat == landlord or other == landlord)
 
 
 @pure_kernel
-def look_around(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Write what the acting seat knows into ``workspace.about``; reads nothing that it does not know."""
+def read_public_state(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
+    """Write what the acting seat knows, its own hand and public facts alone, into ``workspace.about``."""
     seat = row[SEAT]
     hand = row[HANDS + np.int64(seat)]
     pool = remove_hand(remove_hand(rules[R_DECK], row[LEFT_OUT]), hand)

@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.agent import chosen_move
+from ddz_agents.rules.agent import choose_move
 from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.playouts import play_out
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
@@ -162,7 +162,7 @@ class RolloutAgent(InferringAgent):
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
         """Compare the candidates; visits and values are those of the best candidate of each main group."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            return Decision(chosen_move(position.row, position.rules, self._workspace))
+            return Decision(choose_move(position.row, position.rules, self._workspace))
         mains, kickers = best_candidates(position.row, position.rules, self._workspace, self.options.candidates)
         arms = self._compared = new_arms(mains, kickers, self.options.caution)
         if len(arms.order) > 1:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.open_cards.information_set import InformationSet, first_row, information_set
-from ddz_agents.rules.agent import chosen_move
+from ddz_agents.rules.agent import choose_move
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.worlds.determinize import Words
 from ddz_agents.worlds.history import play_all
@@ -72,7 +72,7 @@ class RulesOpponent(OwnsArrays):
 
     def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
         """The rule agent's move in a state."""
-        return chosen_move(row, rules.words(), self._workspace)
+        return choose_move(row, rules.words(), self._workspace)
 
 
 class Inference(OwnsArrays):

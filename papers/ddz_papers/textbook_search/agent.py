@@ -14,9 +14,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from ddz_agents.rules.agent import chosen_move
+from ddz_agents.rules.agent import choose_move
 from ddz_agents.rules.candidates import best_candidates
-from ddz_agents.rules.position import POSITION
+from ddz_agents.rules.position import POSITION_WEIGHTS
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.search_agent import InferringAgent, Milliseconds, Position, SearchAgent, Sight
@@ -90,7 +90,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
 
     budget = "depth {0.depth}"
     options: AlphaBetaOptions
-    weights = POSITION
+    weights = POSITION_WEIGHTS
     prices = WEIGHTS
 
     def __init__(self, options: AlphaBetaOptions) -> None:
@@ -114,7 +114,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
     def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
         """Value the moves; in the auction and at doubling the rule agent decides."""
         if int(position.row[STAGE]) != STAGE_PLAY:
-            return Decision(chosen_move(position.row, position.rules, self._workspace, self.prices))
+            return Decision(choose_move(position.row, position.rules, self._workspace, self.prices))
         mains, kickers = self._moves(position)
         moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
         if len(moves) == 1:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ddz_agents.rules.candidates import insert_candidate
 from ddz_agents.rules.decomposition import split_hand, write_split
-from ddz_agents.rules.position import Appraiser, appraise, workspace_of
+from ddz_agents.rules.position import EvaluationWorkspace, evaluate_hand, workspace_of_side
 from ddz_agents.rules.prices import is_bomb, price_of_main
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
 from ddz_agents.rules.workspace import KICKERS, MAINS, RuleWorkspace
@@ -45,7 +45,7 @@ class Space(NamedTuple):
     stack: SearchStack
     scores: npt.NDArray[np.int64]
     mask: npt.NDArray[np.uint64]
-    appraiser: Appraiser
+    appraiser: EvaluationWorkspace
     weights: npt.NDArray[np.float64]
     scale: npt.NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def _push_split(space: Space, first: int, stop: int, count: int, workspace: Rule
 def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
     """Push the moves of the two cheapest splits; returns the new end."""
     seat = row[SEAT]
-    hand, workspace = row[HANDS + np.int64(seat)], workspace_of(row, seat, space.appraiser)
+    hand, workspace = row[HANDS + np.int64(seat)], workspace_of_side(row, seat, space.appraiser)
     split_hand(hand, workspace)
     stop = _push_split(space, first, first, write_split(False, workspace), workspace)
     stop = _push_split(space, first, stop, write_split(True, workspace), workspace)
@@ -92,8 +92,8 @@ def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
 def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
     """Push pass and every reply with its cheapest kickers; returns the new end."""
     seat = row[SEAT]
-    hand, workspace = row[HANDS + np.int64(seat)], workspace_of(row, seat, space.appraiser)
-    before, _, _ = appraise(hand, row, seat, space.appraiser)
+    hand, workspace = row[HANDS + np.int64(seat)], workspace_of_side(row, seat, space.appraiser)
+    before, _, _ = evaluate_hand(hand, row, seat, space.appraiser)
     stop = _push(space, first, first, U0, U0, np.int64(0))
     for word in range(MASK_WORDS):
         bits = space.mask[word]
@@ -103,7 +103,7 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
             if main != U0:
                 kickers = choose_kickers(row, hand, main, space.stack.rules, workspace)
                 rest = remove_hand(remove_hand(hand, main_cards(main)), kickers)
-                after, _, _ = appraise(rest, row, seat, space.appraiser)
+                after, _, _ = evaluate_hand(rest, row, seat, space.appraiser)
                 stop = _push(space, first, stop, main, kickers, before - after)
     return stop
 

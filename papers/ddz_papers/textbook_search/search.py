@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.rules.position import evaluate, new_appraiser, set_position
+from ddz_agents.rules.position import evaluate_position, new_evaluation_workspace, set_position_prices
 from ddz_agents.rules.prices import is_bomb
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.core.engine.legal import bombs_in, finishing_action, holds_rocket, legal_mask
@@ -84,13 +84,13 @@ def new_space(rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], t
     table = new_table(table_bits, main="u8", kickers="u8", depth="i8")
     stack = new_stack(rules, MAX_PLIES, STACK, 1 << 40, table, **frame)
     scores, mask = np.zeros(STACK, np.int64), np.zeros(MASK_WORDS, np.uint64)
-    return Space(stack, scores, mask, new_appraiser(), weights, probabilities())
+    return Space(stack, scores, mask, new_evaluation_workspace(), weights, probabilities())
 
 
 @part_kernel
 def value_of_position(space: Space, ply: int) -> float:
     """The value of a position without search."""
-    odds = evaluate(space.stack.rows[ply], space.stack.rules, space.appraiser, space.weights)
+    odds = evaluate_position(space.stack.rows[ply], space.stack.rules, space.appraiser, space.weights)
     hundredths = np.int64(np.floor(odds * _HUNDRED + 0.5))
     return space.scale[SURE + min(SURE - 1, max(1 - SURE, hundredths))]
 
@@ -312,7 +312,7 @@ def value_moves(
         values: Output, shape ``[n]``: exact values, the greater the better for the seat.
     """
     stack = space.stack
-    set_position(world, stack.rules, space.appraiser, w)
+    set_position_prices(world, stack.rules, space.appraiser, w)
     sign = 1.0 if world[SEAT] == world[LANDLORD] else -1.0
     for word in range(ROW_WORDS):
         stack.rows[0, word] = world[word]

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ddz_agents.rules import weights as at
 from ddz_agents.rules.candidates import list_candidates
-from ddz_agents.rules.position import POSITION
+from ddz_agents.rules.position import POSITION_WEIGHTS
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
@@ -262,8 +262,8 @@ class PositionWeights(Subject):
     cost = 20
 
     def __init__(self) -> None:
-        self.start, self.span = POSITION.copy(), 0.2 + np.abs(POSITION) / 2.0
-        self.places = np.arange(1, len(POSITION))  # what is added to every position decides nothing
+        self.start, self.span = POSITION_WEIGHTS.copy(), 0.2 + np.abs(POSITION_WEIGHTS) / 2.0
+        self.places = np.arange(1, len(POSITION_WEIGHTS))  # what is added to every position decides nothing
         self._rules, self._workspace, self._row = Rules().words(), new_rule_workspace(), np.zeros(ROW_WORDS, np.uint64)
         self._seen = self._row.view()
         self._seen.flags.writeable = False  # as a view's row, for which the rule agent is compiled

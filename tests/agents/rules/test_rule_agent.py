@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ddz_agents.random import RandomAgent
 from ddz_agents.rules.agent import RulesAgent
-from ddz_agents.rules.decomposition import split_hand, values_of_hand, write_split
+from ddz_agents.rules.decomposition import hand_price_and_losers, split_hand, write_split
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.weights import WEIGHTS
@@ -211,7 +211,7 @@ def test_both_prices_of_a_hand_are_those_of_the_cheapest_splits_and_of_their_mov
         set_prices(np.uint64(Hand(tuple(pool)).word), np.uint64(most), rules.words(), WEIGHTS, workspace)
         word, hand = np.uint64(Hand(tuple(held)).word), tuple(held.tolist())
         both = split_hand(word, workspace)
-        assert values_of_hand(word, workspace) == values_of_hand(word, workspace) == both
+        assert hand_price_and_losers(word, workspace) == hand_price_and_losers(word, workspace) == both
         for sure in (False, True):
             prices = Prices(tuple(pool.tolist()), most, sure)
             moves = moves_of(sure, workspace)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from ddz_agents.rules.decomposition import price_of_hand
-from ddz_agents.rules.position import POSITION, evaluate, new_appraiser, set_position
+from ddz_agents.rules.position import POSITION_WEIGHTS, evaluate_position, new_evaluation_workspace, set_position_prices
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.weights import WEIGHTS
-from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_POOL, look_around, new_rule_workspace
+from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_POOL, new_rule_workspace, read_public_state
 from ddz_agents.search_agent import Position
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import OWNER, SEAT
@@ -79,14 +79,15 @@ def landlord_wins(space: Space, state: State) -> bool:
 
 @pytest.mark.parametrize(("preset", "sizes"), [("standard", (4, 4, 3)), ("rlcard", (4, 4, 3)), ("mini", (5, 4))])
 def test_with_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequence[int]) -> None:
-    space, roles, worth = search.new_space(Rules.preset(preset).words(), POSITION), set[str | None](), set[float]()
+    space = search.new_space(Rules.preset(preset).words(), POSITION_WEIGHTS)
+    roles, worth = set[str | None](), set[float]()
     for state in endgames(16, sizes, 2, preset):
         for _ in range(3):  # the landlord's decision, and then the peasants'
             if state.is_over or len(state.legal_moves()) == 1:
                 break
             agent, values = decide(state, depth=40)
             if values:  # no move ends the game at once
-                set_position(state.row, state.rule_words, space.appraiser, WEIGHTS)
+                set_position_prices(state.row, state.rule_words, space.appraiser, WEIGHTS)
                 landlord, expected = state.role() == "landlord", dict.fromkeys(values, 0.0)
                 for main, kickers in zip(*agent._moves(Position.of(state)), strict=True):
                     move = Move.from_words(int(main), int(kickers))
@@ -101,12 +102,12 @@ def test_with_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequ
 
 
 def test_replies_are_all_main_groups_and_leads_those_of_a_split() -> None:
-    space, leads = search.new_space(Rules.preset("standard").words(), POSITION), 0
+    space, leads = search.new_space(Rules.preset("standard").words(), POSITION_WEIGHTS), 0
     for state in endgames(40, (9, 8, 8), 7):
         for _ in range(4):
             if state.is_over:
                 break
-            set_position(state.row, state.rule_words, space.appraiser, WEIGHTS)
+            set_position_prices(state.row, state.rule_words, space.appraiser, WEIGHTS)
             moves, legal = looked_at(space, state), state.legal_moves()
             assert len(moves) == len(set(moves))
             assert set(moves) <= set(legal)
@@ -166,17 +167,18 @@ def test_the_evaluation_likes_controls_bombs_few_tricks_and_the_lead_and_is_the_
     def worth(landlord: str, seat: int = 0) -> float:
         state = position([landlord, "88999TTB", "55667JJJ"])
         state.row[SEAT] = state.row[OWNER] = seat
-        set_position(state.row, state.rule_words, appraiser, WEIGHTS)
-        return float(evaluate(state.row, state.rule_words, appraiser, POSITION))
+        set_position_prices(state.row, state.rule_words, appraiser, WEIGHTS)
+        return float(evaluate_position(state.row, state.rule_words, appraiser, POSITION_WEIGHTS))
 
-    state, workspace, appraiser = State.new(3), new_rule_workspace(), new_appraiser()
+    state, workspace, appraiser = State.new(3), new_rule_workspace(), new_evaluation_workspace()
     assert worth("334467QA") < worth("334467QR")  # a control
     assert worth("33344678") < worth("33334678")  # a bomb
     assert worth("3457889J") < worth("3456789J")  # a chain
     assert worth("334467QA", seat=1) < worth("334467QA")  # the lead
-    look_around(state.row, state.rule_words, workspace)
+    read_public_state(state.row, state.rule_words, workspace)
     set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], state.rule_words, WEIGHTS, workspace)
-    set_position(state.row, state.rule_words, appraiser, WEIGHTS)  # what the landlord cannot see the peasants hold
+    # What the landlord cannot see the peasants hold.
+    set_position_prices(state.row, state.rule_words, appraiser, WEIGHTS)
     hand = state.row[0]
     assert price_of_hand(hand, workspace) == price_of_hand(hand, appraiser.landlord)
 

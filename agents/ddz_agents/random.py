@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ddz_env import Move, View
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
-from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.engine.moves import list_all_moves
 from ddz_env.core.engine.playout import random_action, random_kickers
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
@@ -69,7 +69,7 @@ def _drawn_move(
     row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], rng: np.random.Generator
 ) -> tuple[int, int]:
     """One of the whole legal moves, each as likely: its main id, and its kickers as a hand."""
-    mains, kickers = all_moves(row, rules)
+    mains, kickers = list_all_moves(row, rules)
     choice = int(rng.integers(mains.size))
     return int(mains[choice]), int(kickers[choice])
 

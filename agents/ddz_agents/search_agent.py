@@ -12,8 +12,8 @@ from ddz_agents.worlds.inference import inferred_pool
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.legal import finishing_action, legal_mask, nth_legal
-from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.legal import finishing_action, nth_legal, write_legal_mask
+from ddz_env.core.engine.step import body_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.rules import R_PLAYERS
@@ -131,7 +131,7 @@ def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> M
         IllegalMoveError: If there is no legal move.
     """
     mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(root, rules, mask)
+    write_legal_mask(root, rules, mask)
     total = sum(int(word).bit_count() for word in mask)
     if total == 0:
         raise IllegalMoveError("there is no legal move: the game is over")
@@ -142,7 +142,7 @@ def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> M
         return None
     hand = root[at.HANDS + seat]
     main = np.uint64(finishing_action(hand, mask))
-    return Move.from_words(int(main), int(remove_hand(hand, main_cards(main)))) if main else None
+    return Move.from_words(int(main), int(remove_hand(hand, body_cards(main)))) if main else None
 
 
 def kickers_of(action: int) -> int:

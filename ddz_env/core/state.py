@@ -12,14 +12,14 @@ from ddz_env.core.actions import check_action
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
-from ddz_env.core.engine.kickers import may_ride
-from ddz_env.core.engine.legal import legal_mask, marked
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.kickers import are_kickers_legal
+from ddz_env.core.engine.legal import is_legal_action, write_legal_mask
+from ddz_env.core.engine.random import stream_state
 from ddz_env.core.engine.score import SCORE_BOTZONE, SCORE_STAKE, SCORE_WIN, write_returns
-from ddz_env.core.engine.step import apply_and_record, main_cards
+from ddz_env.core.engine.step import apply_and_record, body_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
-from ddz_env.core.engine.worlds import play_out, play_outs, sample_row
+from ddz_env.core.engine.worlds import play_to_end, play_to_end_repeatedly, sample_world
 from ddz_env.core.given_hands import check_dealt, left_of_deck, read_hand, unseen_rest
 from ddz_env.core.notation import Hand, Move, slot_move
 from ddz_env.core.refusals import illegal_action, refusal
@@ -46,7 +46,7 @@ def game_key(seed: int, game: int = 0) -> np.uint64:
     Raises:
         InvalidDealError: If seed or number is negative or needs more than 64 bits.
     """
-    return np.uint64(key(np.uint64(check_seed(seed)), np.uint64(check_seed(game, "game"))))
+    return np.uint64(stream_state(np.uint64(check_seed(seed)), np.uint64(check_seed(game, "game"))))
 
 
 class State:
@@ -185,7 +185,7 @@ class State:
         """
         row = np.empty(at.ROW_WORDS, np.uint64)
         state = rng.integers(0, 2**64, dtype=np.uint64)
-        if not sample_row(view.row, np.uint64(view.seat), view.rule_words, state, row):
+        if not sample_world(view.row, np.uint64(view.seat), view.rule_words, state, row):
             check_cards(view.row, view.seat, view.rule_words)
         return cls._of_view(view, row)
 
@@ -338,7 +338,7 @@ class State:
             0.0
         """
         played = self.copy()
-        play_out(played._row, self._rule_words, rng.integers(0, 2**64, dtype=np.uint64))
+        play_to_end(played._row, self._rule_words, rng.integers(0, 2**64, dtype=np.uint64))
         return played.returns()
 
     def playouts(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
@@ -356,7 +356,7 @@ class State:
         """
         returns = np.zeros((check_integer("count", count, 0, 2**32, InvalidDealError), 3))
         state, scoring = rng.integers(0, 2**64, dtype=np.uint64), SCORINGS[self._rules.scoring]
-        play_outs(self._row, self._rule_words, state, scoring, self._rules.peasant_reward, returns)
+        play_to_end_repeatedly(self._row, self._rule_words, state, scoring, self._rules.peasant_reward, returns)
         return returns[:, : self._rules.players]
 
     def key(self, seat: int | None = None) -> bytes:
@@ -385,7 +385,7 @@ class State:
         index = cut_pile(row, self._rule_words)
         for move in (move for _, move in self._log if move.group is not None):
             main, kickers = move.words
-            for cards in (main_cards(main), kickers):
+            for cards in (body_cards(main), kickers):
                 index = deal_packets(row, np.uint64(cards), np.uint64(index), self._rule_words)
         deal_rest(row, np.uint64(index), self._rule_words)
         hands = tuple(Hand.from_word(int(word)) for word in row[at.HANDS : at.HANDS + self._rules.players])
@@ -434,15 +434,15 @@ class State:
 
     def _can_act(self, action: np.uint64) -> bool:
         mask = np.empty(MASK_WORDS, np.uint64)
-        legal_mask(self._row, self._rule_words, mask)
-        return bool(marked(mask, action))
+        write_legal_mask(self._row, self._rule_words, mask)
+        return bool(is_legal_action(mask, action))
 
     def _can_play(self, move: Move) -> bool:
         row, rules = self._row, self._rule_words
         main, kickers = move.words
         if not self._can_act(main):
             return False
-        return not move.kickers or bool(may_ride(row, row[at.HANDS + self.seat], main, kickers, rules))
+        return not move.kickers or bool(are_kickers_legal(row, row[at.HANDS + self.seat], main, kickers, rules))
 
     def _apply(self, action: int) -> None:
         before = int(self._row[at.MOVES])

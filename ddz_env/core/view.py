@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.legal import legal_mask
-from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.engine.score import bid_of, is_shown, stake
+from ddz_env.core.engine.legal import write_legal_mask
+from ddz_env.core.engine.moves import list_all_moves
+from ddz_env.core.engine.score import compute_stake, get_bid, is_hand_shown
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U8, add_hand, popcount, remove_hand
 from ddz_env.core.engine.worlds import sample_hands
@@ -93,13 +93,13 @@ def ids_in(mask: npt.NDArray[np.uint64]) -> list[int]:
 def legal_ids(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
     """Legal action ids of a row in ascending order."""
     mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(row, rules, mask)
+    write_legal_mask(row, rules, mask)
     return ids_in(mask)
 
 
 def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
     """Legal whole moves of a row in the engine's order."""
-    mains, kickers = all_moves(row, rules)
+    mains, kickers = list_all_moves(row, rules)
     return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
 
 
@@ -210,22 +210,22 @@ class View(OwnsArrays):
     @property
     def highest_bid(self) -> int:
         """The highest bid so far, 0 if none; with robbing, 1 once somebody has called."""
-        return int(bid_of(self.row, at.HIGHEST_BID))
+        return int(get_bid(self.row, at.HIGHEST_BID))
 
     @property
     def robs(self) -> int:
         """How often the landlord's place was robbed."""
-        return int(bid_of(self.row, at.ROBS))
+        return int(get_bid(self.row, at.ROBS))
 
     @property
     def is_shown(self) -> bool:
         """Whether the landlord has shown its hand (its cards are :attr:`known_cards`)."""
-        return bool(is_shown(self.row))
+        return bool(is_hand_shown(self.row))
 
     @property
     def stake(self) -> int:
         """Base times two for every rob, for a shown hand, and for every bomb and rocket so far."""
-        return int(stake(self.row))
+        return int(compute_stake(self.row))
 
     def legal_actions(self) -> list[int]:
         """Legal action ids, ascending; empty unless it is the observer's turn."""

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
-from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.core.engine.legal import count_legal, nth_legal, write_legal_mask
 from ddz_env.core.engine.moves import random_move
-from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.random import advance, mix, scale_below, stream_state
 from ddz_env.core.engine.words import U0
 from ddz_env.core.rules import R_PLAYERS, Rules
 from ddz_env.core.state import State
@@ -67,12 +67,12 @@ _STAGE_OVER = np.uint64(STAGE_OVER)
 def _seat_learner(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> None:
     """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
     game["decided"] = False
-    game["stream"] = advance(key(game["seed"] ^ _OPPONENT_STREAM, game["number"]))
+    game["stream"] = advance(stream_state(game["seed"] ^ _OPPONENT_STREAM, game["number"]))
     if role != RANDOM_ROLE and row[LANDLORD] != _NO_SEAT:
         seat = row[LANDLORD] + np.uint64(role)
         game["learner"] = np.int64(seat if seat < rules[R_PLAYERS] else seat - rules[R_PLAYERS])
     elif game["order"] != RESUME:
-        game["learner"] = np.int64(below(mix(game["stream"]), rules[R_PLAYERS]))
+        game["learner"] = np.int64(scale_below(mix(game["stream"]), rules[R_PLAYERS]))
 
 
 @part_kernel
@@ -119,8 +119,8 @@ def _play_opponents(index: int, slots: Slots) -> None:
         if kind == UNIFORM:
             main, kickers = random_move(row, slots.rules, bits, mix(game["stream"]))
         else:
-            legal_mask(row, slots.rules, bits)
-            main, kickers = nth_legal(bits, below(mix(game["stream"]), count_legal(bits))), U0
+            write_legal_mask(row, slots.rules, bits)
+            main, kickers = nth_legal(bits, scale_below(mix(game["stream"]), count_legal(bits))), U0
         play_whole_move(row, ring, log, main, kickers, slots.rules)
     game["status"] = FINISHED
     if game["decided"] or not slots.renews:

@@ -38,13 +38,13 @@ from ddz_env.core.engine.layout import (
     STAGE_OVER,
     STAGE_PLAY,
 )
-from ddz_env.core.engine.legal import count_legal, legal_mask, marked, nth_legal
-from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.legal import count_legal, is_legal_action, nth_legal, write_legal_mask
+from ddz_env.core.engine.random import advance, mix, scale_below, stream_state
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import KICKER_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
-from ddz_env.core.engine.words import PLANE, U0, U1, U16, lowest, remove
+from ddz_env.core.engine.words import PLANE, U0, U1, U16, lowest_bit, remove_cards
 from ddz_env.core.observation import (
     CONCEALED_WORDS,
     MASK_BYTE_WORDS,
@@ -232,7 +232,7 @@ def allocate(
 @pure_kernel
 def is_playable(action: int, bits: np.ndarray) -> bool:
     """Whether any integer is a legal action of a mask of shape ``[7]``."""
-    return 0 <= action < NUM_ACTIONS and marked(bits, np.uint64(action))
+    return 0 <= action < NUM_ACTIONS and is_legal_action(bits, np.uint64(action))
 
 
 @pure_kernel
@@ -279,15 +279,15 @@ def play_whole_move(
     """
     play_action(row, ring, log, main, rules)
     while kickers != U0:
-        rank = lowest(kickers & PLANE)
-        kickers = remove(kickers, U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]])
+        rank = lowest_bit(kickers & PLANE)
+        kickers = remove_cards(kickers, U1 << rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[main]])
         play_action(row, ring, log, _KICKER_ID + rank, rules)
 
 
 @pure_kernel
 def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, rules: np.ndarray) -> None:
     """Deal the game of a seed and a number; ``bits`` is scratch."""
-    seed = key(game["seed"], game["number"])
+    seed = stream_state(game["seed"], game["number"])
     if rules[R_DEAL] == DEAL_UNSHUFFLED:
         new_unshuffled_game(row, seed, rules, bits)
     else:
@@ -350,7 +350,7 @@ def write_outputs(
     exist, and policies answer for such a game before the next is dealt.
     """
     row, ring, bits, game = slots.rows[index], slots.rings[index], slots.bits[index], slots.games[index]
-    legal_mask(row, slots.rules, bits)
+    write_legal_mask(row, slots.rules, bits)
     if over:
         bits[:] = U0
         bits[0] = U1
@@ -430,7 +430,7 @@ def seed_samples(slots: Slots) -> None:
     """Seed each game's generator of sampled actions."""
     for index in range(slots.games.shape[0]):
         game = slots.games[index]
-        game["stream"] = key(game["seed"] ^ _SAMPLE_STREAM, np.uint64(index))
+        game["stream"] = stream_state(game["seed"] ^ _SAMPLE_STREAM, np.uint64(index))
 
 
 @pure_kernel
@@ -439,4 +439,4 @@ def sample(slots: Slots) -> None:
     for index in range(slots.games.shape[0]):
         game, bits = slots.games[index], slots.bits[index]
         game["stream"] = advance(game["stream"])
-        game["action"] = np.int64(nth_legal(bits, below(mix(game["stream"]), count_legal(bits))))
+        game["action"] = np.int64(nth_legal(bits, scale_below(mix(game["stream"]), count_legal(bits))))

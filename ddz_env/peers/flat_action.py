@@ -25,7 +25,7 @@ from pettingzoo.utils.conversions import turn_based_aec_to_parallel  # type: ign
 
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
 from ddz_env.core.cards import counts_to_word
-from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.engine.moves import list_all_moves
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
 from ddz_env.envs import aec
@@ -168,6 +168,6 @@ class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]
 
     def _legal_ids(self) -> list[int]:
         """The flat ids of the legal moves, in the engine's order."""
-        mains, kickers = all_moves(self.inner.row, self._rule_words)
+        mains, kickers = list_all_moves(self.inner.row, self._rule_words)
         ids = _ids_by_words()
         return [ids[pair] for pair in zip(mains.tolist(), kickers.tolist(), strict=True)]

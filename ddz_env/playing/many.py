@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.actions import KICKER_BASE, NUM_ACTIONS
-from ddz_env.core.engine.kickers import may_ride
+from ddz_env.core.engine.kickers import are_kickers_legal
 from ddz_env.core.engine.layout import HANDS, MOVES, SEAT, STAGE, STAGE_KICKER, STAGE_PLAY
-from ddz_env.core.engine.legal import legal_mask, marked
+from ddz_env.core.engine.legal import is_legal_action, write_legal_mask
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
-from ddz_env.core.engine.words import U0, U1, add
+from ddz_env.core.engine.words import U0, U1, add_cards
 from ddz_env.core.notation import slot_move
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.core.rules import Rules
@@ -175,11 +175,11 @@ def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, mo
     """
     for index in range(rows.shape[0]):
         row, main = rows[index], moves[index, 0]
-        legal_mask(row, rules, mask)
-        if main >= np.uint64(NUM_ACTIONS) or not marked(mask, main):
+        write_legal_mask(row, rules, mask)
+        if main >= np.uint64(NUM_ACTIONS) or not is_legal_action(mask, main):
             return index
         if row[STAGE] == STAGE_PLAY:
-            if not may_ride(row, row[HANDS + np.int64(row[SEAT])], main, moves[index, 1], rules):
+            if not are_kickers_legal(row, row[HANDS + np.int64(row[SEAT])], main, moves[index, 1], rules):
                 return index
         elif moves[index, 1] != U0:
             return index
@@ -232,7 +232,7 @@ def _extend(
         row, move, action = rows[games[index]], moves[games[index]], np.uint64(actions[index])
         if row[STAGE] == STAGE_KICKER:
             rank = U1 << (action - np.uint64(KICKER_BASE))
-            move[1] = add(move[1], rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[move[0]]])
+            move[1] = add_cards(move[1], rank, SEGMENT_KICKER_SIZE[MAIN_SEGMENT[move[0]]])
         else:
             move[0] = action
         apply_and_record(row, rings[games[index]], action, rules)

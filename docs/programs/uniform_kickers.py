@@ -9,9 +9,9 @@ import numpy as np
 from numba import njit
 
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_OVER, STAGE_PLAY
-from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask, nth_legal
+from ddz_env.core.engine.legal import count_legal, finishing_action, nth_legal, write_legal_mask
 from ddz_env.core.engine.moves import list_kickers
-from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.core.engine.step import apply_action, play_move
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEGMENT_KICKER_COUNT
 
@@ -23,9 +23,9 @@ def simulate(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uin
     """Play to the end at random, main group and then kicker set; a finishing move is taken at once."""
     mains, kickers = np.empty(MOST_SETS, np.uint64), np.empty(MOST_SETS, np.uint64)
     while row[STAGE] != STAGE_OVER:
-        legal_mask(row, rules, mask)
+        write_legal_mask(row, rules, mask)
         state = advance(state)
-        action = nth_legal(mask, below(mix(state), count_legal(mask)))
+        action = nth_legal(mask, scale_below(mix(state), count_legal(mask)))
         if row[STAGE] != STAGE_PLAY:
             apply_action(row, action, rules)
             continue
@@ -36,6 +36,6 @@ def simulate(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uin
         if SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] != np.uint64(0):
             sets = list_kickers(row, rules, action, mains, kickers, 0)
             state = advance(state)
-            chosen = kickers[np.int64(below(mix(state), np.uint64(sets)))]
+            chosen = kickers[np.int64(scale_below(mix(state), np.uint64(sets)))]
         play_move(row, action, chosen, rules)
     return state

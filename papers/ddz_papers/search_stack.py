@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, PASSES, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.random import mix
-from ddz_env.core.engine.step import pass_turn, play_lightly
+from ddz_env.core.engine.step import pass_turn, play_without_bookkeeping
 from ddz_env.core.engine.words import U0, U1, U4, U8
 from ddz_env.support.compiling import inline_kernel
 
@@ -133,4 +133,4 @@ def step(stack: SearchStack, ply: int, index: int) -> None:
     if stack.mains[index] == U0:
         pass_turn(row, stack.rules)
     else:
-        play_lightly(row, stack.mains[index], stack.kickers[index], stack.rules)
+        play_without_bookkeeping(row, stack.mains[index], stack.kickers[index], stack.rules)

@@ -19,8 +19,8 @@ from ddz_agents.tree_search.tree import ROOT, Tree, children
 from ddz_agents.worlds.determinize import draw_game
 from ddz_env import State
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, STAGE, STAGE_OVER, WINNER
-from ddz_env.core.engine.legal import legal_mask
-from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.legal import write_legal_mask
+from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.tables import MASK_WORDS
 
@@ -60,7 +60,7 @@ class Chance:
 
     def choose(self, actions: list[int]) -> int:
         self.state = np.uint64(advance(self.state))
-        return actions[int(below(np.uint64(mix(self.state)), np.uint64(len(actions))))]
+        return actions[int(scale_below(np.uint64(mix(self.state)), np.uint64(len(actions))))]
 
     def play_out(self, row: Row, rules: Row) -> None:
         self.state = np.uint64(simulate_random(row, rules, np.empty(MASK_WORDS, np.uint64), self.state, np.bool_(True)))
@@ -68,7 +68,7 @@ class Chance:
 
 def legal_actions(row: Row, rules: Row) -> list[int]:
     mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(row, rules, mask)
+    write_legal_mask(row, rules, mask)
     words = enumerate(mask.tolist())
     return [64 * index + bit for index, word in words for bit in range(word.bit_length()) if (word >> bit) & 1]
 

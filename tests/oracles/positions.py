@@ -19,7 +19,7 @@ from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.cards import NUM_RANKS, counts_to_word
 from ddz_env.core.engine import layout
 from ddz_env.core.engine.deal import start_game
-from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.legal import write_legal_mask
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.rules import Rules
@@ -64,7 +64,7 @@ def row_of(deal: Deal, rules: Rules, leader: int = 0) -> Row:
 
 def legal_ids(row: Row, words: Row) -> list[int]:
     mask = np.zeros(7, np.uint64)
-    legal_mask(row, words, mask)
+    write_legal_mask(row, words, mask)
     return [64 * word + bit for word in range(7) for bit in range(64) if (int(mask[word]) >> bit) & 1]
 
 

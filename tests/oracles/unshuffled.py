@@ -8,8 +8,8 @@ import numpy as np
 
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.moves import all_moves
-from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.moves import list_all_moves
+from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.core.engine.step import play_move
 
 Pile = list[int]
@@ -24,7 +24,7 @@ class Chance:
 
     def below(self, n: int) -> int:
         self._state = np.uint64(advance(self._state))
-        return int(below(np.uint64(mix(self._state)), np.uint64(n)))
+        return int(scale_below(np.uint64(mix(self._state)), np.uint64(n)))
 
 
 def cards_of(hand: Hand) -> Pile:
@@ -63,7 +63,7 @@ def first_deal(rules: Rules, seed: int, game: int = 0) -> list[Hand]:
     chance, pile, moves = Chance(row[at.RNG]), Pile(), []
     place = chance.below(54)
     while row[at.STAGE] != at.STAGE_OVER:
-        mains, kickers = all_moves(row, words)
+        mains, kickers = list_all_moves(row, words)
         nth = chance.below(len(mains))
         moves.append(Move.from_words(int(mains[nth]), int(kickers[nth])))
         play_move(row, mains[nth], kickers[nth], words)

@@ -16,10 +16,10 @@ from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, read_public_state
 from ddz_env.core.engine.layout import BIDS, KNOWN, LANDLORD, MOVES, NO_SEAT, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_BID
 from ddz_env.core.engine.legal import bid_options
-from ddz_env.core.engine.random import advance, below, mix
-from ddz_env.core.engine.score import stake
+from ddz_env.core.engine.random import advance, mix, scale_below
+from ddz_env.core.engine.score import compute_stake
 from ddz_env.core.engine.tables import BID_ID
-from ddz_env.core.engine.words import U0, U1, U4, U12, U15, popcount, select
+from ddz_env.core.engine.words import U0, U1, U4, U12, U15, popcount, select_bit
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
@@ -81,7 +81,7 @@ def _named(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
     """The base stake after a bid; 0 before the first one."""
     if rules[R_BIDDING] != BIDDING_ROBBING:
         return max(np.int64(bid), np.int64((row[BIDS] >> U12) & U15))
-    standing = np.int64(stake(row)) if (row[BIDS] >> U12) & U15 > U0 else 0
+    standing = np.int64(compute_stake(row)) if (row[BIDS] >> U12) & U15 > U0 else 0
     return standing if bid == 0 else max(2 * standing, 1)
 
 
@@ -91,7 +91,7 @@ def staked(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
     bid = (row[BIDS] >> (U4 * np.uint64(seat))) & U15
     if rules[R_BIDDING] == BIDDING_ROBBING and bid >= _ROBBED:
         if bid > _ROBBED:  # called, and robbed its place back
-            return np.int64(stake(row))
+            return np.int64(compute_stake(row))
         before = (row[BIDS] >> (U4 * np.uint64((seat + 2) % 3))) & U15
         return np.int64(4 if before == _ROBBED else 2)
     return max(np.int64(bid) - np.int64(1), np.int64(0))
@@ -102,7 +102,7 @@ def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray,
     """The bid of the expected-payoff policy, without a loss rate: the highest if it is worth more than declining."""
     seat, owner = np.int64(row[SEAT]), np.int64(row[OWNER])
     options = bid_options(row, rules)
-    highest = np.int64(select(options, popcount(options) - U1))
+    highest = np.int64(select_bit(options, popcount(options) - U1))
     standing, raised = _named(row, 0, rules), _named(row, highest, rules)
     share = standing / auction.most
     if seat == auction.seat:
@@ -128,7 +128,7 @@ def write_worth(
     landlord = np.int64(row[LANDLORD])
     if landlord == 3:
         return
-    base = float(stake(row))
+    base = float(compute_stake(row))
     if not from_stake:
         for seat in range(3):
             worth[seat] = base * auction.returns[world, landlord, seat]
@@ -163,13 +163,13 @@ def _choose(
     """The bid of the highest UCB, ties broken at random, and the generator's new state."""
     bid, best, ties = np.int64(0), -1e9, U0
     while options != U0:
-        option = np.int64(select(options, U0))
+        option = np.int64(select_bit(options, U0))
         options &= options - U1
         score = ucb(tree, node, option, scale, exploration)
         if score == best:
             state = advance(state)
             ties += U1
-            if below(mix(state), ties + U1) == U0:
+            if scale_below(mix(state), ties + U1) == U0:
                 bid = option
         elif score > best:
             bid, best, ties = option, score, U0
@@ -216,7 +216,7 @@ def search_auction(
             else:
                 state = advance(state)
                 if simulation == RANDOM:
-                    bid = np.int64(select(options, below(mix(state), popcount(options))))
+                    bid = np.int64(select_bit(options, scale_below(mix(state), popcount(options))))
                 else:
                     bid = policy_bid(auction, world, row, rules, simulation == STAKE)
             running = _bid(row, bid, rules)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ddz_env import Rules, State, View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.core.engine.score import SCORE_STAKE, write_returns
 from ddz_env.core.engine.step import apply_action, make_landlord
 from ddz_env.core.engine.tables import DOUBLE_ID
@@ -79,7 +79,7 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
     """
     world = np.empty(at.ROW_WORDS, np.uint64)
     for number in range(rows.shape[0]):
-        determinize(view, np.uint64(seat), rules, key(seed, np.uint64(number)), world)
+        determinize(view, np.uint64(seat), rules, stream_state(seed, np.uint64(number)), world)
         for landlord in range(3):
             if view[at.LANDLORD] != _NO_SEAT and view[at.LANDLORD] != np.uint64(landlord):
                 continue

@@ -39,7 +39,7 @@ from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.sparse_inputs import Fields, enter, fields_of, fill
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest, popcount
+from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest_bit, popcount
 from ddz_env.core.observation import HISTORY, OBSERVATION
 from ddz_env.envs.stepping import Slots
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
@@ -218,7 +218,7 @@ def _describe_actions(
     for word in range(bits.shape[0]):
         legal = bits[word]
         while legal != U0:
-            action = np.int64(word) * 64 + np.int64(lowest(legal))
+            action = np.int64(word) * 64 + np.int64(lowest_bit(legal))
             legal &= legal - U1
             sure, price = value_hand(hand_after(left, action, seen), workspace)
             actions[pair] = action

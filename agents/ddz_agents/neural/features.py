@@ -26,7 +26,7 @@ from ddz_agents.rules.workspace import RuleWorkspace
 from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.tables import SEGMENT_COPIES, SEGMENT_LENGTH, SEGMENT_SIZE
-from ddz_env.core.engine.words import PLANE, U0, U1, U16, run
+from ddz_env.core.engine.words import PLANE, U0, U1, U16, run_starts
 from ddz_env.core.observation import HISTORY, OBSERVATION
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
@@ -48,7 +48,7 @@ CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
 def chain_starts(hand: np.uint64, segment: int) -> np.uint64:
     """The lowest ranks of the chains of a segment that a hand holds, as bits."""
     plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
-    return run(plane, SEGMENT_LENGTH[segment]) & ((U1 << SEGMENT_SIZE[segment]) - U1)
+    return run_starts(plane, SEGMENT_LENGTH[segment]) & ((U1 << SEGMENT_SIZE[segment]) - U1)
 
 
 @inline_kernel

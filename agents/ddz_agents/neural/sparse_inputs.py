@@ -26,7 +26,7 @@ from ddz_agents.neural.features import (
 )
 from ddz_agents.neural.model import Floats
 from ddz_env.core.engine.tables import SEGMENT_SIZE
-from ddz_env.core.engine.words import U0, U1, lowest
+from ddz_env.core.engine.words import U0, U1, lowest_bit
 from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
 
 _SCALED, _RISING, _FALLING, _CHAINS, _PROSPECTS = range(5)
@@ -92,7 +92,7 @@ def _enter_chains(hand: np.uint64, column: int, places: np.ndarray, factors: np.
     for segment in CHAIN_SEGMENTS:
         starts = chain_starts(hand, segment)
         while starts != U0:
-            places[count], factors[count] = column + np.int64(lowest(starts)), np.float32(1.0)
+            places[count], factors[count] = column + np.int64(lowest_bit(starts)), np.float32(1.0)
             starts &= starts - U1
             count += 1
         column += np.int64(SEGMENT_SIZE[segment])

@@ -42,8 +42,8 @@ from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env import View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.legal import count_legal, nth_legal, write_legal_mask
+from ddz_env.core.engine.random import stream_state
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
@@ -146,7 +146,7 @@ def _next_child(
     if row[at.STAGE] == at.STAGE_OVER:
         return np.int64(-1), state
     mask, legal_children = searcher.mask, searcher.legal_children
-    legal_mask(row, searcher.rules, mask)
+    write_legal_mask(row, searcher.rules, mask)
     legal, only = count_legal(mask), nth_legal(mask, U0)
     count = take_tried(tree, node, mask, legal_children)
     if count_legal(mask) == U0:
@@ -188,7 +188,7 @@ def _go_down(
         games.waits[index] = A_PLAYER
     elif row[at.STAGE] != at.STAGE_OVER:
         games.waits[index] = A_VALUE
-        legal_mask(row, rules, searcher.mask)
+        write_legal_mask(row, rules, searcher.mask)
         describe(games, index, rules, searcher.mask)
     else:
         games.waits[index] = NOTHING
@@ -237,7 +237,7 @@ def descend(
         if not has_room(tree):
             return index, state
         node = child_of(tree, np.int64(ROOT), np.int64(firsts[index]))
-        world = np.uint64(key(deal, np.uint64(tree.visits[node])))
+        world = np.uint64(stream_state(deal, np.uint64(tree.visits[node])))
         draw_world(searcher.row, searcher.seat, searcher.rules, searcher.pool, world, descents.games.rows[index])
         _copy_ring(searcher.ring, descents.games.rings[index])
         descents.depth[index] = 0

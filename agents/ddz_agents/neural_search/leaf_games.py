@@ -13,7 +13,7 @@ from ddz_agents.worlds.determinize import Words
 from ddz_env import Rules, State, View
 from ddz_env.core import observation
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
+from ddz_env.core.engine.legal import count_legal, nth_legal, write_legal_mask
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
@@ -136,7 +136,7 @@ def play_forced(games: SearchGames, chosen: np.ndarray, rules: np.ndarray) -> No
         row, ring = games.rows[index], games.rings[index]
         games.waits[index] = NOTHING
         while row[at.STAGE] != at.STAGE_OVER and games.waits[index] == NOTHING:
-            legal_mask(row, rules, mask)
+            write_legal_mask(row, rules, mask)
             if count_legal(mask) == U1:
                 apply_and_record(row, ring, nth_legal(mask, U0), rules)
             else:

@@ -30,7 +30,7 @@ from ddz_agents.worlds.determinize import Words, Worlds, checked_pool
 from ddz_env import View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.playing.agent import Agent, Decision
 from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.checks import check_integer
@@ -189,7 +189,7 @@ class Search(OwnsArrays):
             raise InvalidAgentOptionError(f"players are for the seats {others}, not for {sorted(self._players)}")
         log_priors = self.root_prior(view)
         seed = rng.integers(0, 2**64, dtype=np.uint64)
-        states = [np.uint64(key(seed, np.uint64(index))) for index in range(len(self.parallel.trees))]
+        states = [np.uint64(stream_state(seed, np.uint64(index))) for index in range(len(self.parallel.trees))]
         self.parallel.begin(view, log_priors, checked_pool(self._worlds(view, rng), view), states)
         return log_priors
 

@@ -20,7 +20,7 @@ import numpy as np
 from ddz_agents.neural.model import Floats
 from ddz_agents.tree_search.choice import Totals
 from ddz_agents.tree_search.tree import Tree
-from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.support.compiling import part_kernel
 
@@ -96,7 +96,7 @@ def select_child(
     if best >= 0:
         return best, state
     state = advance(state)
-    return _unvisited_child(tree, prior, legal_children, count, best_prior, below(mix(state), ties)), state
+    return _unvisited_child(tree, prior, legal_children, count, best_prior, scale_below(mix(state), ties)), state
 
 
 @part_kernel

@@ -21,7 +21,7 @@ from ddz_agents.neural_search.leaf_games import Leaves, SearchGames, play_action
 from ddz_agents.tree_search.search import reward_of, simulate_random
 from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import mask_bytes
 from ddz_env.support.compiling import kernel
@@ -92,7 +92,7 @@ def _play_rows_out(rows: np.ndarray, rules: np.ndarray, seed: np.uint64, chances
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(rows.shape[0]):
         row = rows[index]
-        simulate_random(row, rules, mask, key(seed, np.uint64(index)), True)
+        simulate_random(row, rules, mask, stream_state(seed, np.uint64(index)), True)
         chances[index] = reward_of(row, row[LANDLORD])
 
 

@@ -15,7 +15,7 @@ from ddz_agents.rules.rules import next_action, rules_move
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env import Move, Rules, View
 from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KICKER, STAGE_OVER
-from ddz_env.core.engine.legal import legal_mask, marked
+from ddz_env.core.engine.legal import is_legal_action, write_legal_mask
 from ddz_env.core.engine.words import U0
 from ddz_env.playing.agent import check_to_act
 from ddz_env.playing.many import Waiting
@@ -192,8 +192,8 @@ def label_actions(
             # A hand is planes of thresholds: a part of the plan has no bit that the plan has not.
             if row[CHOSEN] & ~plan[1] != U0 or row[CHOSEN] == plan[1]:
                 continue
-            legal_mask(row, rules, workspace.mask)
-            if not marked(workspace.mask, action):
+            write_legal_mask(row, rules, workspace.mask)
+            if not is_legal_action(workspace.mask, action):
                 continue
         actions[index] = np.int64(action)
 

@@ -13,10 +13,10 @@ from ddz_agents.rules.prices import percent_beaten, set_prices
 from ddz_agents.rules.rules import choose_kickers, rules_move
 from ddz_agents.rules.weights import FOLLOW_HOLD, WEIGHTS
 from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_HAND, A_POOL, RuleWorkspace, read_public_state
-from ddz_env.core.engine.legal import legal_mask
-from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.legal import write_legal_mask
+from ddz_env.core.engine.step import body_cards
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
+from ddz_env.core.engine.words import U0, U1, lowest_bit, remove_hand
 from ddz_env.support.compiling import pure_kernel
 
 _FIRST = np.int64(1 << 40)
@@ -75,11 +75,11 @@ def list_candidates(
     set_prices(workspace.about[A_POOL], workspace.about[A_ENEMY_CARDS], rules, WEIGHTS, workspace)
     hand = workspace.about[A_HAND]
     before = price_of_hand(hand, workspace)
-    legal_mask(row, rules, workspace.mask)
+    write_legal_mask(row, rules, workspace.mask)
     for word in range(MASK_WORDS):
         bits = workspace.mask[word]
         while bits != U0:
-            candidate = np.uint64(word) * _U64 + lowest(bits)
+            candidate = np.uint64(word) * _U64 + lowest_bit(bits)
             bits &= bits - U1
             if candidate == U0:
                 if main != U0:
@@ -88,7 +88,7 @@ def list_candidates(
             chosen = choose_kickers(row, hand, candidate, rules, workspace)
             if candidate == main and chosen == riders:
                 continue
-            rest = remove_hand(remove_hand(hand, main_cards(candidate)), chosen)
+            rest = remove_hand(remove_hand(hand, body_cards(candidate)), chosen)
             after = price_of_hand(rest, workspace)
             score = before - after + WEIGHTS[FOLLOW_HOLD] * (100 - percent_beaten(workspace, candidate)) // 100
             count = insert_candidate(mains, kickers, scores, count, candidate, chosen, score)

@@ -56,7 +56,7 @@ def _is_allowed(segment: int, scratch: HandWorkspace) -> bool:
 def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorkspace, count: int) -> int:
     """Append the chains of one category, the longest first, with their prices."""
     memory = scratch.memory
-    segment, starts = first, words.run(plane, tables.SEGMENT_LENGTH[first])
+    segment, starts = first, words.run_starts(plane, tables.SEGMENT_LENGTH[first])
     while starts != U0 and segment < stop:  # none is longer than the longest
         starts &= plane >> tables.SEGMENT_LENGTH[segment]
         segment += 1
@@ -64,11 +64,11 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorksp
         segment -= 1
         if _is_allowed(segment, scratch):
             length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
-            starts, unseen = words.run(plane, length), prices.find_unseen_groups(segment, scratch)
+            starts, unseen = words.run_starts(plane, length), prices.find_unseen_groups(segment, scratch)
             while starts != U0 and count < at.MAX_CHAINS:
-                rank = words.lowest(starts)
+                rank = words.lowest_bit(starts)
                 memory[at.CHAIN + count] = (np.uint64(segment) << U4) | rank
-                memory[at.CHAIN_CARDS + count] = words.spread(words.body_mask(rank, length), copies)
+                memory[at.CHAIN_CARDS + count] = words.cards_of_ranks(words.body_mask(rank, length), copies)
                 memory[at.CHAIN_PRICE + count] = np.uint64(prices.price_among(segment, rank, unseen, scratch))
                 starts &= starts - U1
                 count += 1
@@ -79,7 +79,7 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorksp
 def _list_chains(hand: np.uint64, scratch: HandWorkspace) -> int:
     """List every plane, pair chain and solo chain that the hand holds."""
     singles, pairs, trios = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
-    if words.run(singles, U2) == U0:
+    if words.run_starts(singles, U2) == U0:
         return 0
     count = _ZERO
     if trios != U0:
@@ -116,7 +116,7 @@ def _pick_body_kickers(
     count, body = tables.SEGMENT_KICKER_COUNT[segment], words.body_mask(rank, tables.SEGMENT_LENGTH[segment])
     if tables.SEGMENT_KICKER_SIZE[segment] == U2:
         riders = _lowest_bits(pairs & ~body, count)
-        return (words.spread(riders, U2) if words.popcount(riders) == count else U0), solos, pairs & ~riders
+        return (words.cards_of_ranks(riders, U2) if words.popcount(riders) == count else U0), solos, pairs & ~riders
     free = solos & ~body
     if scratch.memory[at.TWO_JOKERS] == U0 and (free & JOKERS) == JOKERS:
         free &= ~(JOKERS ^ _BLACK)
@@ -152,7 +152,7 @@ def _list_bodies(
             modes >>= _MODE_BITS
             bodies += 1
     while quads != U0:
-        rank, mode = words.lowest(quads), modes & _MODE
+        rank, mode = words.lowest_bit(quads), modes & _MODE
         quads &= quads - U1
         modes >>= _MODE_BITS
         if mode == _AS_TRIO:
@@ -236,8 +236,8 @@ def _split_by_reading(hand: np.uint64, chains: int, reading: Reading, scratch: H
         scratch: Prices and memory.
     """
     # Counts of three and four may lie anywhere in 3..2, pairs too; solos include the jokers.
-    solos, pairs = words.exactly(hand, U1) | reading.broken, words.exactly(hand, U2) | reading.broken
-    trios, quads = words.exactly(hand, U3) ^ reading.broken, words.exactly(hand, U4)
+    solos, pairs = words.ranks_with_count(hand, U1) | reading.broken, words.ranks_with_count(hand, U2) | reading.broken
+    trios, quads = words.ranks_with_count(hand, U3) ^ reading.broken, words.ranks_with_count(hand, U4)
     price, bodies, as_pairs, possible = np.int64(scratch.memory[at.SPENT + chains]), _ZERO, U0, True
     if quads != U0 or scratch.memory[at.PLANES_TAKEN + chains] != U0:
         bodies, as_trio, as_pairs = _list_bodies(chains, quads, reading.modes, scratch)
@@ -283,9 +283,9 @@ def _choose_trio_kicker(
     pair &= ~pair + U1
     solo_price, pair_price = _ZERO, _ZERO
     if solo != U0 and _is_allowed(at.TRIO_SOLO, scratch):
-        solo_price = prices.price_of_rank(words.lowest(solo), at.SOLOS, scratch)
+        solo_price = prices.price_of_rank(words.lowest_bit(solo), at.SOLOS, scratch)
     if pair != U0 and _is_allowed(at.TRIO_PAIR, scratch):
-        pair_price = prices.price_of_rank(words.lowest(pair), at.PAIRS, scratch)
+        pair_price = prices.price_of_rank(words.lowest_bit(pair), at.PAIRS, scratch)
     solo_gain, pair_gain = _unpack_part(solo_price, sure), _unpack_part(pair_price, sure)
     if solo_gain > 0 and solo_gain >= pair_gain:
         return solo, U0, solo_price
@@ -299,7 +299,7 @@ def _price_trio_kickers(pieces: Pieces, sure: bool, scratch: HandWorkspace) -> i
     """Add up the prices of the solos and pairs that ride with the trios."""
     trios, solos, pairs, price = pieces.trios, pieces.solos, pieces.pairs, _ZERO
     while trios != U0:
-        solo, pair, carried = _choose_trio_kicker(words.lowest(trios), solos, pairs, sure, scratch)
+        solo, pair, carried = _choose_trio_kicker(words.lowest_bit(trios), solos, pairs, sure, scratch)
         solos, pairs, price = solos & ~solo, pairs & ~pair, price + carried
         trios &= trios - U1
     return price
@@ -310,7 +310,7 @@ def _price_trios(trios: np.uint64, scratch: HandWorkspace) -> int:
     """Add up the prices of trios; a trio without a kicker costs the same."""
     price = _ZERO
     while trios != U0:
-        price += scratch.prices[at.TRIO_PRICE + np.int64(words.lowest(trios))]
+        price += scratch.prices[at.TRIO_PRICE + np.int64(words.lowest_bit(trios))]
         trios &= trios - U1
     return price
 
@@ -380,9 +380,9 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
         Both cheapest prices then, and how many readings were tried.
     """
     memory = scratch.memory
-    planes, quads = memory[at.PLANES_TAKEN + chains], words.exactly(hand, U4)
+    planes, quads = memory[at.PLANES_TAKEN + chains], words.ranks_with_count(hand, U4)
     rocket = (hand & JOKERS) == JOKERS and _is_allowed(at.ROCKET, scratch)
-    number, breakable = _count_readings(planes, quads, words.exactly(hand, U3), rocket)
+    number, breakable = _count_readings(planes, quads, words.ranks_with_count(hand, U3), rocket)
     reading = Reading(U0, rocket, U0)
     for _ in range(number):
         pieces = _split_by_reading(hand, chains, reading, scratch)
@@ -463,7 +463,7 @@ def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
     memory[at.PLANES_TAKEN + depth + 1] = memory[at.PLANES_TAKEN + depth] + np.uint64(is_plane(segment))
     memory[at.PATH + depth], memory[at.PATH + depth + 1] = np.uint64(index + 1), np.uint64(index)  # it may occur twice
     ranks = words.body_mask(chain & U15, tables.SEGMENT_LENGTH[segment])
-    return words.remove(left, ranks, tables.SEGMENT_COPIES[segment])
+    return words.remove_cards(left, ranks, tables.SEGMENT_COPIES[segment])
 
 
 # --- The answer -------------------------------------------------------------------------------------------------------
@@ -481,7 +481,7 @@ def _write_move(memory: np.ndarray, count: int, segment: int, rank: np.uint64, k
 def _write_moves(memory: np.ndarray, count: int, segment: int, ranks: np.uint64) -> int:
     """Write a move without kickers for each of some ranks, and return the new number of moves."""
     while ranks != U0:
-        count = _write_move(memory, count, segment, words.lowest(ranks), U0)
+        count = _write_move(memory, count, segment, words.lowest_bit(ranks), U0)
         ranks &= ranks - U1
     return count
 
@@ -494,12 +494,12 @@ def _write_pieces(pieces: Pieces, sure: bool, scratch: HandWorkspace, count: int
         body = memory[at.BODY + index]
         count = _write_move(memory, count, np.int64(body >> U4), body & U15, memory[at.BODY_KICKERS + index])
     while trios != U0:
-        rank = words.lowest(trios)
+        rank = words.lowest_bit(trios)
         trios &= trios - U1
         solo, pair, _ = _choose_trio_kicker(rank, solos, pairs, sure, scratch)
         solos, pairs = solos & ~solo, pairs & ~pair
         segment = at.TRIO_SOLO if solo != U0 else at.TRIO_PAIR if pair != U0 else at.TRIO
-        count = _write_move(memory, count, segment, rank, solo | words.spread(pair, U2))
+        count = _write_move(memory, count, segment, rank, solo | words.cards_of_ranks(pair, U2))
     count = _write_moves(memory, count, at.PAIR, pairs)
     return _write_moves(memory, count, at.SOLO, solos)
 

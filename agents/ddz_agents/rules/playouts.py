@@ -14,7 +14,7 @@ from ddz_env.core.engine.legal import pending_options
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_action, play_move
 from ddz_env.core.engine.tables import KICKER_ID
-from ddz_env.core.engine.words import U0, U1, lowest
+from ddz_env.core.engine.words import U0, U1, lowest_bit
 from ddz_env.core.state import SCORINGS
 from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
 
@@ -60,7 +60,7 @@ def next_kicker(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, pl
     action, options = next_action(row, rules, workspace, WEIGHTS, plan), pending_options(row, rules)
     if action != U0 and (options >> (action - KICKER_ID)) & U1:
         return action
-    return KICKER_ID + lowest(options)
+    return KICKER_ID + lowest_bit(options)
 
 
 @part_kernel

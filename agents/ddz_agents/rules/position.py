@@ -17,7 +17,7 @@ from ddz_agents.rules.decomposition import hand_price_and_losers
 from ddz_agents.rules.prices import LOSER, set_prices
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env.core.engine.layout import HANDS, KEY, LANDLORD, OWNER, SEAT, TARGET
-from ddz_env.core.engine.legal import bombs_in, holds_rocket, replies
+from ddz_env.core.engine.legal import bomb_ranks, find_replies, holds_rocket
 from ddz_env.core.engine.random import advance
 from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.words import U0, U1, add_hand, popcount
@@ -119,7 +119,7 @@ def evaluate_hand(
 @inline_kernel
 def _count_bombs(hand: np.uint64, rules: np.ndarray) -> float:
     """Count the bombs of a hand, the rocket among them."""
-    return float(popcount(bombs_in(hand, rules)) + (U1 if holds_rocket(hand, rules) else U0))
+    return float(popcount(bomb_ranks(hand, rules)) + (U1 if holds_rocket(hand, rules) else U0))
 
 
 @part_kernel
@@ -130,7 +130,7 @@ def find_trick_holder(row: np.ndarray, rules: np.ndarray) -> tuple[np.uint64, bo
     owner, seat, landlord = row[OWNER], row[SEAT], row[LANDLORD]
     while seat != owner:
         if (seat == landlord) != (owner == landlord):
-            _, starts, bombs, rocket = replies(row[HANDS + np.int64(seat)], row[TARGET], row[KEY], rules)
+            _, starts, bombs, rocket = find_replies(row[HANDS + np.int64(seat)], row[TARGET], row[KEY], rules)
             if (starts | bombs | rocket) != U0:
                 return owner, False
         seat = next_seat(seat, rules)

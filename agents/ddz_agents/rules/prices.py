@@ -125,7 +125,7 @@ def find_unseen_groups(segment: int, scratch: HandWorkspace) -> np.uint64:
         return U0
     plane = (scratch.memory[at.POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & words.PLANE
     length = tables.SEGMENT_LENGTH[segment]
-    return words.run(plane & words.CHAIN_PLANE, length) if length > U1 else plane
+    return words.run_starts(plane & words.CHAIN_PLANE, length) if length > U1 else plane
 
 
 @inline_kernel

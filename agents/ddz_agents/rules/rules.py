@@ -20,10 +20,10 @@ from ddz_agents.rules.prices import LOSER, is_bomb, percent_beaten, price_of_mai
 from ddz_agents.rules.workspace import RuleWorkspace, is_enemy, read_public_state
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
-from ddz_env.core.engine.kickers import body_of, kicker_options, may_ride
-from ddz_env.core.engine.legal import count_legal, finishing_action, legal_mask, marked, nth_legal
-from ddz_env.core.engine.score import bid_of
-from ddz_env.core.engine.step import hand_size, main_cards, next_seat
+from ddz_env.core.engine.kickers import are_kickers_legal, body_of, kicker_options
+from ddz_env.core.engine.legal import count_legal, finishing_action, is_legal_action, nth_legal, write_legal_mask
+from ddz_env.core.engine.score import get_bid
+from ddz_env.core.engine.step import body_cards, hand_size, next_seat
 from ddz_env.core.engine.words import PLANE, U0, U1, U2, U3, U16
 from ddz_env.core.rules import BIDDING_ROBBING, R_BIDDING
 from ddz_env.support.compiling import part_kernel, pure_kernel
@@ -47,8 +47,8 @@ def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.
     left = body.kickers
     chosen, floor = U0, U0
     while left > U0:
-        floor = words.lowest(kicker_options(body, left, chosen, floor, rules))
-        chosen = words.add(chosen, U1 << floor, body.size)
+        floor = words.lowest_bit(kicker_options(body, left, chosen, floor, rules))
+        chosen = words.add_cards(chosen, U1 << floor, body.size)
         left -= U1
     return chosen
 
@@ -74,7 +74,7 @@ def choose_kickers(
     if count == U0:
         return U0
     ranks_of_body = words.body_mask(body.start, body.length)
-    rest = words.remove_hand(hand, main_cards(main))
+    rest = words.remove_hand(hand, body_cards(main))
     ranks = U0
     while count > U0:
         options = (rest >> (U16 * (size - U1))) & PLANE & ~ranks_of_body & ~ranks
@@ -82,14 +82,14 @@ def choose_kickers(
         while options != U0:
             bit = options & (~options + U1)
             options ^= bit
-            cost = price_of_hand(words.remove(rest, bit, size), workspace)
+            cost = price_of_hand(words.remove_cards(rest, bit, size), workspace)
             if cost < best:
                 best, chosen = cost, bit
         ranks |= chosen
-        rest = words.remove(rest, chosen, size)
+        rest = words.remove_cards(rest, chosen, size)
         count -= U1
-    kickers = words.spread(ranks, size)
-    if may_ride(row, hand, main, kickers, rules):
+    kickers = words.cards_of_ranks(ranks, size)
+    if are_kickers_legal(row, hand, main, kickers, rules):
         return kickers
     return lowest_kickers(row, hand, main, rules)
 
@@ -104,7 +104,7 @@ def _find_sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> t
     best, best_index = np.int64(_NEVER), _ZERO
     for index in range(count):
         main = workspace.scratch.memory[slots.MAINS + index]
-        if not marked(workspace.mask, main):
+        if not is_legal_action(workspace.mask, main):
             return U0, U0
         score = np.int64(tables.SEGMENT_CARDS[tables.MAIN_SEGMENT[main]])
         if is_bomb(main, rules):
@@ -144,7 +144,7 @@ def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
     about = workspace.about
     if about[slots.A_PARTNER_CARDS] != U1 or about[slots.A_NEXT_ENEMY] != U0:
         return U0
-    main = tables.SEGMENT_BASE[slots.SOLO] + words.lowest(hand & PLANE)
+    main = tables.SEGMENT_BASE[slots.SOLO] + words.lowest_bit(hand & PLANE)
     return main if percent_beaten(workspace, main) >= _LIKELY else U0
 
 
@@ -166,7 +166,7 @@ def _choose_lead(
     best = np.int64(_NEVER)
     for index in range(write_split(False, workspace)):
         candidate = workspace.scratch.memory[slots.MAINS + index]
-        if not marked(workspace.mask, candidate):
+        if not is_legal_action(workspace.mask, candidate):
             continue
         score = _lead_score(workspace, candidate, rules, w)
         if score > best:
@@ -252,12 +252,12 @@ def _choose_reply(
     for word in range(tables.MASK_WORDS):
         bits = workspace.mask[word]
         while bits != U0:
-            candidate = np.uint64(word) * np.uint64(64) + words.lowest(bits)
+            candidate = np.uint64(word) * np.uint64(64) + words.lowest_bit(bits)
             bits &= bits - U1
             if candidate == U0:
                 continue
             riders = choose_kickers(row, hand, candidate, rules, workspace)
-            rest = words.remove_hand(words.remove_hand(hand, main_cards(candidate)), riders)
+            rest = words.remove_hand(words.remove_hand(hand, body_cards(candidate)), riders)
             score = _reply_score(row, rules, workspace, w, candidate, before - price_of_hand(rest, workspace))
             if percent_beaten(workspace, candidate) == 0 and losers_and_controls(rest, workspace)[0] < 2:
                 score += _WIN
@@ -281,10 +281,10 @@ def _answer_auction(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace
     if value <= _BID_ONE:
         bid = U3 if value <= _BID_THREE else (U2 if value <= _BID_TWO else U1)
     if rules[R_BIDDING] == BIDDING_ROBBING:
-        wanted = U1 if marked(workspace.mask, tables.BID_ID + U1) else U2
-        enough = bid >= (U3 if bid_of(row, at.ROBS) > U0 else wanted)
+        wanted = U1 if is_legal_action(workspace.mask, tables.BID_ID + U1) else U2
+        enough = bid >= (U3 if get_bid(row, at.ROBS) > U0 else wanted)
         return tables.BID_ID + (wanted if enough else U0)
-    return tables.BID_ID + (bid if marked(workspace.mask, tables.BID_ID + bid) else U0)
+    return tables.BID_ID + (bid if is_legal_action(workspace.mask, tables.BID_ID + bid) else U0)
 
 
 @pure_kernel
@@ -302,7 +302,7 @@ def rules_move(
     Returns:
         Action id of the main group, bid or answer to doubling, and the kickers as a hand.
     """
-    legal_mask(row, rules, workspace.mask)
+    write_legal_mask(row, rules, workspace.mask)
     if row[at.STAGE] == at.STAGE_PLAY and workspace.mask[0] & U1 and count_legal(workspace.mask) == U1:
         return U0, U0  # nothing but pass
     read_public_state(row, rules, workspace)
@@ -312,7 +312,7 @@ def rules_move(
         return _answer_auction(row, rules, workspace, price_of_hand(hand, workspace)), U0
     main = finishing_action(hand, workspace.mask)
     if main != U0:
-        return main, words.remove_hand(hand, main_cards(main))
+        return main, words.remove_hand(hand, body_cards(main))
     if row[at.TARGET] == U0:
         return _choose_lead(row, rules, workspace, w)
     return _choose_reply(row, rules, workspace, w)
@@ -345,4 +345,4 @@ def next_action(
         plan[0] = row[at.PENDING]
         plan[1] = choose_kickers(row, workspace.about[slots.A_HAND], row[at.PENDING], rules, workspace)
     ranks = words.remove_hand(plan[1], row[at.CHOSEN]) & PLANE
-    return tables.KICKER_ID + words.lowest(ranks) if ranks != U0 else U0
+    return tables.KICKER_ID + words.lowest_bit(ranks) if ranks != U0 else U0

@@ -20,7 +20,7 @@ from ddz_agents.worlds.determinize import WorldPool, Worlds, belief_of, checked_
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import State, View
 from ddz_env.core.engine.layout import ROW_WORDS
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.search_statistics import Belief, Candidate
 from ddz_env.support.clocks import Clock
@@ -199,7 +199,7 @@ class TreeSearchAgent(SearchAgent[Sight]):
     ) -> None:
         """Spend one tree's budget, giving the tree twice the room whenever it is full."""
         options, tree = self.options, self._trees[index]
-        game, state = self._game_of_tree(position, np.uint64(key(seed, np.uint64(index))))
+        game, state = self._game_of_tree(position, np.uint64(stream_state(seed, np.uint64(index))))
         clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)
         trace, exploration = new_trace(), float(options.exploration)
         functions, look = (self._bound, worlds, self._policy), _LOOK if self._policy is None else _LOOK_SLOW

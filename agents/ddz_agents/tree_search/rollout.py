@@ -27,7 +27,7 @@ from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, View
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import play_move
 from ddz_env.playing.agent import Decision
@@ -189,7 +189,11 @@ class RolloutAgent(InferringAgent):
 
     def _compare(self, position: Position, arms: Arms, pool: WorldPool, seed: np.uint64) -> None:
         """Sequential halving over a budget of rollouts, or of time."""
-        clock, alive, state = Clock(self.options.milliseconds), len(arms.order), np.uint64(key(seed, np.uint64(0)))
+        clock, alive, state = (
+            Clock(self.options.milliseconds),
+            len(arms.order),
+            np.uint64(stream_state(seed, np.uint64(0))),
+        )
         rounds = (alive - 1).bit_length()
         for number in range(1, rounds + 1):
             worlds = max(1, self.options.iterations // (rounds * alive)) if clock.seconds is None else 1

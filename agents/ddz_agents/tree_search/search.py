@@ -8,8 +8,8 @@ each time the same loop is plain UCT, which determinized and cheating UCT run.
 
 An iteration goes to the child that maximises ``R(M) / V(M) + k sqrt(ln V(N) / V(M))``, ``V(N)`` being the visits of the
 parent.  A simulation plays uniformly at every stage, except that a finishing move is taken at once if so wished.  Its
-row is thrown away, so moves are played by ``play_lightly``: hands, turn and target without the books that observations
-and views read.  Three quarters of a search's time are spent there.
+row is thrown away, so moves are played by ``play_without_bookkeeping``: hands, turn and target without the books that
+observations and views read.  Three quarters of a search's time are spent there.
 """
 
 from __future__ import annotations
@@ -33,13 +33,20 @@ from ddz_agents.tree_search.tree import (
 )
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.legal import count_legal, finishing_action, lead_mask, legal_mask, nth_legal, replies
+from ddz_env.core.engine.legal import (
+    count_legal,
+    find_replies,
+    finishing_action,
+    nth_legal,
+    write_lead_mask,
+    write_legal_mask,
+)
 from ddz_env.core.engine.playout import random_action, random_kickers
-from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.core.engine.score import landlord_won
-from ddz_env.core.engine.step import apply_action, pass_turn, play_lightly
+from ddz_env.core.engine.step import apply_action, pass_turn, play_without_bookkeeping
 from ddz_env.core.engine.tables import BOMB_ID, MAIN_SEGMENT, MASK_WORDS, ROCKET_ID, SEGMENT_CARDS, SEGMENT_KICKER_COUNT
-from ddz_env.core.engine.words import U0, U1, U2, U4, lowest, popcount, select
+from ddz_env.core.engine.words import U0, U1, U2, U4, lowest_bit, popcount, select_bit
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
@@ -165,7 +172,7 @@ def _select_and_expand(
         if tree.complete[node]:
             node = best_of_all(tree, node, visits, exploration, bound, trace.values)
         else:
-            legal_mask(row, rules, mask)
+            write_legal_mask(row, rules, mask)
             count = take_tried(tree, node, mask, trace.usable)
             untried = count_legal(mask)
             if untried > U0:
@@ -189,7 +196,7 @@ def _select_and_expand(
 def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uint64) -> tuple[int, np.uint64]:
     """Add one of the untried actions in the mask, drawn uniformly; its record (``FULL``) and the generator's state."""
     state = advance(state)
-    return add_child(tree, node, nth_legal(mask, below(mix(state), untried))), state
+    return add_child(tree, node, nth_legal(mask, scale_below(mix(state), untried))), state
 
 
 @inline_kernel
@@ -246,11 +253,11 @@ def _random_lead(
     """A finishing main group, or a uniform one, and the generator's new state."""
     for word in range(MASK_WORDS):
         mask[word] = U0
-    lead_mask(hand, rules, mask)
+    write_lead_mask(hand, rules, mask)
     action = finishing_action(hand, mask) if finish else U0
     if action == U0:
         state = advance(state)
-        action = nth_legal(mask, below(mix(state), count_legal(mask)))
+        action = nth_legal(mask, scale_below(mix(state), count_legal(mask)))
     return action, state
 
 
@@ -260,27 +267,27 @@ def _random_reply(
 ) -> tuple[np.uint64, np.uint64]:
     """A finishing reply, or a uniform one with pass among them, and the generator's new state."""
     target = row[at.TARGET]
-    base, starts, bombs, rocket = replies(hand, target, row[at.KEY], rules)
+    base, starts, bombs, rocket = find_replies(hand, target, row[at.KEY], rules)
     if (starts | bombs | rocket) == U0:
         return U0, state
     cards = popcount(hand)
     if finish and starts != U0 and target != at.BOMBS_ONLY and cards == SEGMENT_CARDS[MAIN_SEGMENT[target]]:
-        return base + lowest(starts), state
+        return base + lowest_bit(starts), state
     if finish and bombs != U0 and cards == U4:
-        return BOMB_ID + lowest(bombs), state
+        return BOMB_ID + lowest_bit(bombs), state
     if finish and rocket != U0 and cards == U2:
         return ROCKET_ID, state
     in_category, in_bombs = popcount(starts), popcount(bombs)
     state = advance(state)
-    pick = below(mix(state), U1 + in_category + in_bombs + rocket)
+    pick = scale_below(mix(state), U1 + in_category + in_bombs + rocket)
     if pick == U0:
         return U0, state
     pick -= U1
     if pick < in_category:
-        return base + select(starts, pick), state
+        return base + select_bit(starts, pick), state
     pick -= in_category
     if pick < in_bombs:
-        return BOMB_ID + select(bombs, pick), state
+        return BOMB_ID + select_bit(bombs, pick), state
     return ROCKET_ID, state
 
 
@@ -313,7 +320,7 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
             kickers = U0
             if SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] != U0:
                 kickers, state = random_kickers(row, hand, action, rules, state)
-            play_lightly(row, action, kickers, rules)
+            play_without_bookkeeping(row, action, kickers, rules)
     return state
 
 

@@ -16,7 +16,7 @@ from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.score import is_shown
+from ddz_env.core.engine.score import is_hand_shown
 from ddz_env.core.engine.step import apply_and_record, play_move
 from ddz_env.core.engine.tables import BID_ID
 from ddz_env.core.engine.words import add_hand
@@ -86,7 +86,7 @@ def read_story(view: View) -> PublicHistory:
     for word in (at.BOTTOM, at.LANDLORD, at.BIDS, at.DOUBLES, at.LEFT_OUT):
         start[word] = row[word]
     start[at.KNOWN] = row[at.BOTTOM]
-    if is_shown(row):
+    if is_hand_shown(row):
         start[at.KNOWN] = add_hand(row[at.KNOWN], row[at.PLAYED + int(row[at.LANDLORD])])
     start[at.SEAT] = start[at.OWNER] = moves[0, S_SEAT] if plays else row[at.SEAT]
     start[at.STAGE] = at.STAGE_PLAY

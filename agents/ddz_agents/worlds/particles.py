@@ -19,8 +19,8 @@ import numpy.typing as npt
 from ddz_agents.worlds.determinize import Reals, Words, WorldPool
 from ddz_env import View
 from ddz_env.core.engine.layout import HANDS, KNOWN
-from ddz_env.core.engine.random import advance, below, mix
-from ddz_env.core.engine.words import U0, U1, U3, add_hand, popcount, remove_hand, select
+from ddz_env.core.engine.random import advance, mix, scale_below
+from ddz_env.core.engine.words import U0, U1, U3, add_hand, popcount, remove_hand, select_bit
 from ddz_env.support.compiling import inline_kernel, kernel
 
 Evaluate = Callable[[Words], Reals]
@@ -127,7 +127,7 @@ def largest_step(logs: Reals, most: float, floor: float, drawn: Reals | float = 
 @inline_kernel
 def _card(cards: np.uint64, state: np.uint64) -> np.uint64:
     """A card of a hand, uniform over cards, as a hand."""
-    return U1 << (select(cards, below(mix(state), popcount(cards))) & _U15)
+    return U1 << (select_bit(cards, scale_below(mix(state), popcount(cards))) & _U15)
 
 
 @kernel
@@ -149,10 +149,10 @@ def _swap_cards(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.ui
         if count < 2:
             return state
         state = advance(state)
-        skipped = np.int64(below(mix(state), U3)) if count == 3 else 2
+        skipped = np.int64(scale_below(mix(state), U3)) if count == 3 else 2
         first, second = holders[0 if skipped != 0 else 1], holders[1 if skipped == 2 else 2]
         state = advance(state)
-        swaps = U1 + below(mix(state), U3)
+        swaps = U1 + scale_below(mix(state), U3)
         while swaps > U0:
             swaps -= U1
             state = advance(state)

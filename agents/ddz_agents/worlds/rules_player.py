@@ -32,7 +32,7 @@ from ddz_agents.worlds.history import S_KICKERS, S_MAIN, S_SEAT, PublicHistory, 
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.layout import HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest, popcount
+from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest_bit, popcount
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import R_TWO_JOKERS, Rules
 from ddz_env.support.arrays import OwnsArrays
@@ -143,7 +143,7 @@ def _count_kinds(
     for word in range(tables.MASK_WORDS):
         bits = mask[word]
         while bits != U0:
-            legal = np.uint64(word) * _U64 + lowest(bits)
+            legal = np.uint64(word) * _U64 + lowest_bit(bits)
             bits &= bits - U1
             kind = kind_of(legal, chosen, tables.MAIN_SEGMENT[legal] != before, rules)
             before = tables.MAIN_SEGMENT[legal]

@@ -12,7 +12,7 @@ import numpy as np
 from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import words
-from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.core.engine.score import set_bid
 from ddz_env.core.engine.words import BYTE, FOUR_PLANES, PLANE, U0, U1, U2, U3, U6, U8, U15, U16, U24, U32, U48, U63
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
@@ -21,19 +21,19 @@ _FIELD = np.uint64(0xFFFF)
 _DOUBLING, _SHOWING = np.uint64(variant.DOUBLING_BIT), np.uint64(variant.SHOWING_BIT)
 PACKET = U6
 """Cards that a seat gets at once where the deck is not shuffled: 6, 6 and 5 make a hand of 17."""
-_DEALT = at.KNOWN
+_HANDS_IN_PROGRESS = at.KNOWN
 """Four words that gather the cards dealt to each seat, and the landlord cards; before a game nothing else uses them."""
 
 
 @inline_kernel
-def _copies(number: np.uint64, rank: np.uint64) -> np.uint64:
+def _cards_of_rank(number: np.uint64, rank: np.uint64) -> np.uint64:
     """The hand of ``number`` cards of one rank."""
     half = U8 * number
     return (FOUR_PLANES & ((U1 << half << half) - U1)) << rank
 
 
 @inline_kernel
-def share_out(
+def distribute_cards(
     pool: np.uint64, slots: np.uint64, state: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
     """Share a pool of cards out to up to four receivers, uniformly over deals of *cards*.
@@ -56,13 +56,13 @@ def share_out(
     limit2 = limit1 + ((slots >> U32) & _FIELD)
     ranks = pool & PLANE
     while ranks != U0:
-        rank = words.lowest(ranks)
+        rank = words.lowest_bit(ranks)
         ranks &= ranks - U1
         copies = words.count_of(pool, rank)
         shares = U0
         while copies > U0:
             state = advance(state)
-            slot = below(mix(state), size)
+            slot = scale_below(mix(state), size)
             past0 = U1 if slot >= limit0 else U0
             past1 = U1 if slot >= limit1 else U0
             past2 = U1 if slot >= limit2 else U0
@@ -72,15 +72,15 @@ def share_out(
             limit2 -= U1 - past2
             size -= U1
             copies -= U1
-        hand0 |= _copies(shares & BYTE, rank)
-        hand1 |= _copies((shares >> U8) & BYTE, rank)
-        hand2 |= _copies((shares >> U16) & BYTE, rank)
-        hand3 |= _copies(shares >> U24, rank)
+        hand0 |= _cards_of_rank(shares & BYTE, rank)
+        hand1 |= _cards_of_rank((shares >> U8) & BYTE, rank)
+        hand2 |= _cards_of_rank((shares >> U16) & BYTE, rank)
+        hand3 |= _cards_of_rank(shares >> U24, rank)
     return hand0, hand1, hand2, hand3, state
 
 
 @pure_kernel
-def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _drop_half_of_hand(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Leave each card out with probability 0.5."""
     kept = U0
     rank = U0
@@ -88,7 +88,7 @@ def _drop_half(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]
         copies = words.count_of(hand, rank)
         state = advance(state)
         coins = mix(state) >> (U63 - U3)
-        kept = words.add(kept, U1 << rank, words.popcount(coins & ((U1 << copies) - U1)))
+        kept = words.add_cards(kept, U1 << rank, words.popcount(coins & ((U1 << copies) - U1)))
         rank += U1
     return kept, state
 
@@ -122,7 +122,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
     else:
         state = advance(row[at.RNG])
         row[at.RNG] = state
-        opener = below(mix(state), rules[variant.R_PLAYERS])
+        opener = scale_below(mix(state), rules[variant.R_PLAYERS])
         row[at.SEAT] = opener
         row[at.OWNER] = opener
         row[at.LANDLORD] = at.NO_SEAT
@@ -131,7 +131,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
 
 
 @part_kernel
-def _receiver(index: np.uint64, rules: np.ndarray) -> np.uint64:
+def _find_receiver(index: np.uint64, rules: np.ndarray) -> np.uint64:
     """Who gets the card at an index of the cut pile: a seat, or 3 where it is a landlord card."""
     size = rules[variant.R_HAND_SIZE]
     if index >= U3 * size:
@@ -154,10 +154,10 @@ def cut_pile(row: np.ndarray, rules: np.ndarray) -> np.uint64:
         The place in the cut pile of the card that was gathered first.
     """
     for receiver in range(4):
-        row[_DEALT + receiver] = U0
+        row[_HANDS_IN_PROGRESS + receiver] = U0
     state = advance(row[at.RNG])
     row[at.RNG] = state
-    return below(mix(state), words.popcount(rules[variant.R_DECK]))
+    return scale_below(mix(state), words.popcount(rules[variant.R_DECK]))
 
 
 @pure_kernel
@@ -175,10 +175,10 @@ def deal_packets(row: np.ndarray, cards: np.uint64, index: np.uint64, rules: np.
     """
     last = words.popcount(rules[variant.R_DECK]) - U1
     while cards != U0:
-        rank = words.lowest(cards & PLANE)
-        cards = words.remove(cards, U1 << rank, U1)
-        receiver = _DEALT + np.int64(_receiver(index, rules))
-        row[receiver] = words.add(row[receiver], U1 << rank, U1)
+        rank = words.lowest_bit(cards & PLANE)
+        cards = words.remove_cards(cards, U1 << rank, U1)
+        receiver = _HANDS_IN_PROGRESS + np.int64(_find_receiver(index, rules))
+        row[receiver] = words.add_cards(row[receiver], U1 << rank, U1)
         index = U0 if index == last else index + U1
     return index
 
@@ -196,8 +196,8 @@ def deal_rest(row: np.ndarray, index: np.uint64, rules: np.ndarray) -> None:
         index = deal_packets(row, row[word], index, rules)
         row[word] = U0
     for seat in range(3):
-        row[at.HANDS + seat] = row[_DEALT + seat]
-    row[at.BOTTOM] = row[_DEALT + 3]
+        row[at.HANDS + seat] = row[_HANDS_IN_PROGRESS + seat]
+    row[at.BOTTOM] = row[_HANDS_IN_PROGRESS + 3]
 
 
 @part_kernel
@@ -215,11 +215,11 @@ def _deal_shuffled(row: np.ndarray, rules: np.ndarray) -> None:
     """Deal a shuffled deck from the row's own generator."""
     done = False
     while not done:
-        done = _deal_once(row, rules)
+        done = _try_deal(row, rules)
 
 
 @part_kernel
-def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
+def _try_deal(row: np.ndarray, rules: np.ndarray) -> bool:
     """Deal the hands, the bottom and the hidden cards; false if the half-deck game asks for another deal."""
     size, bottom_size = rules[variant.R_HAND_SIZE], rules[variant.R_BOTTOM_SIZE]
     deck = rules[variant.R_DECK]
@@ -227,15 +227,15 @@ def _deal_once(row: np.ndarray, rules: np.ndarray) -> bool:
     slots = size | (size << U16)
     slots |= (size if three else bottom_size) << U32
     slots |= (bottom_size if three else words.popcount(deck) - U2 * size - bottom_size) << U48
-    hand0, hand1, hand2, bottom, state = share_out(deck, slots, row[at.RNG])
+    hand0, hand1, hand2, bottom, state = distribute_cards(deck, slots, row[at.RNG])
     hidden = U0
     if not three:  # two players: the third share is the bottom, the fourth is hidden
         hand2, bottom, hidden = U0, hand2, bottom
     if rules[variant.R_DEAL] == variant.DEAL_HALF_DECK:
-        kept0, state = _drop_half(hand0, state)
-        kept1, state = _drop_half(hand1, state)
-        kept2, state = _drop_half(hand2, state)
-        kept3, state = _drop_half(bottom, state)
+        kept0, state = _drop_half_of_hand(hand0, state)
+        kept1, state = _drop_half_of_hand(hand1, state)
+        kept2, state = _drop_half_of_hand(hand2, state)
+        kept3, state = _drop_half_of_hand(bottom, state)
         hidden = deck
         for kept in (kept0, kept1, kept2, kept3):
             hidden = words.remove_hand(hidden, kept)
@@ -257,8 +257,8 @@ def new_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray) -> None:
 
     Args:
         row: Output, shape ``[32]``, uint64.
-        seed: The game's generator state (:func:`ddz_env.core.engine.random.key` makes one from a seed and a game
-            number).
+        seed: The game's generator state (:func:`ddz_env.core.engine.random.stream_state` makes one from a seed and a
+            game number).
         rules: The rules array.
     """
     row[at.RNG] = seed

@@ -25,12 +25,12 @@ from ddz_env.core.engine.words import (
     U8,
     U15,
     U16,
-    add,
+    add_cards,
     body_mask,
     count_of,
-    lowest,
+    lowest_bit,
     popcount,
-    remove,
+    remove_cards,
 )
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
@@ -123,7 +123,7 @@ def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray)
 
 
 @pure_kernel
-def _multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> np.uint64:
+def _allowed_multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> np.uint64:
     """How often a rank may be used among the solo kickers: bit ``n`` is set for each allowed ``n`` (0..4)."""
     start, length = body.start, body.length
     if (body_mask(start, length) >> rank) & U1:
@@ -199,7 +199,7 @@ def _can_complete(
 
 
 @part_kernel
-def _sums_with(
+def _reachable_sums(
     allowed: np.uint64, plain: np.uint64, with_trio: np.uint64, trio_counts: bool
 ) -> tuple[np.uint64, np.uint64]:
     """How many kickers the ranks above and one more can give, as bits: in all, and with the wanted trio among them."""
@@ -218,14 +218,14 @@ def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.
     first, one_joker = left == body.kickers, rules[variant.R_TWO_JOKERS] == U0
     needs_trio = body.trio_above != _NO_TRIO
     # The floor's own number is final once a higher rank is chosen.
-    floor_allows = first or ((_multiplicities(body, floor, rules) >> count_of(chosen, floor)) & U1) == U1
+    floor_allows = first or ((_allowed_multiplicities(body, floor, rules) >> count_of(chosen, floor)) & U1) == U1
     options, plain, with_trio, rank = U0, U1, U0, U15
     while rank > floor:
         rank -= U1
         again = not first and rank == floor
         black = one_joker and rank == _U13  # closes the red joker
         closed = one_joker and rank == _U14 and chosen & JOKERS != U0
-        allowed, trio_counts = _multiplicities(body, rank, rules), needs_trio and rank > body.trio_above
+        allowed, trio_counts = _allowed_multiplicities(body, rank, rules), needs_trio and rank > body.trio_above
         if (again or floor_allows) and not closed:
             already = count_of(chosen, rank) if again else U0
             above = U1 if black else plain
@@ -237,20 +237,20 @@ def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.
         if black:
             plain |= ((allowed >> U1) & U1) << U1
         else:
-            plain, with_trio = _sums_with(allowed, plain, with_trio, trio_counts)
+            plain, with_trio = _reachable_sums(allowed, plain, with_trio, trio_counts)
     return options
 
 
 @pure_kernel
-def may_ride(row: np.ndarray, hand: np.uint64, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> bool:
+def are_kickers_legal(row: np.ndarray, hand: np.uint64, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> bool:
     """Whether kickers, as a hand, are legal with a main group that the acting seat of a row plays from its hand."""
     body = body_of(row, hand, main, rules)
     left, chosen, floor = body.kickers, U0, U0
     while left > U0 and kickers & PLANE != U0:
-        rank = lowest(kickers & PLANE)
+        rank = lowest_bit(kickers & PLANE)
         if (kicker_options(body, left, chosen, floor, rules) >> rank) & U1 == U0:
             return False
-        chosen, kickers = add(chosen, U1 << rank, body.size), remove(kickers, U1 << rank, body.size)
+        chosen, kickers = add_cards(chosen, U1 << rank, body.size), remove_cards(kickers, U1 << rank, body.size)
         floor = rank
         left -= U1
     return left == U0 and kickers == U0

@@ -13,7 +13,7 @@ from ddz_env.core import rules as variant
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.kickers import body_at, body_of, distinct_kickers, is_plane_with_solos, kicker_options
-from ddz_env.core.engine.score import bid_of
+from ddz_env.core.engine.score import get_bid
 from ddz_env.core.engine.words import CHAIN_PLANE, JOKERS, PLANE, U0, U1, U2, U3, U4, U6, U15, U16, U48, U63
 from ddz_env.support.compiling import inline_kernel
 
@@ -24,13 +24,13 @@ _CALL_OR_NOT, _ROB_OR_NOT = np.uint64(0b011), np.uint64(0b101)
 
 
 @inline_kernel
-def allowed(segment: int, rules: np.ndarray) -> bool:
+def is_category_allowed(segment: int, rules: np.ndarray) -> bool:
     """Whether the rules have the segment's category at all."""
     return ((rules[variant.R_SEGMENTS] >> np.uint64(segment)) & U1) == U1
 
 
 @inline_kernel
-def _with_kickers(
+def _starts_with_kickers(
     hand: np.uint64, starts: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
 ) -> np.uint64:
     """Keep the starts from which the segment's kickers can be completed."""
@@ -41,7 +41,7 @@ def _with_kickers(
     completable = U0
     remaining = starts
     while remaining != U0:
-        start = words.lowest(remaining)
+        start = words.lowest_bit(remaining)
         remaining &= remaining - U1
         if kicker_options(body_at(hand, segment, start, on_lead, key, rules), count, U0, U0, rules) != U0:
             completable |= U1 << start
@@ -49,7 +49,7 @@ def _with_kickers(
 
 
 @inline_kernel
-def _chains(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules: np.ndarray) -> np.uint64:
+def _chain_starts(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules: np.ndarray) -> np.uint64:
     """Keep the starts at which a chain without kickers may begin."""
     if rules[variant.R_CHAIN_FROM_QUAD] == U0 and tables.SEGMENT_COPIES[segment] < U4:
         starts &= ~(hand >> U48)
@@ -70,28 +70,28 @@ def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.u
     copies, length = tables.SEGMENT_COPIES[segment], tables.SEGMENT_LENGTH[segment]
     plane = (hand >> (U16 * (copies - U1))) & PLANE
     if length > U1:
-        plane = words.run(plane & CHAIN_PLANE, length)
+        plane = words.run_starts(plane & CHAIN_PLANE, length)
         if tables.SEGMENT_KICKER_COUNT[segment] == U0:
-            plane = _chains(hand, plane, segment, rules)
+            plane = _chain_starts(hand, plane, segment, rules)
     if plane != U0 and tables.SEGMENT_KICKER_COUNT[segment] > U0:
-        plane = _with_kickers(hand, plane, segment, on_lead, key, rules)
+        plane = _starts_with_kickers(hand, plane, segment, on_lead, key, rules)
     return plane
 
 
 @inline_kernel
 def holds_rocket(hand: np.uint64, rules: np.ndarray) -> bool:
     """Whether the hand can play the rocket."""
-    return (hand & JOKERS) == JOKERS and allowed(tables.SEG_ROCKET, rules)
+    return (hand & JOKERS) == JOKERS and is_category_allowed(tables.SEG_ROCKET, rules)
 
 
 @inline_kernel
-def bombs_in(hand: np.uint64, rules: np.ndarray) -> np.uint64:
+def bomb_ranks(hand: np.uint64, rules: np.ndarray) -> np.uint64:
     """Mask of the ranks of which the hand holds a bomb that beats everything else."""
     return (hand >> U48) if rules[variant.R_BOMBS] == U1 else U0
 
 
 @inline_kernel
-def put(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
+def set_bits(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
     """Set up to 16 bits of a mask of 64-bit words from a bit offset on."""
     word, shift = base >> U6, base & U63
     mask[word] |= bits << shift
@@ -100,7 +100,7 @@ def put(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
 
 
 @inline_kernel
-def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, rules: np.ndarray) -> None:
+def _set_shape_bits(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, rules: np.ndarray) -> None:
     """Put what a hand can lead of all categories whose bodies have one shape, at every length of chain.
 
     Each start mask follows from the one of the next shorter chains, until none is left.
@@ -108,33 +108,33 @@ def _put_shape(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, 
     length = tables.SHAPE_LENGTH[shape]
     if length > U1:
         plane &= CHAIN_PLANE
-    starts = words.run(plane, length)
+    starts = words.run_starts(plane, length)
     longer = 0
     while starts != U0 and longer < tables.SHAPE_LENGTHS[shape]:
         for category in range(tables.SHAPE_STOP[shape], tables.SHAPE_STOP[shape + 1]):
             segment = tables.CATEGORY_FIRST[category] + longer
-            if segment < tables.CATEGORY_STOP[category] and allowed(segment, rules):
+            if segment < tables.CATEGORY_STOP[category] and is_category_allowed(segment, rules):
                 bits = starts
                 if tables.SEGMENT_KICKER_COUNT[segment] > U0:
-                    bits = _with_kickers(hand, bits, np.uint64(segment), _ON_LEAD, U0, rules)
+                    bits = _starts_with_kickers(hand, bits, np.uint64(segment), _ON_LEAD, U0, rules)
                 elif length > U1:
-                    bits = _chains(hand, bits, np.uint64(segment), rules)
-                put(mask, tables.SEGMENT_BASE[segment], bits)
+                    bits = _chain_starts(hand, bits, np.uint64(segment), rules)
+                set_bits(mask, tables.SEGMENT_BASE[segment], bits)
         starts &= plane >> length
         length += U1
         longer += 1
 
 
 @inline_kernel
-def lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
+def write_lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
     """Set the bits of all main groups that the hand can lead, in a zeroed mask of shape ``[MASK_WORDS]``."""
     if holds_rocket(hand, rules):
-        put(mask, tables.ROCKET_ID, U1)
+        set_bits(mask, tables.ROCKET_ID, U1)
     for shape in range(tables.SHAPE_COPIES.size):
         plane = (hand >> (U16 * (tables.SHAPE_COPIES[shape] - U1))) & PLANE
         if plane == U0:
             return
-        _put_shape(mask, hand, plane, shape, rules)
+        _set_shape_bits(mask, hand, plane, shape, rules)
 
 
 @inline_kernel
@@ -156,14 +156,14 @@ def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 @inline_kernel
 def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
     """Four bits: no bid, and every bid above the highest so far; with robbing, bid 1 calls and bid 2 robs."""
-    highest = bid_of(row, at.HIGHEST_BID)
+    highest = get_bid(row, at.HIGHEST_BID)
     if rules[variant.R_BIDDING] == variant.BIDDING_ROBBING:
         return _CALL_OR_NOT if highest == U0 else _ROB_OR_NOT
     return (U15 & ~((U2 << highest) - U1)) | U1
 
 
 @inline_kernel
-def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
+def write_legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
     """Write the legal actions of the seat to act as bits.
 
     Args:
@@ -178,19 +178,19 @@ def legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
     if stage == at.STAGE_PLAY:
         hand = row[at.HANDS + np.int64(row[at.SEAT])]
         if row[at.TARGET] == U0:
-            lead_mask(hand, rules, mask)
+            write_lead_mask(hand, rules, mask)
         else:
-            _follow_mask(row, hand, rules, mask)
+            _write_follow_mask(row, hand, rules, mask)
     elif stage == at.STAGE_KICKER:
-        put(mask, tables.KICKER_ID, pending_options(row, rules))
+        set_bits(mask, tables.KICKER_ID, pending_options(row, rules))
     elif stage == at.STAGE_BID:
-        put(mask, tables.BID_ID, bid_options(row, rules))
+        set_bits(mask, tables.BID_ID, bid_options(row, rules))
     elif stage == at.STAGE_DOUBLE or stage == at.STAGE_SHOW:
-        put(mask, tables.DOUBLE_ID, U3)
+        set_bits(mask, tables.DOUBLE_ID, U3)
 
 
 @inline_kernel
-def replies(
+def find_replies(
     hand: np.uint64, target: np.uint64, key: np.uint64, rules: np.ndarray
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """What beats a target, besides passing.
@@ -207,7 +207,7 @@ def replies(
     """
     base, starts, bombs, rocket = U0, U0, U0, U0
     if target != tables.ROCKET_ID:
-        bombs = bombs_in(hand, rules)
+        bombs = bomb_ranks(hand, rules)
         rocket = U1 if holds_rocket(hand, rules) else U0
         if target != at.BOMBS_ONLY:
             segment = tables.MAIN_SEGMENT[target]
@@ -216,17 +216,17 @@ def replies(
             if segment == tables.SEG_BOMB:
                 bombs = U0
     elif rules[variant.R_BOMBS_BEAT_ROCKET] == U1:
-        bombs = bombs_in(hand, rules)
+        bombs = bomb_ranks(hand, rules)
     return base, starts, bombs, rocket
 
 
 @inline_kernel
-def _follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
-    base, starts, bombs, rocket = replies(hand, row[at.TARGET], row[at.KEY], rules)
+def _write_follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
+    base, starts, bombs, rocket = find_replies(hand, row[at.TARGET], row[at.KEY], rules)
     mask[0] |= U1  # pass
-    put(mask, base, starts)
-    put(mask, tables.BOMB_ID, bombs)
-    put(mask, tables.ROCKET_ID, rocket)
+    set_bits(mask, base, starts)
+    set_bits(mask, tables.BOMB_ID, bombs)
+    set_bits(mask, tables.ROCKET_ID, rocket)
 
 
 @inline_kernel
@@ -239,7 +239,7 @@ def count_legal(mask: np.ndarray) -> np.uint64:
 
 
 @inline_kernel
-def marked(mask: np.ndarray, action: np.uint64) -> bool:
+def is_legal_action(mask: np.ndarray, action: np.uint64) -> bool:
     """Whether an action id is set in a mask of shape ``[MASK_WORDS]``."""
     word: np.uint64 = mask[np.int64(action >> U6)]
     return bool(((word >> (action & U63)) & U1) == U1)
@@ -252,7 +252,7 @@ def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
         bits = mask[word]
         count = words.popcount(bits)
         if k < count:
-            return np.uint64(word) * _U64 + words.select(bits, k)
+            return np.uint64(word) * _U64 + words.select_bit(bits, k)
         k -= count
     return U0
 
@@ -269,5 +269,5 @@ def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
     for word in range(tables.MAIN_WORDS):
         bits = mask[word] & tables.FINISHING[cards, word]
         if bits != U0:
-            return np.uint64(word) * _U64 + words.lowest(bits)
+            return np.uint64(word) * _U64 + words.lowest_bit(bits)
     return U0

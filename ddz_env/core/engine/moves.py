@@ -7,10 +7,10 @@ import numpy as np
 from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.kickers import body_of, kicker_options
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
-from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal
-from ddz_env.core.engine.random import below
+from ddz_env.core.engine.legal import count_legal, nth_legal, write_legal_mask
+from ddz_env.core.engine.random import scale_below
 from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_COUNT, WITH_KICKERS
-from ddz_env.core.engine.words import U0, U1, U2, U4, U15, add, lowest, popcount, remove, select
+from ddz_env.core.engine.words import U0, U1, U2, U4, U15, add_cards, lowest_bit, popcount, remove_cards, select_bit
 from ddz_env.support.compiling import kernel, pure_kernel
 
 _COMMON_MOVES = 512
@@ -35,12 +35,12 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
         The number of legal moves; only the first ``capacity`` are written.
     """
     mask = np.empty(MASK_WORDS, np.uint64)
-    legal_mask(row, rules, mask)
+    write_legal_mask(row, rules, mask)
     count = 0
     for word in range(MASK_WORDS):
         bits = mask[word]
         while bits != U0:
-            action = np.uint64(word) * np.uint64(64) + lowest(bits)
+            action = np.uint64(word) * np.uint64(64) + lowest_bit(bits)
             bits &= bits - U1
             if row[STAGE] != STAGE_PLAY or SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] == U0:
                 if count < mains.size:
@@ -53,7 +53,7 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
 
 
 @kernel
-def all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def list_all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The whole legal moves of a row, as :func:`list_moves` lists them: action ids and kickers."""
     capacity = _COMMON_MOVES
     mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
@@ -91,9 +91,9 @@ def list_kickers(
         if options[depth] == U0:
             depth -= 1
             continue
-        rank = lowest(options[depth])
+        rank = lowest_bit(options[depth])
         options[depth] &= options[depth] - U1
-        kicker_set = add(chosen[depth], U1 << rank, body.size)
+        kicker_set = add_cards(chosen[depth], U1 << rank, body.size)
         left = body.kickers - np.uint64(depth) - U1
         if left == U0:
             if count < mains.size:
@@ -108,7 +108,7 @@ def list_kickers(
 
 
 @pure_kernel
-def nth_kickers(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.uint64) -> tuple[np.uint64, np.uint64]:
+def nth_kicker_set(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.uint64) -> tuple[np.uint64, np.uint64]:
     """One of the kicker sets that :func:`list_kickers` lists, found without a list.
 
     The last kickers of a set are counted, not visited.
@@ -130,18 +130,18 @@ def nth_kickers(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.uin
         if left == U1:
             count = popcount(options)
             if nth < before + count:
-                return add(chosen, U1 << select(options, nth - before), body.size), before
+                return add_cards(chosen, U1 << select_bit(options, nth - before), body.size), before
             before += count
             options = U0
         if options != U0:
-            rank = lowest(options)
-            chosen, path, above = add(chosen, U1 << rank, body.size), path << U4 | rank, _ALL
+            rank = lowest_bit(options)
+            chosen, path, above = add_cards(chosen, U1 << rank, body.size), path << U4 | rank, _ALL
             left -= U1
         elif left == body.kickers:
             return U0, before
         else:
             rank = path & U15
-            chosen, path, above = remove(chosen, U1 << rank, body.size), path >> U4, ~((U2 << rank) - U1)
+            chosen, path, above = remove_cards(chosen, U1 << rank, body.size), path >> U4, ~((U2 << rank) - U1)
             left += U1
 
 
@@ -158,23 +158,23 @@ def random_move(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, bits: np.u
     Returns:
         The main id and the kickers as a hand.
     """
-    legal_mask(row, rules, mask)
+    write_legal_mask(row, rules, mask)
     total, plain = count_legal(mask), True
     for word in range(MASK_WORDS):
         mains = mask[word] & WITH_KICKERS[word]
         while mains != U0:
             plain = False
-            total += nth_kickers(row, rules, np.uint64(word) * _U64 + lowest(mains), _ALL)[1] - U1
+            total += nth_kicker_set(row, rules, np.uint64(word) * _U64 + lowest_bit(mains), _ALL)[1] - U1
             mains &= mains - U1
-    nth = below(bits, total)
+    nth = scale_below(bits, total)
     if plain:
         return nth_legal(mask, nth), U0
     for word in range(MASK_WORDS):
         mains = mask[word]
         while mains != U0:
-            main, takes = np.uint64(word) * _U64 + lowest(mains), mains & ~(mains - U1) & WITH_KICKERS[word]
+            main, takes = np.uint64(word) * _U64 + lowest_bit(mains), mains & ~(mains - U1) & WITH_KICKERS[word]
             mains &= mains - U1
-            kickers, before = nth_kickers(row, rules, main, nth) if takes != U0 else (U0, U1)
+            kickers, before = nth_kicker_set(row, rules, main, nth) if takes != U0 else (U0, U1)
             if kickers != U0 or nth < before:
                 return main, kickers
             nth -= before

@@ -8,10 +8,10 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.kickers import body_of, kicker_options
-from ddz_env.core.engine.legal import count_legal, legal_mask, nth_legal, pending_options, replies
-from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.legal import count_legal, find_replies, nth_legal, pending_options, write_legal_mask
+from ddz_env.core.engine.random import advance, mix, scale_below, stream_state
 from ddz_env.core.engine.step import apply_action
-from ddz_env.core.engine.words import U0, U1, U16, U32, add, popcount, select
+from ddz_env.core.engine.words import U0, U1, U16, U32, add_cards, popcount, select_bit
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
 
 _BEHIND = np.uint64(33)
@@ -22,9 +22,9 @@ _BEHIND = np.uint64(33)
 def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
     """The reply to the target (or pass) that 64 random bits choose; all are in one word, in the order of their ids."""
     hand = row[at.HANDS + np.int64(row[at.SEAT])]
-    base, starts, bombs, rocket = replies(hand, row[at.TARGET], row[at.KEY], rules)
+    base, starts, bombs, rocket = find_replies(hand, row[at.TARGET], row[at.KEY], rules)
     word = U1 | (starts << (_BEHIND if base > tables.ROCKET_ID else U1)) | (bombs << U16) | (rocket << U32)
-    bit = select(word, below(bits, popcount(word)))
+    bit = select_bit(word, scale_below(bits, popcount(word)))
     if bit < U16:
         return base + bit - U1 if bit > U0 else U0
     if bit < U32:
@@ -42,9 +42,9 @@ def random_action(
         return _random_reply(row, rules, mix(state)), state
     if row[at.STAGE] == at.STAGE_KICKER:
         options = pending_options(row, rules)
-        return tables.KICKER_ID + select(options, below(mix(state), popcount(options))), state
-    legal_mask(row, rules, mask)
-    return nth_legal(mask, below(mix(state), count_legal(mask))), state
+        return tables.KICKER_ID + select_bit(options, scale_below(mix(state), popcount(options))), state
+    write_legal_mask(row, rules, mask)
+    return nth_legal(mask, scale_below(mix(state), count_legal(mask))), state
 
 
 @inline_kernel
@@ -57,8 +57,8 @@ def random_kickers(
     while left > U0:
         options = kicker_options(body, left, chosen, floor, rules)
         state = advance(state)
-        floor = select(options, below(mix(state), popcount(options)))
-        chosen = add(chosen, U1 << floor, body.size)
+        floor = select_bit(options, scale_below(mix(state), popcount(options)))
+        chosen = add_cards(chosen, U1 << floor, body.size)
         left -= U1
     return chosen, state
 
@@ -78,7 +78,7 @@ def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, n
     row, mask = np.empty(at.ROW_WORDS, np.uint64), np.empty(tables.MASK_WORDS, np.uint64)
     wins, decisions = np.zeros(3, np.int64), 0
     for game in range(games):
-        decisions += _play_game(row, key(seed, np.uint64(game)), rules, mask)
+        decisions += _play_game(row, stream_state(seed, np.uint64(game)), rules, mask)
         if row[at.WINNER] != at.NO_GAME:
             wins[np.int64(row[at.WINNER]) - 1] += 1
     return decisions, wins

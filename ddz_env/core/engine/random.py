@@ -33,12 +33,12 @@ def mix(state: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def below(bits: np.uint64, n: np.uint64) -> np.uint64:
+def scale_below(bits: np.uint64, n: np.uint64) -> np.uint64:
     """Map 64 random bits to 0..n-1 by multiplication (bias below n / 2**32)."""
     return ((bits >> U32) * n) >> U32
 
 
 @inline_kernel
-def key(seed: np.uint64, stream: np.uint64) -> np.uint64:
+def stream_state(seed: np.uint64, stream: np.uint64) -> np.uint64:
     """An independent generator state for a numbered stream (game, tree, thread) of a seed."""
     return mix(mix(seed + _GAMMA) ^ (stream * _MIX1 + _GAMMA))

@@ -36,7 +36,7 @@ def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
 
 
 @inline_kernel
-def bid_of(row: np.ndarray, field: int | np.uint64) -> np.uint64:
+def get_bid(row: np.ndarray, field: int | np.uint64) -> np.uint64:
     """A field of ``BIDS``: the bid of a seat (0..2), or one of the fields behind those."""
     bid: np.uint64 = (row[at.BIDS] >> (U4 * np.uint64(field))) & U15
     return bid
@@ -50,16 +50,16 @@ def set_bid(row: np.ndarray, field: int | np.uint64, value: np.uint64) -> None:
 
 
 @inline_kernel
-def is_shown(row: np.ndarray) -> bool:
+def is_hand_shown(row: np.ndarray) -> bool:
     """Whether the landlord has shown its hand."""
-    return bool(bid_of(row, at.SHOWN) == U1)
+    return bool(get_bid(row, at.SHOWN) == U1)
 
 
 @pure_kernel
-def stake(row: np.ndarray) -> np.uint64:
+def compute_stake(row: np.ndarray) -> np.uint64:
     """Base (the highest bid, 1 without one) times two for every rob, a shown hand, and every bomb and rocket so far."""
-    base = max(bid_of(row, at.HIGHEST_BID), U1)
-    return base << (row[at.BOMBS] + bid_of(row, at.ROBS) + bid_of(row, at.SHOWN))
+    base = max(get_bid(row, at.HIGHEST_BID), U1)
+    return base << (row[at.BOMBS] + get_bid(row, at.ROBS) + get_bid(row, at.SHOWN))
 
 
 @part_kernel
@@ -82,7 +82,7 @@ def write_returns(row: np.ndarray, rules: np.ndarray, scoring: int, peasant_rewa
     landlord = np.int64(row[at.LANDLORD])
     players = np.int64(rules[R_PLAYERS])
     sign = 1.0 if row[at.WINNER] == row[at.LANDLORD] + U1 else -1.0
-    points = float(stake(row)) * (2.0 if is_spring(row, rules) else 1.0)
+    points = float(compute_stake(row)) * (2.0 if is_spring(row, rules) else 1.0)
     for seat in range(players):
         won = (seat == landlord) == (sign > 0)
         if scoring == SCORE_BOTZONE:

@@ -9,7 +9,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.deal import deal_again, stage_after_showing, stage_with_landlord
 from ddz_env.core.engine.kickers import is_plane_with_solos
-from ddz_env.core.engine.score import bid_of, set_bid
+from ddz_env.core.engine.score import get_bid, set_bid
 from ddz_env.core.engine.words import BYTE, CHAIN_PLANE, PLANE, U0, U1, U2, U3, U4, U8, U15, U16
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
@@ -30,7 +30,7 @@ def hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def main_cards(main: np.uint64) -> np.uint64:
+def body_cards(main: np.uint64) -> np.uint64:
     """The body of a main group as a hand."""
     return tables.MAIN_CARDS[main]
 
@@ -47,12 +47,12 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
     stage = row[at.STAGE]
     if stage == at.STAGE_PLAY:
         if action == U0:
-            _pass(row, rules)
+            _play_pass(row, rules)
         else:
             segment = tables.MAIN_SEGMENT[action]
             count = tables.SEGMENT_KICKER_COUNT[segment]
             if count == U0:
-                _play(row, action, U0, rules)
+                _play_cards(row, action, U0, rules)
             else:
                 row[at.STAGE] = at.STAGE_KICKER
                 row[at.PENDING] = action
@@ -62,11 +62,13 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
     elif stage == at.STAGE_KICKER:
         rank = action - tables.KICKER_ID
         pending = row[at.PENDING]
-        row[at.CHOSEN] = words.add(row[at.CHOSEN], U1 << rank, tables.SEGMENT_KICKER_SIZE[tables.MAIN_SEGMENT[pending]])
+        row[at.CHOSEN] = words.add_cards(
+            row[at.CHOSEN], U1 << rank, tables.SEGMENT_KICKER_SIZE[tables.MAIN_SEGMENT[pending]]
+        )
         row[at.FLOOR] = rank
         row[at.LEFT] -= U1
         if row[at.LEFT] == U0:
-            _play(row, pending, row[at.CHOSEN], rules)
+            _play_cards(row, pending, row[at.CHOSEN], rules)
     elif stage == at.STAGE_BID:
         _bid(row, action - tables.BID_ID, rules)
     elif stage == at.STAGE_DOUBLE:
@@ -76,7 +78,7 @@ def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
 
 
 @inline_kernel
-def _pass(row: np.ndarray, rules: np.ndarray) -> None:
+def _play_pass(row: np.ndarray, rules: np.ndarray) -> None:
     row[at.MOVES] += U1
     pass_turn(row, rules)
 
@@ -92,21 +94,21 @@ def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
         rules: The rules array.
     """
     if main == U0:
-        _pass(row, rules)
+        _play_pass(row, rules)
     else:
-        _play(row, main, kickers, rules)
+        _play_cards(row, main, kickers, rules)
 
 
 @inline_kernel
-def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+def _play_cards(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
     """Play a whole move and keep the books that observations, views and scores read."""
     seat = row[at.SEAT]
     segment = tables.MAIN_SEGMENT[main]
-    body, copies = main_cards(main) & PLANE, tables.BODY_COPIES[segment]
-    played = words.add(row[at.PLAYED + np.int64(seat)], body, copies)
+    body, copies = body_cards(main) & PLANE, tables.BODY_COPIES[segment]
+    played = words.add_cards(row[at.PLAYED + np.int64(seat)], body, copies)
     row[at.PLAYED + np.int64(seat)] = played if kickers == U0 else words.add_hand(played, kickers)
     if seat == row[at.LANDLORD] and row[at.KNOWN] != U0:
-        face_up = words.remove(row[at.KNOWN], body, copies)
+        face_up = words.remove_cards(row[at.KNOWN], body, copies)
         row[at.KNOWN] = face_up if kickers == U0 else words.remove_hand(face_up, kickers)
     row[at.PLAYS] += U1 << (U8 * seat)
     row[at.WEIGHTS] += tables.SEGMENT_WEIGHT[segment] << (U16 * seat)
@@ -116,11 +118,11 @@ def _play(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarra
     row[at.LEFT] = U0
     row[at.FLOOR] = U0
     row[at.STAGE] = at.STAGE_PLAY
-    play_lightly(row, main, kickers, rules)
+    play_without_bookkeeping(row, main, kickers, rules)
 
 
 @inline_kernel
-def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+def play_without_bookkeeping(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
     """Play a whole move in a row that is thrown away later: hands, turn, target, bombs and winner only.
 
     Simulations use it; the row must be in the play stage.
@@ -134,7 +136,7 @@ def play_lightly(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np
     seat = row[at.SEAT]
     segment = tables.MAIN_SEGMENT[main]
     start = main - tables.SEGMENT_BASE[segment]
-    hand = words.remove(row[at.HANDS + np.int64(seat)], main_cards(main) & PLANE, tables.BODY_COPIES[segment])
+    hand = words.remove_cards(row[at.HANDS + np.int64(seat)], body_cards(main) & PLANE, tables.BODY_COPIES[segment])
     if kickers != U0:
         hand = words.remove_hand(hand, kickers)
     row[at.HANDS + np.int64(seat)] = hand
@@ -174,10 +176,10 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
     a body of three makes a plane of four, any other kicker trio counts as the plane's highest rank.
     """
     length = tables.SEGMENT_LENGTH[segment]
-    trios = words.exactly(kickers, U3)
+    trios = words.ranks_with_count(kickers, U3)
     row[at.TARGET] = main
     row[at.KEY] = start + length - U1
-    if words.exactly(kickers, U4) != U0 or (trios != U0 and length > U3):
+    if words.ranks_with_count(kickers, U4) != U0 or (trios != U0 and length > U3):
         row[at.TARGET] = at.BOMBS_ONLY
     elif trios != U0:
         chain = (trios | words.body_mask(start, length)) & CHAIN_PLANE
@@ -202,14 +204,14 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
     ended = _call_or_rob(row, bid, rules) if robbing else _outbid(row, bid, rules)
     if not ended:
         return
-    if bid_of(row, at.HIGHEST_BID) > U0:
+    if get_bid(row, at.HIGHEST_BID) > U0:
         make_landlord(row, row[at.OWNER], rules)
     elif rules[variant.R_DECLINE] == variant.DECLINE_END:
         row[at.STAGE] = at.STAGE_OVER
         row[at.WINNER] = at.NO_GAME
     elif rules[variant.R_DECLINE] == variant.DECLINE_FIRST_SEAT:
         set_bid(row, at.HIGHEST_BID, U1)
-        make_landlord(row, bid_of(row, at.OPENER), rules)
+        make_landlord(row, get_bid(row, at.OPENER), rules)
     else:
         deal_again(row, rules)
 
@@ -218,7 +220,7 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
 def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
     """Bid above the highest, or decline; returns whether the auction has ended."""
     seat = row[at.SEAT]
-    if bid > U0 or bid_of(row, seat) == U0:
+    if bid > U0 or get_bid(row, seat) == U0:
         set_bid(row, seat, bid + U1)
     if bid > U0:
         set_bid(row, at.HIGHEST_BID, bid)
@@ -226,10 +228,10 @@ def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
         row[at.PASSES] = U0
     else:
         row[at.PASSES] += U1
-    highest = bid_of(row, at.HIGHEST_BID)
+    highest = get_bid(row, at.HIGHEST_BID)
     row[at.SEAT] = next_seat(seat, rules)
     if rules[variant.R_BIDDING] == variant.BIDDING_ONCE:
-        return bool(highest == U3 or row[at.SEAT] == bid_of(row, at.OPENER))
+        return bool(highest == U3 or row[at.SEAT] == get_bid(row, at.OPENER))
     return bool(highest == U3 or row[at.PASSES] == U3 or (row[at.PASSES] == U2 and highest > U0))
 
 
@@ -239,20 +241,20 @@ def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
 
     A seat that has declined has no further turn.  The caller has one more if it was robbed; that ends the auction.
     """
-    seat, before = row[at.SEAT], bid_of(row, row[at.SEAT])
+    seat, before = row[at.SEAT], get_bid(row, row[at.SEAT])
     is_caller = before != U0
     if answer > U0:
         set_bid(row, seat, before + U2 if is_caller else answer + U1)
         raised = at.HIGHEST_BID if answer == U1 else at.ROBS
-        set_bid(row, raised, bid_of(row, raised) + U1)
+        set_bid(row, raised, get_bid(row, raised) + U1)
         row[at.OWNER] = seat
     elif not is_caller:
         set_bid(row, seat, U1)
-    robbed = bid_of(row, at.ROBS) != U0
+    robbed = get_bid(row, at.ROBS) != U0
     following = seat
     for _ in range(2):
         following = next_seat(following, rules)
-        bid = bid_of(row, following)
+        bid = get_bid(row, following)
         if not is_caller and (bid == U0 or (bid == U2 and robbed)):
             row[at.SEAT] = following
             return False
@@ -312,9 +314,11 @@ def apply_and_record(row: np.ndarray, ring: np.ndarray, action: np.uint64, rules
     if row[at.STAGE] == at.STAGE_KICKER:
         main = row[at.PENDING]
         size = tables.SEGMENT_KICKER_SIZE[tables.MAIN_SEGMENT[main]]
-        cards = words.add_hand(main_cards(main), words.add(row[at.CHOSEN], U1 << (action - tables.KICKER_ID), size))
+        cards = words.add_hand(
+            body_cards(main), words.add_cards(row[at.CHOSEN], U1 << (action - tables.KICKER_ID), size)
+        )
     elif row[at.STAGE] == at.STAGE_PLAY and action != U0:
-        cards = main_cards(action)
+        cards = body_cards(action)
     apply_action(row, action, rules)
     if row[at.MOVES] == U0 and before > U0:
         ring[:] = U0

@@ -12,18 +12,18 @@ if actions.NUM_SEGMENTS > 64 or actions.NUM_MAIN > BOMBS_ONLY:  # pragma: no cov
     raise ImportError("the rules array has one word for the segments, and main groups end below BOMBS_ONLY")
 
 
-def _column(name: str) -> np.ndarray:
+def _segment_column(name: str) -> np.ndarray:
     return np.array([getattr(segment, name) for segment in actions.SEGMENTS], np.uint64)
 
 
-SEGMENT_BASE = _column("base")
-SEGMENT_SIZE = _column("size")
-SEGMENT_LENGTH = _column("length")
-SEGMENT_COPIES = _column("copies")
-SEGMENT_KICKER_SIZE = _column("kicker_size")
-SEGMENT_KICKER_COUNT = _column("kicker_count")
-SEGMENT_CARDS = _column("cards")
-SEGMENT_WEIGHT = _column("weight")
+SEGMENT_BASE = _segment_column("base")
+SEGMENT_SIZE = _segment_column("size")
+SEGMENT_LENGTH = _segment_column("length")
+SEGMENT_COPIES = _segment_column("copies")
+SEGMENT_KICKER_SIZE = _segment_column("kicker_size")
+SEGMENT_KICKER_COUNT = _segment_column("kicker_count")
+SEGMENT_CARDS = _segment_column("cards")
+SEGMENT_WEIGHT = _segment_column("weight")
 MAIN_SEGMENT = np.array([group.segment for group in actions.MAIN_GROUPS], np.uint64)
 MAIN_CARDS = np.array([counts_to_word(group.need) for group in actions.MAIN_GROUPS], np.uint64)
 """The bodies as hands."""
@@ -31,24 +31,25 @@ BODY_COPIES = np.array([max(segment.copies, 1) for segment in actions.SEGMENTS],
 """Cards of each rank in a segment's body: one in the rocket's, whose ``SEGMENT_COPIES`` is 0."""
 
 
-def _shape(category: actions.Category) -> tuple[int, int]:
+def _body_shape(category: actions.Category) -> tuple[int, int]:
     return category.copies, category.lengths[0]
 
 
-_RANKED = sorted((category for category in actions.CATEGORIES if category.copies), key=_shape)
-_SHAPES = sorted({_shape(category) for category in _RANKED})
+_RANKED = sorted((category for category in actions.CATEGORIES if category.copies), key=_body_shape)
+_SHAPES = sorted({_body_shape(category) for category in _RANKED})
 CATEGORY_FIRST = np.array([actions.segments_of(category.name).start for category in _RANKED], np.int64)
 """First segment of each category that has ranks, by cards of a rank in the body."""
 CATEGORY_STOP = np.array([actions.segments_of(category.name).stop for category in _RANKED], np.int64)
 """The end of its segments."""
 COPIES_STOP = np.array([sum(category.copies <= copies for category in _RANKED) for copies in range(5)], np.int64)
 """How many of these categories have bodies of at most 0..4 cards per rank."""
-SHAPE_STOP = np.array([0, *(sum(_shape(other) <= shape for other in _RANKED) for shape in _SHAPES)], np.int64)
+SHAPE_STOP = np.array([0, *(sum(_body_shape(other) <= shape for other in _RANKED) for shape in _SHAPES)], np.int64)
 """How many of them have bodies up to a *shape*: cards per rank and shortest chain.  Those of one shape start alike."""
 SHAPE_COPIES = np.array([copies for copies, _ in _SHAPES], np.uint64)
 SHAPE_LENGTH = np.array([length for _, length in _SHAPES], np.uint64)
 SHAPE_LENGTHS = np.array(
-    [max(len(category.lengths) for category in _RANKED if _shape(category) == shape) for shape in _SHAPES], np.int64
+    [max(len(category.lengths) for category in _RANKED if _body_shape(category) == shape) for shape in _SHAPES],
+    np.int64,
 )
 """How many chain lengths a shape has."""
 
@@ -73,7 +74,7 @@ BID_ID = np.uint64(actions.BID_BASE)
 DOUBLE_ID = np.uint64(actions.DOUBLE_BASE)
 
 
-def _mask_of(ids: list[int]) -> np.ndarray:
+def _make_mask(ids: list[int]) -> np.ndarray:
     """Some action ids as a mask."""
     mask = np.zeros(MASK_WORDS, np.uint64)
     for action in ids:
@@ -82,8 +83,11 @@ def _mask_of(ids: list[int]) -> np.ndarray:
 
 
 FINISHING = np.array(
-    [_mask_of([group.id for group in actions.MAIN_GROUPS[1:] if group.cards == cards]) for cards in range(MAX_HAND + 1)]
+    [
+        _make_mask([group.id for group in actions.MAIN_GROUPS[1:] if group.cards == cards])
+        for cards in range(MAX_HAND + 1)
+    ]
 )
 """The masks of the main groups that use up a hand, by its number of cards."""
-WITH_KICKERS = _mask_of([group.id for group in actions.MAIN_GROUPS if group.kicker_count])
+WITH_KICKERS = _make_mask([group.id for group in actions.MAIN_GROUPS if group.kicker_count])
 """The mask of the main groups that take kickers."""

@@ -8,7 +8,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
 from ddz_env.core.engine.moves import random_move
 from ddz_env.core.engine.random import advance, mix
-from ddz_env.core.engine.step import main_cards, pass_turn, play_lightly
+from ddz_env.core.engine.step import body_cards, pass_turn, play_without_bookkeeping
 from ddz_env.core.engine.words import U0, add_hand
 from ddz_env.support.compiling import part_kernel, pure_kernel
 
@@ -36,9 +36,9 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
         if main == U0:
             pass_turn(row, rules)
         else:
-            index = deal_packets(row, main_cards(main), index, rules)
+            index = deal_packets(row, body_cards(main), index, rules)
             index = deal_packets(row, kickers, index, rules)
-            play_lightly(row, main, kickers, rules)
+            play_without_bookkeeping(row, main, kickers, rules)
     row[at.RNG] = state
     deal_rest(row, index, rules)
     start_game(row, rules)

@@ -38,13 +38,13 @@ def popcount(word: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def lowest(word: np.uint64) -> np.uint64:
+def lowest_bit(word: np.uint64) -> np.uint64:
     """Index of the lowest set bit (64 for zero)."""
     return popcount(~word & (word - U1))
 
 
 @inline_kernel
-def select(word: np.uint64, k: np.uint64) -> np.uint64:
+def select_bit(word: np.uint64, k: np.uint64) -> np.uint64:
     """Index of the ``k``-th set bit, counted from zero.
 
     The first four steps do not branch: how often the loop runs is drawn at random, so the processor guesses it wrongly.
@@ -56,7 +56,7 @@ def select(word: np.uint64, k: np.uint64) -> np.uint64:
     while k > U4:
         word &= word - U1
         k -= U1
-    return lowest(word)
+    return lowest_bit(word)
 
 
 @inline_kernel
@@ -72,14 +72,14 @@ def body_mask(rank: np.uint64, length: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def spread(mask: np.uint64, copies: np.uint64) -> np.uint64:
+def cards_of_ranks(mask: np.uint64, copies: np.uint64) -> np.uint64:
     """The hand that holds ``copies`` cards (0..4) of every rank of the mask."""
     planes = (U1 << (U8 * copies) << (U8 * copies)) - U1  # two shifts: 64 at once is undefined
     return (mask * FOUR_PLANES) & planes
 
 
 @inline_kernel
-def remove(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
+def remove_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
     """Take ``copies`` cards of every rank of the mask away, never below zero."""
     ranks = mask * FOUR_PLANES
     half = U8 * copies
@@ -87,7 +87,7 @@ def remove(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def add(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
+def add_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
     """Put ``copies`` cards of every rank of the mask on top, never above four."""
     ranks = mask * FOUR_PLANES
     half = U8 * copies
@@ -96,7 +96,7 @@ def add(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def exactly(hand: np.uint64, copies: np.uint64) -> np.uint64:
+def ranks_with_count(hand: np.uint64, copies: np.uint64) -> np.uint64:
     """Mask of the ranks of which the hand holds exactly ``copies`` (1..4)."""
     at_least = (hand >> (U16 * (copies - U1))) & PLANE
     more = ((hand >> (U8 * copies)) >> (U8 * copies)) & PLANE
@@ -106,27 +106,27 @@ def exactly(hand: np.uint64, copies: np.uint64) -> np.uint64:
 @inline_kernel
 def remove_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
     """Take a whole hand away from another, rank by rank, never below zero."""
-    hand = remove(hand, exactly(cards, U1), U1)
+    hand = remove_cards(hand, ranks_with_count(cards, U1), U1)
     if cards > PLANE:
-        hand = remove(hand, exactly(cards, U2), U2)
-        hand = remove(hand, exactly(cards, U3), U3)
-        hand = remove(hand, exactly(cards, U4), U4)
+        hand = remove_cards(hand, ranks_with_count(cards, U2), U2)
+        hand = remove_cards(hand, ranks_with_count(cards, U3), U3)
+        hand = remove_cards(hand, ranks_with_count(cards, U4), U4)
     return hand
 
 
 @inline_kernel
 def add_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
     """Put a whole hand on top of another, rank by rank, never above four."""
-    hand = add(hand, exactly(cards, U1), U1)
+    hand = add_cards(hand, ranks_with_count(cards, U1), U1)
     if cards > PLANE:
-        hand = add(hand, exactly(cards, U2), U2)
-        hand = add(hand, exactly(cards, U3), U3)
-        hand = add(hand, exactly(cards, U4), U4)
+        hand = add_cards(hand, ranks_with_count(cards, U2), U2)
+        hand = add_cards(hand, ranks_with_count(cards, U3), U3)
+        hand = add_cards(hand, ranks_with_count(cards, U4), U4)
     return hand
 
 
 @inline_kernel
-def run(plane: np.uint64, length: np.uint64) -> np.uint64:
+def run_starts(plane: np.uint64, length: np.uint64) -> np.uint64:
     """Mask of the ranks at which ``length`` consecutive set bits of the plane start."""
     result = plane
     step = U1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.deal import share_out
+from ddz_env.core.engine.deal import distribute_cards
 from ddz_env.core.engine.playout import random_action
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.engine.tables import MASK_WORDS
@@ -56,7 +56,7 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
     unplaced = popcount(view[at.HIDDEN]) - (slots & np.uint64(0xFFFF))
     unplaced -= ((slots >> U16) & np.uint64(0xFFFF)) + ((slots >> U32) & np.uint64(0xFFFF))
     slots |= unplaced << U48
-    hand0, hand1, hand2, rest, state = share_out(view[at.HIDDEN], slots, state)
+    hand0, hand1, hand2, rest, state = distribute_cards(view[at.HIDDEN], slots, state)
     row[at.HIDDEN] = rest
     if landlord == _NO_SEAT and rules[R_BOTTOM_SIZE] == unplaced:
         row[at.BOTTOM] = rest
@@ -74,7 +74,7 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
 
 
 @kernel
-def sample_row(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> bool:
+def sample_world(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> bool:
     """:func:`determinize` as an entry point from Python; whether there are cards for the sizes of the hands."""
     needed = np.int64(0)
     for other in range(3):
@@ -113,7 +113,7 @@ def sample_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np
 
 
 @kernel
-def play_out(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
+def play_to_end(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
     """Play a game to its end with a uniform choice at every stage; the row is changed in place."""
     mask = np.empty(MASK_WORDS, np.uint64)
     while row[at.STAGE] != at.STAGE_OVER:
@@ -122,10 +122,10 @@ def play_out(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
 
 
 @kernel
-def play_outs(
+def play_to_end_repeatedly(
     row: np.ndarray, rules: np.ndarray, seed: np.uint64, scoring: int, peasant_reward: float, returns: np.ndarray
 ) -> None:
-    """Play a game to its end several times, as :func:`play_out`.
+    """Play a game to its end several times, as :func:`play_to_end`.
 
     Args:
         row: The game; it stays as it is.
@@ -138,7 +138,7 @@ def play_outs(
     game, mask = np.empty(at.ROW_WORDS, np.uint64), np.empty(MASK_WORDS, np.uint64)
     for index in range(returns.shape[0]):
         game[:] = row
-        state = key(seed, np.uint64(index))
+        state = stream_state(seed, np.uint64(index))
         while game[at.STAGE] != at.STAGE_OVER:
             action, state = random_action(game, rules, mask, state)
             apply_action(game, action, rules)

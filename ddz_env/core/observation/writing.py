@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.legal import legal_mask
-from ddz_env.core.engine.score import bid_of
-from ddz_env.core.engine.step import hand_size, main_cards
+from ddz_env.core.engine.legal import write_legal_mask
+from ddz_env.core.engine.score import get_bid
+from ddz_env.core.engine.step import body_cards, hand_size
 from ddz_env.core.engine.tables import BID_ID, MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.core.engine.words import BYTE, U0, U1, U2, U3, U4, U8, U15, U16, U32, U48, add_hand, popcount, remove_hand
 from ddz_env.core.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATION, STATE, WORD
@@ -88,7 +88,7 @@ def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
 @part_kernel
 def _highest_bid(row: np.ndarray) -> np.uint64:
     """The highest bid; with robbing, 1 after a call, 2 after one rob, 3 after more."""
-    return min(bid_of(row, at.HIGHEST_BID) + bid_of(row, at.ROBS), U3)
+    return min(get_bid(row, at.HIGHEST_BID) + get_bid(row, at.ROBS), U3)
 
 
 @part_kernel
@@ -122,10 +122,10 @@ def _put_seats(row: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.
         high -= high_counts(row[at.PLAYED + np.int64(other)])
         _put_cards(out, _O.last_self + word, U0, U0)
         if relative == 0:
-            _put_cards(out, _O.hand, hand, bid_of(row, seat))
+            _put_cards(out, _O.hand, hand, get_bid(row, seat))
         else:
             visible = row[at.HANDS + np.int64(other)] if rules[R_OPEN_HANDS] == U1 else U0
-            _put_cards(out, _O.hand_next + word - 2, visible, bid_of(row, other))
+            _put_cards(out, _O.hand_next + word - 2, visible, get_bid(row, other))
             low -= low_counts(visible)
             high -= high_counts(visible)
     out[_O.unseen] = low
@@ -182,13 +182,13 @@ def _put_target_body(row: np.ndarray, word: int, out: np.ndarray) -> None:
     if target == U0:
         _put_cards(out, word, U0, U0)
     else:
-        _put_cards(out, word, main_cards(target) if target != at.BOMBS_ONLY else U0, row[at.KEY] + U1)
+        _put_cards(out, word, body_cards(target) if target != at.BOMBS_ONLY else U0, row[at.KEY] + U1)
 
 
 @part_kernel
 def _put_half_built(row: np.ndarray, body_word: int, kicker_word: int, out: np.ndarray) -> None:
     pending = row[at.PENDING]
-    _put_cards(out, body_word, main_cards(pending), row[at.LEFT])
+    _put_cards(out, body_word, body_cards(pending), row[at.LEFT])
     _put_cards(out, kicker_word, row[at.CHOSEN], SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
 
 
@@ -240,7 +240,7 @@ def expand_mask(mask: np.ndarray, out: np.ndarray) -> None:
     """Spread a mask of bits over bytes.
 
     Args:
-        mask: Shape ``[7]``, uint64, as written by :func:`ddz_env.core.engine.legal.legal_mask`.
+        mask: Shape ``[7]``, uint64, as written by :func:`ddz_env.core.engine.legal.write_legal_mask`.
         out: Output, shape ``[50]``, uint64; its bytes are 0 or 1, one per action id.
     """
     lane = 0
@@ -263,7 +263,7 @@ def write_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, out: np.nda
         mask: Output, shape ``[7]``, uint64: bits.
         out: Output, shape ``[50]``, uint64: bytes (:func:`expand_mask`).
     """
-    legal_mask(row, rules, mask)
+    write_legal_mask(row, rules, mask)
     expand_mask(mask, out)
 
 
@@ -336,7 +336,7 @@ def _put_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None
             word |= _lane(U1, _S_TAIL.owner + row[at.OWNER] - first)
         seat = U0
         while seat < rules[R_PLAYERS]:
-            word |= _lane(bid_of(row, seat), _S_TAIL.bids + seat - first)
+            word |= _lane(get_bid(row, seat), _S_TAIL.bids + seat - first)
             word |= _lane((row[at.DOUBLES] >> (U2 * seat)) & U3, _S_TAIL.doubles + seat - first)
             seat += U1
         out[_S.seat + part] = word

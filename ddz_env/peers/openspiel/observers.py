@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ddz_env.core.actions import BID_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.score import is_shown
+from ddz_env.core.engine.score import is_hand_shown
 from ddz_env.core.engine.words import add_hand
 from ddz_env.core.notation import Hand, Move, word_to_counts
 from ddz_env.core.observation import OBSERVATION, observe
@@ -175,7 +175,7 @@ class InformationStateObserver(_Tensor):
 
     def _seen(self, state: State, player: int) -> list[int]:
         """The seats whose hands a player sees, including a landlord's shown hand."""
-        shown = int(state.row[at.LANDLORD]) if is_shown(state.row) else None
+        shown = int(state.row[at.LANDLORD]) if is_hand_shown(state.row) else None
         return [seat for seat in range(self._rules.players) if self._rules.open_hands or seat in (player, shown)]
 
 

@@ -35,8 +35,8 @@ import numpy as np
 from ddz_agents.open_cards.errors import NotSolvableError
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env.core.engine.layout import HANDS, KNOWN, LANDLORD, PLAYED, SEAT, STAGE, STAGE_OVER, WINNER
-from ddz_env.core.engine.step import main_cards, play_move
-from ddz_env.core.engine.words import PLANE, U0, U1, U4, U8, add_hand, count_of, lowest, popcount, remove_hand
+from ddz_env.core.engine.step import body_cards, play_move
+from ddz_env.core.engine.words import PLANE, U0, U1, U4, U8, add_hand, count_of, lowest_bit, popcount, remove_hand
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
 from ddz_env.support.compiling import inline_kernel, kernel
@@ -90,7 +90,7 @@ def _ways(hand: np.uint64, cards: np.uint64) -> float:
     ways = 1.0
     ranks = cards & PLANE
     while ranks != U0:
-        rank = lowest(ranks)
+        rank = lowest_bit(ranks)
         ranks &= ranks - U1
         have, want = count_of(hand, rank), count_of(cards, rank)
         for taken in range(np.int64(want)):
@@ -101,7 +101,7 @@ def _ways(hand: np.uint64, cards: np.uint64) -> float:
 @inline_kernel
 def _cards(stack: SearchStack, index: int) -> np.uint64:
     """The cards of a move of the stack."""
-    return U0 if stack.mains[index] == U0 else add_hand(main_cards(stack.mains[index]), stack.kickers[index])
+    return U0 if stack.mains[index] == U0 else add_hand(body_cards(stack.mains[index]), stack.kickers[index])
 
 
 @inline_kernel

@@ -24,7 +24,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from ddz_env import Rules, State
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import published_generator
 from ddz_env.support.options import Range
@@ -84,7 +84,7 @@ class ListOptions(ex.SeedOptions):
         """The game of a deal before the first move; seat 0 is the landlord."""
         if self._listed is not None and self._listed.hands:
             return new_deal(Rules(), LIST_SEED, deal, self._listed.hands)
-        return State.new(seed=int(key(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
+        return State.new(seed=int(stream_state(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from ddz_agents.rules.prices import is_bomb, price_of_main
 from ddz_agents.rules.rules import choose_kickers, lowest_kickers
 from ddz_agents.rules.workspace import KICKERS, MAINS, RuleWorkspace
 from ddz_env.core.engine.layout import HANDS, SEAT, TARGET
-from ddz_env.core.engine.legal import marked, nth_legal
-from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.legal import is_legal_action, nth_legal
+from ddz_env.core.engine.step import body_cards
 from ddz_env.core.engine.tables import MASK_WORDS
-from ddz_env.core.engine.words import U0, U1, lowest, remove_hand
+from ddz_env.core.engine.words import U0, U1, lowest_bit, remove_hand
 from ddz_env.support.compiling import part_kernel, pure_kernel
 from ddz_papers.search_stack import SearchStack
 
@@ -66,7 +66,7 @@ def _push_split(space: Space, first: int, stop: int, count: int, workspace: Rule
     memory = workspace.scratch.memory
     for index in range(count):
         main = memory[MAINS + index]
-        if marked(space.mask, main):
+        if is_legal_action(space.mask, main):
             score = price_of_main(main, workspace)
             if is_bomb(main, space.stack.rules):
                 score -= _BOMB
@@ -98,11 +98,11 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
     for word in range(MASK_WORDS):
         bits = space.mask[word]
         while bits != U0:
-            main = np.uint64(word) * _U64 + lowest(bits)
+            main = np.uint64(word) * _U64 + lowest_bit(bits)
             bits &= bits - U1
             if main != U0:
                 kickers = choose_kickers(row, hand, main, space.stack.rules, workspace)
-                rest = remove_hand(remove_hand(hand, main_cards(main)), kickers)
+                rest = remove_hand(remove_hand(hand, body_cards(main)), kickers)
                 after, _, _ = evaluate_hand(rest, row, seat, space.appraiser)
                 stop = _push(space, first, stop, main, kickers, before - after)
     return stop

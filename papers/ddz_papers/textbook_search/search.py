@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ddz_agents.rules.position import evaluate_position, new_evaluation_workspace, set_position_prices
 from ddz_agents.rules.prices import is_bomb
 from ddz_env.core.engine.layout import BOMBS_ONLY, HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, STAGE, STAGE_OVER, TARGET
-from ddz_env.core.engine.legal import bombs_in, finishing_action, holds_rocket, legal_mask
+from ddz_env.core.engine.legal import bomb_ranks, finishing_action, holds_rocket, write_legal_mask
 from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import next_seat
 from ddz_env.core.engine.tables import MASK_WORDS
@@ -108,7 +108,7 @@ def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
     seat = row[SEAT]
     while seat != row[OWNER]:
         hand = row[HANDS + np.int64(seat)]
-        if bombs_in(hand, rules) != U0 or holds_rocket(hand, rules):
+        if bomb_ranks(hand, rules) != U0 or holds_rocket(hand, rules):
             return False
         seat = next_seat(seat, rules)
     return True
@@ -146,7 +146,7 @@ def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tu
     if depth <= 0 or ply + 2 >= MAX_PLIES:
         if depth <= -QUIET_PLIES or ply + 2 >= MAX_PLIES or is_quiet(row, space.stack.rules, settings.quiescence):
             return True, value_of_position(space, ply)
-    legal_mask(row, space.stack.rules, space.mask)
+    write_legal_mask(row, space.stack.rules, space.mask)
     if finishing_action(row[HANDS + np.int64(row[SEAT])], space.mask) != U0:
         return True, scale[2 * SURE] if row[SEAT] == row[LANDLORD] else scale[0]
     return False, 0.0

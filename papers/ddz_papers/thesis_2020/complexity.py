@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ddz_env import State
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.moves import list_moves
-from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.random import advance, mix, scale_below, stream_state
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import U1
 from ddz_env.support.compiling import kernel
@@ -98,14 +98,14 @@ def _play(
     mains, kickers = np.empty(_COMMON_MOVES, np.uint64), np.empty(_COMMON_MOVES, np.uint64)
     for game in range(games):
         row[:] = starts[(first + game) % len(starts)]
-        state = key(seed, np.uint64(first + game))
+        state = stream_state(seed, np.uint64(first + game))
         while row[STAGE] != STAGE_OVER:
             count = list_moves(row, rules, mains, kickers)
             if count > mains.size:
                 mains, kickers = np.empty(2 * count, np.uint64), np.empty(2 * count, np.uint64)
                 list_moves(row, rules, mains, kickers)
             state = advance(state)
-            chosen = np.int64(below(mix(state), np.uint64(count)))
+            chosen = np.int64(scale_below(mix(state), np.uint64(count)))
             play_move(row, mains[chosen], kickers[chosen], rules)
             lengths[game] += 1
             choices[game] += count

@@ -29,7 +29,7 @@ from ddz_agents.neural.errors import MissingTorchError, TensorFileError, TensorF
 from ddz_agents.neural.shipped import policy_path
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import MOVES
-from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.engine.moves import list_all_moves
 from ddz_env.core.observation import observe
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.many import Waiting
@@ -98,7 +98,7 @@ def compare(theirs: Theirs, agent: DouZeroAgent, infoset: Any, view: View) -> tu
         assert chosen == actions[0]
         return move, -1
     seen, observation = theirs.features(infoset), observe(view)[None]
-    candidates = Candidates(*all_moves(view.row, view.rule_words))
+    candidates = Candidates(*list_all_moves(view.row, view.rule_words))
     assert roles_of(observation).tolist() == [role]
     assert np.array_equal(history_columns(observation)[0], seen["z"])
     assert np.array_equal(state_columns(observation, POSITIONS[role])[0], seen["x_no_action"])

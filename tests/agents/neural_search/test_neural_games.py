@@ -13,7 +13,7 @@ from ddz_agents.neural.features import PLANES, PROSPECTS, value_hand, weigh_pool
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import CHOSEN, HANDS, PENDING
-from ddz_env.core.engine.step import main_cards
+from ddz_env.core.engine.step import body_cards
 from ddz_env.core.engine.words import add_hand, remove_hand
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import CONCEALED, OBSERVATION, observe
@@ -99,7 +99,7 @@ def test_hands_are_shown_from_the_seat_to_act_on_with_their_prospects_among_the_
                 hands[turns] = state.row[HANDS + (state.seat + turns) % state.rules.players]
             if state.stage == "kicker":  # what the move has taken is on the table
                 kickers += 1
-                taken = add_hand(np.uint64(main_cards(state.row[PENDING])), state.row[CHOSEN])
+                taken = add_hand(np.uint64(body_cards(state.row[PENDING])), state.row[CHOSEN])
                 hands[0] = np.uint64(remove_hand(hands[0], np.uint64(taken)))
             columns = describe_games(observe(state)[None], concealed_of(state)[None])[0, FIRST_HAND:]
             for place, hand in enumerate(hands):

@@ -16,7 +16,7 @@ from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
 from ddz_agents.worlds.determinize import WorldPool, uniform
 from ddz_env import Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, LANDLORD, WINNER
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.playing.agent import Decision, sight
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.compiling import pure_kernel
@@ -49,7 +49,7 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     seed = np.uint64(RNG(7).integers(0, 2**64, dtype=np.uint64))
     for index in range(4):
         tree = new_tree(10_000)
-        chance = np.uint64(key(seed, np.uint64(index)))
+        chance = np.uint64(stream_state(seed, np.uint64(index)))
         search(tree, new_trace(), Position.of(state.view()), 150, 1.0, None, uniform(), None, True, chance)
         for record in range(children(tree).start, children(tree).stop):
             visits[int(tree.action[record])] += int(tree.visits[record])

@@ -13,9 +13,9 @@ import pytest
 
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.layout import NO_GAME, ROW_WORDS, STAGE, STAGE_OVER, WINNER
-from ddz_env.core.engine.legal import count_legal, legal_mask
+from ddz_env.core.engine.legal import count_legal, write_legal_mask
 from ddz_env.core.engine.playout import random_games
-from ddz_env.core.engine.random import advance, below, key, mix
+from ddz_env.core.engine.random import advance, mix, scale_below, stream_state
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import PRESETS
@@ -31,7 +31,7 @@ HEADER: dict[str, str] = dict(line.split(" ", 1) for line in BLOCKS[0])
 def count_paths(row: Row, words: Row, depth: int) -> int:
     if depth == 1:
         mask = np.zeros(7, np.uint64)
-        legal_mask(row, words, mask)
+        write_legal_mask(row, words, mask)
         return int(count_legal(mask))
     total = 0
     for action in legal_ids(row, words):
@@ -80,11 +80,11 @@ def test_random_games_draw_from_the_legal_actions_in_ascending_order(preset: str
     words, seed, row = PRESETS[preset].words(), np.uint64(5), np.zeros(ROW_WORDS, np.uint64)
     decisions, wins = 0, [0, 0, 0]
     for game in range(12):
-        state = np.uint64(key(seed, np.uint64(game)))
+        state = np.uint64(stream_state(seed, np.uint64(game)))
         new_game(row, state, words)
         while row[STAGE] != STAGE_OVER:
             legal, state = legal_ids(row, words), np.uint64(advance(state))
-            action = legal[int(below(np.uint64(mix(state)), np.uint64(len(legal))))]
+            action = legal[int(scale_below(np.uint64(mix(state)), np.uint64(len(legal))))]
             apply_action(row, np.uint64(action), words)
             decisions += 1
         if row[WINNER] != NO_GAME:

@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from ddz_agents.random import RandomAgent
 from ddz_env import PRESETS, Move, State, View
-from ddz_env.core.engine.moves import all_moves, random_move
+from ddz_env.core.engine.moves import list_all_moves, random_move
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import observe
 from ddz_env.core.view import ROLES
@@ -150,7 +150,7 @@ def test_compiled_random_draws_by_the_order_of_the_list(rules: str) -> None:
     for seed in range(10):
         state = State.new(seed, rules=rules)
         while state.stage != "over":
-            mains, kickers = all_moves(state.row, state.rule_words)
+            mains, kickers = list_all_moves(state.row, state.rule_words)
             place = int(rng.integers(len(mains)))
             bits = np.uint64(((place << 32) + len(mains) - 1) // len(mains) << 32)
             assert random_move(state.row, state.rule_words, mask, bits) == (mains[place], kickers[place])

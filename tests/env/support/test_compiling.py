@@ -74,26 +74,32 @@ def test_no_signed_or_float_words_leak_out_of_the_kernels() -> None:
     state, u = State.new(1), np.uint64
     hand, rules, mask = state.row[HANDS], state.rule_words, np.zeros(7, u)
     calls: list[tuple[Any, tuple[Any, ...]]] = [
-        *((function, (hand,)) for function in (words.popcount, words.lowest)),
-        *((function, (hand, u(1))) for function in (words.select, words.count_of, words.exactly, words.run)),
-        *((function, (hand, u(3), u(1))) for function in (words.remove, words.add)),
+        *((function, (hand,)) for function in (words.popcount, words.lowest_bit)),
+        *(
+            (function, (hand, u(1)))
+            for function in (words.select_bit, words.count_of, words.ranks_with_count, words.run_starts)
+        ),
+        *((function, (hand, u(3), u(1))) for function in (words.remove_cards, words.add_cards)),
         *((function, (hand, hand)) for function in (words.remove_hand, words.add_hand)),
         *((function, (u(1),)) for function in (random.advance, random.mix)),
-        *((function, (u(1), u(3))) for function in (random.below, random.key, words.body_mask, words.spread)),
+        *(
+            (function, (u(1), u(3)))
+            for function in (random.scale_below, random.stream_state, words.body_mask, words.cards_of_ranks)
+        ),
         (kickers.distinct_kickers, (hand, u(1), rules)),
         (legal.segment_starts, (hand, u(1), True, u(0), rules)),
         (legal.count_legal, (mask,)),
         (legal.nth_legal, (mask, u(0))),
-        (legal.bombs_in, (hand, rules)),
-        (score.stake, (state.row,)),
+        (legal.bomb_ranks, (hand, rules)),
+        (score.compute_stake, (state.row,)),
     ]
     for function, arguments in calls:
         function(*arguments)
         for signature in function.nopython_signatures:
             if numba.int64 not in signature.args:  # other tests may have called it with plain integers
                 assert signature.return_type == numba.uint64, function.__name__
-    deal.share_out(hand, u(20), u(1))
-    assert set(deal.share_out.nopython_signatures[0].return_type) == {numba.uint64}
+    deal.distribute_cards(hand, u(20), u(1))
+    assert set(deal.distribute_cards.nopython_signatures[0].return_type) == {numba.uint64}
 
 
 def test_word_operations_against_counts() -> None:
@@ -111,9 +117,13 @@ def test_word_operations_against_counts() -> None:
         assert words.popcount(word(a)) == a.sum()
         assert words.remove_hand(word(a), word(b)) == word(np.maximum(a - b, 0))
         assert words.add_hand(word(a), word(b)) == word(np.minimum(a + b, 4))
-        assert words.remove(word(a), bits, np.uint64(copies)) == word(np.where(chosen, np.maximum(a - copies, 0), a))
-        assert words.spread(bits, np.uint64(copies)) == word(np.where(chosen, copies, 0))
-        assert words.exactly(word(a), np.uint64(copies)) == sum(1 << rank for rank in range(15) if a[rank] == copies)
+        assert words.remove_cards(word(a), bits, np.uint64(copies)) == word(
+            np.where(chosen, np.maximum(a - copies, 0), a)
+        )
+        assert words.cards_of_ranks(bits, np.uint64(copies)) == word(np.where(chosen, copies, 0))
+        assert words.ranks_with_count(word(a), np.uint64(copies)) == sum(
+            1 << rank for rank in range(15) if a[rank] == copies
+        )
         assert ((word(a) & ~word(b)) == 0) == bool((a <= b).all())
         assert [words.count_of(word(a), np.uint64(rank)) for rank in range(15)] == a.tolist()
 

@@ -18,7 +18,7 @@ from ddz_agents.rules.workspace import A_ENEMY_CARDS, A_POOL, new_rule_workspace
 from ddz_agents.search_agent import Position
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import OWNER, SEAT
-from ddz_env.core.engine.legal import legal_mask
+from ddz_env.core.engine.legal import write_legal_mask
 from ddz_env.playing.agent import sight
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.compiling import pure_kernel
@@ -54,7 +54,7 @@ def push(space: Space, row: np.ndarray) -> None:
     for word in range(row.size):
         space.stack.rows[0, word] = row[word]
     space.stack.frames[0].first = 0
-    legal_mask(row, space.stack.rules, space.mask)
+    write_legal_mask(row, space.stack.rules, space.mask)
     push_moves(space, 0)
 
 

@@ -16,7 +16,7 @@ from ddz_agents.external.douzero.onnx_network import SUFFIX, load_onnx_networks
 from ddz_agents.neural.errors import MissingTorchError, TensorFileError
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, State, View
-from ddz_env.core.engine.moves import all_moves
+from ddz_env.core.engine.moves import list_all_moves
 from ddz_env.core.observation import observe
 from ddz_env.core.view import AUCTION
 from ddz_env.playing.agent import check_to_act
@@ -211,4 +211,4 @@ def _observed(view: View) -> tuple[Bytes, Candidates]:
     if view.rules.players != 3:
         raise InvalidRulesError(f"douzero plays games of three, not the {view.rules.name} rules")
     check_to_act(view, "kicker", *AUCTION)
-    return observe(view), Candidates(*all_moves(view.row, view.rule_words))
+    return observe(view), Candidates(*list_all_moves(view.row, view.rule_words))

@@ -18,7 +18,7 @@ from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
-from ddz_env.core.engine.random import key
+from ddz_env.core.engine.random import stream_state
 from ddz_env.core.view import whole_moves
 from ddz_env.playing.agent import Decision
 from ddz_env.support.options import Options, Range, takes
@@ -175,7 +175,7 @@ class DeterminizedSolverAgent(InferringAgent):
             if len(states) <= worlds:
                 return states.rows, states.deals.astype(np.float64)
         pool = inferred_pool(view, rng, self.options.particles)
-        seed = key(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0))
+        seed = stream_state(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0))
         return draw_games(view, pool, worlds, np.uint64(seed)), np.ones(worlds)
 
     def _won(self, row: Words, moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:

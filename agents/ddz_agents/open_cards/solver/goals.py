@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ddz_env.core.engine.legal import bombs_in, holds_rocket
+from ddz_env.core.engine.legal import bomb_ranks, holds_rocket
 from ddz_env.core.engine.words import U0, U1, popcount
 from ddz_env.core.rules import R_SPRING
 from ddz_env.support.compiling import inline_kernel
@@ -69,7 +69,7 @@ def bombs_held(hands: np.ndarray, rules: np.ndarray) -> int:
     """Bombs and rockets in all hands."""
     count = np.int64(0)
     for seat in range(3):
-        count += np.int64(popcount(bombs_in(hands[seat], rules))) + (1 if holds_rocket(hands[seat], rules) else 0)
+        count += np.int64(popcount(bomb_ranks(hands[seat], rules))) + (1 if holds_rocket(hands[seat], rules) else 0)
     return count
 
 

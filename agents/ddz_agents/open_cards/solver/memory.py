@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ddz_agents.open_cards.solver.goals import HIGHEST, LOWEST, spring_left
 from ddz_agents.open_cards.solver.moves import BOMBS, LEAD, NOTHING, Moves, new_moves, new_turns
 from ddz_env.core.engine.words import FOUR_PLANES, U0, U1, U2, U3, U4, U8, U12, U15, U16, U32
-from ddz_env.core.engine.words import run as in_a_row
+from ddz_env.core.engine.words import run_starts as in_a_row
 from ddz_env.support.compiling import inline_kernel, pure_kernel
 
 MAX_PLIES = 192

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine import tables, words
 from ddz_env.core.engine.kickers import body_at, is_plane_with_solos, kicker_options
-from ddz_env.core.engine.legal import allowed, bombs_in, follow_starts, holds_rocket
-from ddz_env.core.engine.step import play_lightly
+from ddz_env.core.engine.legal import bomb_ranks, follow_starts, holds_rocket, is_category_allowed
+from ddz_env.core.engine.step import play_without_bookkeeping
 from ddz_env.core.engine.words import CHAIN_PLANE, FOUR_PLANES, JOKERS, PLANE, U0, U1, U3, U4, U15, U16
 from ddz_env.core.rules import KICKER_TRIOS_MERGE, R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS, R_TRIO_KICKERS
 from ddz_env.support.compiling import inline_kernel, pure_kernel
@@ -116,10 +116,10 @@ def put_group(
     length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
     count, size = tables.SEGMENT_KICKER_COUNT[segment], tables.SEGMENT_KICKER_SIZE[segment]
     while starts != U0:
-        start = words.lowest(starts)
+        start = words.lowest_bit(starts)
         starts &= starts - U1
         main = tables.SEGMENT_BASE[segment] + start
-        rest = words.remove(hand, words.body_mask(start, length), copies)
+        rest = words.remove_cards(hand, words.body_mask(start, length), copies)
         if count == U0:
             stop = _put(moves, stop, main, U0, rest)
             continue
@@ -131,9 +131,9 @@ def put_group(
             if options == U0:
                 depth -= 1
                 continue
-            rank = words.lowest(options)
+            rank = words.lowest_bit(options)
             moves.options[depth] = options & (options - U1)
-            kickers = words.add(moves.chosen[depth], U1 << rank, size)
+            kickers = words.add_cards(moves.chosen[depth], U1 << rank, size)
             left = count - np.uint64(depth) - U1
             if left == U0:
                 stop = _put(moves, stop, main, kickers, words.remove_hand(rest, kickers))
@@ -158,9 +158,9 @@ def _put_category(moves: Moves, stop: int, hand: np.uint64, plane: np.uint64, ca
             and tables.SEGMENT_COPIES[segment] < U4
         ):
             blocked = hand >> np.uint64(48)
-    starts = words.run(plane, length)
+    starts = words.run_starts(plane, length)
     while starts != U0 and segment < tables.CATEGORY_STOP[category]:
-        if allowed(segment, rules):
+        if is_category_allowed(segment, rules):
             stop = put_group(moves, stop, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
         starts &= plane >> length
         length += U1
@@ -203,7 +203,7 @@ def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
         return False
     if code != BOMBS and segment_of(code) == np.uint64(tables.SEG_BOMB):
         return holds_rocket(hand, rules)
-    return bombs_in(hand, rules) != U0 or holds_rocket(hand, rules)
+    return bomb_ranks(hand, rules) != U0 or holds_rocket(hand, rules)
 
 
 @inline_kernel
@@ -218,7 +218,7 @@ def follow_moves(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rule
     stop = _put(moves, stop, U0, U0, hand)
     if code == NOTHING:
         return stop
-    trumps = bombs_in(hand, rules)
+    trumps = bomb_ranks(hand, rules)
     if code != BOMBS:
         segment = segment_of(code)
         starts = reply_starts(hand, code, rules)
@@ -227,9 +227,9 @@ def follow_moves(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rule
         if segment == np.uint64(tables.SEG_BOMB):
             trumps = U0
     while trumps != U0:
-        rank = words.lowest(trumps)
+        rank = words.lowest_bit(trumps)
         trumps &= trumps - U1
-        stop = _put(moves, stop, tables.BOMB_ID + rank, U0, words.remove(hand, U1 << rank, U4))
+        stop = _put(moves, stop, tables.BOMB_ID + rank, U0, words.remove_cards(hand, U1 << rank, U4))
     if holds_rocket(hand, rules):
         stop = _put(moves, stop, tables.ROCKET_ID, U0, hand & ~JOKERS)
     return stop
@@ -253,7 +253,7 @@ def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules:
     """The target code of a move of cards that have two readings: the engine says which one DouZero takes."""
     row[at.SEAT] = U0
     row[at.HANDS] = ~U0
-    play_lightly(row, main, kickers, rules)
+    play_without_bookkeeping(row, main, kickers, rules)
     return code_of_target(row[at.TARGET], row[at.KEY], rules)
 
 
@@ -288,7 +288,7 @@ def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint6
     segment = segment_of(code)
     if starts == U0:
         return _BOMB_TOP if segment == np.uint64(tables.SEG_BOMB) else BOMBS
-    return ((segment + U1) << U4) | (words.lowest(starts) - U1)
+    return ((segment + U1) << U4) | (words.lowest_bit(starts) - U1)
 
 
 @pure_kernel

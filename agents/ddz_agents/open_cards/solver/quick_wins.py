@@ -10,9 +10,9 @@ import numpy as np
 
 from ddz_agents.open_cards.solver import moves as game
 from ddz_agents.open_cards.solver.memory import TRUMPS, Search
-from ddz_env.core.engine.legal import bombs_in, holds_rocket
+from ddz_env.core.engine.legal import bomb_ranks, holds_rocket
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEGMENT_BASE
-from ddz_env.core.engine.words import JOKERS, U0, U1, U4, U15, lowest, popcount, remove
+from ddz_env.core.engine.words import JOKERS, U0, U1, U4, U15, lowest_bit, popcount, remove_cards
 from ddz_env.core.rules import R_BOMBS_BEAT_ROCKET, R_CHAIN_FROM_QUAD, R_PLAYERS
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
@@ -148,7 +148,7 @@ def quick_win(search: Search, top: int, hands: np.ndarray, owner: int, spent: in
     needed = game.turns(search.turns, search.moves, top, hands[owner], rules)
     if needed == 1:
         return True
-    trumps = np.int64(popcount(bombs_in(hands[owner], rules)) + (U1 if holds_rocket(hands[owner], rules) else U0))
+    trumps = np.int64(popcount(bomb_ranks(hands[owner], rules)) + (U1 if holds_rocket(hands[owner], rules) else U0))
     if needed > 1 + trumps:
         for seat in range(np.int64(rules[R_PLAYERS])):
             other_side = (seat == landlord) != (owner == landlord)
@@ -233,12 +233,12 @@ def _trump_answers(search: Search, ply: int, top: int) -> bool:
             code = game.BOMBS if rules[R_BOMBS_BEAT_ROCKET] == U1 else game.NOTHING
             if _answers(search, ply, top, owner, code, hand & ~JOKERS):
                 return True
-        bombs = bombs_in(hand, rules)
+        bombs = bomb_ranks(hand, rules)
         while bombs != U0:
-            rank = lowest(bombs)
+            rank = lowest_bit(bombs)
             bombs &= bombs - U1
             code = ((np.uint64(SEG_BOMB) + U1) << U4) | rank
-            if _answers(search, ply, top, owner, code, remove(hand, U1 << rank, U4)):
+            if _answers(search, ply, top, owner, code, remove_cards(hand, U1 << rank, U4)):
                 return True
     return False
 

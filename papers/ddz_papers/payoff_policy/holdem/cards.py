@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.engine.random import advance, below, mix
+from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.support.compiling import kernel, pure_kernel
 
 _NONE = np.int64(-1)
@@ -113,7 +113,7 @@ def deal_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, sta
     for number in range(results.size):
         for index in range(missing):
             state = advance(state)
-            pick = index + np.int64(below(mix(state), np.uint64(deck.size - index)))
+            pick = index + np.int64(scale_below(mix(state), np.uint64(deck.size - index)))
             deck[index], deck[pick] = deck[pick], deck[index]
         other[0], other[1] = deck[0], deck[1]
         for index in range(5):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import CHOSEN, HISTORY_MOVES, HISTORY_WORDS, MOVES, STAGE, STAGE_KICKER
-from ddz_env.core.engine.words import PLANE, lowest, remove_hand
+from ddz_env.core.engine.words import PLANE, lowest_bit, remove_hand
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.stepping import LOG_MOVES
 from ddz_env.playing.agent import Agent, close
@@ -111,7 +111,7 @@ def _next_actions(rows: np.ndarray, games: np.ndarray, plans: np.ndarray, action
     for index in range(games.size):
         row, plan = rows[games[index]], plans[games[index]]
         if row[STAGE] == STAGE_KICKER:
-            actions[index] = KICKER_BASE + np.int64(lowest(remove_hand(plan[1], row[CHOSEN]) & PLANE))
+            actions[index] = KICKER_BASE + np.int64(lowest_bit(remove_hand(plan[1], row[CHOSEN]) & PLANE))
         else:
             actions[index] = np.int64(plan[0])
 

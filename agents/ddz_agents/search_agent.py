@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from ddz_agents.worlds.determinize import Words, belief_of
-from ddz_agents.worlds.inference import inferred_pool
+from ddz_agents.worlds.inference import infer_pool
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine import layout as at
@@ -202,4 +202,4 @@ class InferringAgent(SearchAgent[View]):
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """The belief about the hidden cards from which the agent's worlds are drawn."""
-        return belief_of(view, inferred_pool(view, rng, self.options.particles))
+        return belief_of(view, infer_pool(view, rng, self.options.particles))

@@ -1,4 +1,4 @@
-"""The belief network: its file, and hidden hands drawn from it rank by rank, each with its probability.
+"""The belief network: draws hidden hands rank by rank, each with its probability, and its file.
 
 It suffices to draw one of the two other hands, as the other holds the rest.  Ranks are drawn from the highest down: how
 many cards of a rank the next seat holds has its probability under plain dealing (hypergeometric, by what is left of the
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.belief.play_style import CONDUCT_COLUMNS, TALLIES, conduct_columns, tallies_of
+from ddz_agents.belief.play_style import MOVE_STATISTICS, PLAY_STYLE_COLUMNS, count_move_statistics, play_style_features
 from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width, check_inputs, inputs_of, with_every_input
 from ddz_agents.neural.decisions import describe_observations
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileError, TensorFileMismatchError
@@ -45,7 +45,7 @@ from ddz_env.support.options import Options
 COUNTS = 5
 """Counts of a rank: none to four."""
 
-COLUMNS = observation_columns(HISTORY) + CONDUCT_COLUMNS
+COLUMNS = observation_columns(HISTORY) + PLAY_STYLE_COLUMNS
 """Columns of the network's input: the observation as the policy reads it, then how the other seats have played."""
 
 Hands = npt.NDArray[np.int64]
@@ -85,13 +85,13 @@ class BeliefArchitecture(Options):
 
     @property
     def head(self) -> Shapes:
-        """The weights of the head: what a count from one to four adds, and the logits of each count of each rank."""
+        """The weights of the head: what each count adds, and the logits of each count of each rank."""
         counts = (NUM_RANKS, COUNTS)
         return {"counts": (NUM_RANKS, COUNTS - 1, self.hidden), "logits": (*counts, self.hidden), "logits_bias": counts}
 
 
 def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
-    """The cards that observers of three seats cannot place.
+    """Find the cards that observers of three seats cannot place.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -110,8 +110,8 @@ def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
     return pools, np.where(shared, lacking[:, 0], -1)
 
 
-def own_hands(observations: Bytes, hands: Bytes) -> Hands:
-    """The hidden cards of the next seats: their hands without the landlord's face-up cards.
+def hidden_hands(observations: Bytes, hands: Bytes) -> Hands:
+    """Return the hidden part of the next seats' hands: without the landlord's face-up cards.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -121,15 +121,17 @@ def own_hands(observations: Bytes, hands: Bytes) -> Hands:
     return hands.astype(np.int64) - held
 
 
-def log_ways(cards: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> Reals:
-    """The logarithms of binomial coefficients; minus infinity where they are zero."""
+def log_binomials(cards: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> Reals:
+    """Compute the logarithms of binomial coefficients; minus infinity where they are zero."""
     rest, possible = cards - taken, (taken >= 0) & (taken <= cards)
     ways = _LOG_FACTORIALS[cards] - _LOG_FACTORIALS[taken * possible] - _LOG_FACTORIALS[rest * possible]
     return np.where(possible, ways, -np.inf)
 
 
-def plain_chances(cards: npt.NDArray[np.int64], left: npt.NDArray[np.int64], lacking: npt.NDArray[np.int64]) -> Floats:
-    """The log-probability of each count of a rank under plain dealing; minus infinity where it is impossible.
+def plain_log_probabilities(
+    cards: npt.NDArray[np.int64], left: npt.NDArray[np.int64], lacking: npt.NDArray[np.int64]
+) -> Floats:
+    """Compute the log-probability of each count of a rank under plain dealing.
 
     Args:
         cards: Cards of the rank in the pool.
@@ -141,24 +143,24 @@ def plain_chances(cards: npt.NDArray[np.int64], left: npt.NDArray[np.int64], lac
     """
     cards, left, lacking = cards[..., None], left[..., None], lacking[..., None]
     counts = np.arange(COUNTS)
-    ways = log_ways(cards, counts) + log_ways(left - cards, lacking - counts) - log_ways(left, lacking)
+    ways = log_binomials(cards, counts) + log_binomials(left - cards, lacking - counts) - log_binomials(left, lacking)
     return ways.astype(np.float32)
 
 
-def describe_seats(observations: Bytes, tallies: npt.NDArray[np.int32], seats: npt.NDArray[Any]) -> Floats:
-    """The network's input, shape ``[n, COLUMNS]``, float32.
+def encode_seats(observations: Bytes, statistics: npt.NDArray[np.int32], seats: npt.NDArray[Any]) -> Floats:
+    """Build the belief network's input, shape ``[n, COLUMNS]``, float32.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
-        tallies: How the seats of each game have played, shape ``[n, 3, len(TALLIES)]``, int32.
+        statistics: How the seats of each game have played, shape ``[n, 3, len(MOVE_STATISTICS)]``, int32.
         seats: The observers, shape ``[n]``.
     """
-    return np.concatenate([describe_observations(observations), conduct_columns(tallies, seats)], axis=1)
+    return np.concatenate([describe_observations(observations), play_style_features(statistics, seats)], axis=1)
 
 
 @kernel
 def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: np.ndarray) -> None:
-    """Add the logits of each count of one rank: sums ``[n, hidden]``, weights ``[5, hidden]``, logs ``[n, 5]``."""
+    """Add the logits of each count of one rank to ``logs``, shape ``[n, 5]``."""
     hidden = np.empty(sums.shape[1], np.float32)
     for row in range(sums.shape[0]):
         for unit in range(hidden.size):
@@ -169,7 +171,7 @@ def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: n
 
 
 class BeliefModel(OwnsArrays):
-    """A belief network that says where the hidden cards of views are.
+    """A belief network, which draws where the hidden cards of a view may be.
 
     Args:
         architecture: Its sizes.
@@ -198,12 +200,14 @@ class BeliefModel(OwnsArrays):
         [pool], [need] = hidden_cards(observation)
         if need < 0:
             return None
-        columns = describe_seats(observation, tallies_of(view.history, view.landlord)[None], np.array([view.seat]))
-        sums = np.repeat(self._state(columns[0])[None], count, axis=0)
+        columns = encode_seats(
+            observation, count_move_statistics(view.history, view.landlord)[None], np.array([view.seat])
+        )
+        sums = np.repeat(self._run_trunk(columns[0])[None], count, axis=0)
         hands, lacking = np.zeros((count, NUM_RANKS), np.int64), np.full(count, need)
         total, rows = np.zeros(count), np.arange(count)  # the logarithms of the probabilities of the hands
         left = np.cumsum(pool)[:, None]
-        plain = plain_chances(pool[:, None], left, np.minimum(np.arange(need + 1), left))
+        plain = plain_log_probabilities(pool[:, None], left, np.minimum(np.arange(need + 1), left))
         for rank in reversed(np.flatnonzero(pool).tolist()):
             logs = plain[rank, lacking]
             _add_logits(sums, self.arrays["logits"][rank], self.arrays["logits_bias"][rank], logs)
@@ -217,10 +221,10 @@ class BeliefModel(OwnsArrays):
             total += drawn.astype(np.float32)
             sums += self._added[rank, hands[:, rank]]
             lacking -= hands[:, rank]
-        return Proposal(_deals(view, pool, hands), log_ways(pool, hands).sum(axis=1) - total)
+        return Proposal(_assemble_deals(view, pool, hands), log_binomials(pool, hands).sum(axis=1) - total)
 
-    def _state(self, columns: Floats) -> Floats:
-        """The output of the layers that read the table, shape ``[hidden]``."""
+    def _run_trunk(self, columns: Floats) -> Floats:
+        """Compute the output of the layers that read the table, shape ``[hidden]``."""
         context, buffers = np.empty_like(self._context.bias), self._buffers
         buffers.columns[:] = columns
         run_trunk(self._trunk, buffers)
@@ -228,7 +232,7 @@ class BeliefModel(OwnsArrays):
         return context
 
 
-def believe_worlds(view: View, count: int, rng: np.random.Generator, network: BeliefModel | None = None) -> Words:
+def sample_belief_worlds(view: View, count: int, rng: np.random.Generator, network: BeliefModel | None = None) -> Words:
     """Draw hands from the belief network, as :meth:`ddz_env.View.sample_worlds` draws any.
 
     Args:
@@ -253,8 +257,8 @@ def _shipped_belief() -> BeliefModel:
     return load_belief()
 
 
-def _deals(view: View, pool: Hands, hands: Hands) -> Words:
-    """Whole deals, shape ``[n, 4]``: the next seat has the hidden cards drawn for it, the previous seat the rest."""
+def _assemble_deals(view: View, pool: Hands, hands: Hands) -> Words:
+    """Assemble whole deals, shape ``[n, 4]``, from the cards drawn for the next seat."""
     deals = np.zeros((len(hands), 4), np.uint64)
     deals[:, view.seat] = view.row[HANDS + view.seat]
     bits = np.uint64(1) << (16 * np.arange(COUNTS - 1)[:, None] + np.arange(NUM_RANKS)).astype(np.uint64)
@@ -282,7 +286,7 @@ def save_belief(
         TensorFileError: If the file cannot be written.
     """
     about = {"architecture": architecture.as_dict(), "rules": rules, "notes": dict(notes)}
-    about |= {"inputs": inputs_of("policy"), "conduct": list(TALLIES)}
+    about |= {"inputs": inputs_of("policy"), "conduct": list(MOVE_STATISTICS)}
     write_tensor_file(path, _KIND, _VERSION, {_PREFIX + name: array for name, array in arrays.items()}, about)
 
 
@@ -295,7 +299,7 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
     Raises:
         TensorFileError: If the file is missing, truncated, corrupt or of another format, or holds numbers that are not
             finite, or answers with such numbers.
-        TensorFileMismatchError: If it was written for other observations, conduct or another architecture.
+        TensorFileMismatchError: If it was written for other observations, statistics of play or another architecture.
     """
     path = shipped_belief_path() if path is None else path
     arrays, about = read_tensor_file(path, _KIND, _VERSION)
@@ -304,8 +308,10 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
         conduct, notes = about["conduct"], dict(about["notes"])
     except (InvalidArchitectureError, KeyError, TypeError, ValueError) as error:
         raise TensorFileMismatchError(f"{path} does not say what its weights are for: {error}") from error
-    if conduct != list(TALLIES):
-        raise TensorFileMismatchError(f"{path} counts the seats' conduct as {conduct}, this package as {list(TALLIES)}")
+    if conduct != list(MOVE_STATISTICS):
+        raise TensorFileMismatchError(
+            f"{path} reads the statistics of play {conduct}; this package counts {list(MOVE_STATISTICS)}"
+        )
     read, first = check_inputs(path, about.get("inputs"), "policy"), f"{_PREFIX}trunk.0.weight"
     if first in arrays:
         arrays[first] = with_every_input(arrays[first], read["policy"], "policy", HISTORY)

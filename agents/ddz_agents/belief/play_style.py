@@ -1,4 +1,4 @@
-"""How each seat has played so far, in a few counts that show what kind of player it is.
+"""Statistics of how each seat has played so far, which show what kind of player it is.
 
 Everything is public, so the counts follow from the moves alone.  An answer to the partner's move is counted apart from
 one to an enemy's: a peasant that never passes there plays badly, and a pass says less about the hand.
@@ -18,13 +18,13 @@ from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEG_ROCKET, SEGMENT_CARDS
 from ddz_env.support.compiling import kernel, pure_kernel
 
-TALLIES = ("leads", "cards", "solos", "answers", "passes", "helps", "yields", "follows", "jumps", "bombs")
+MOVE_STATISTICS = ("leads", "cards", "solos", "answers", "passes", "helps", "yields", "follows", "jumps", "bombs")
 """What is counted: leads, the cards and the solos among them; answers to an enemy's move, and passes among them; the
 same where the move to beat was the partner's; moves of the kind that was led, and by how many ranks more than needed;
 bombs and rockets."""
-_LEADS, _CARDS, _SOLOS, _ANSWERS, _PASSES, _HELPS, _YIELDS, _FOLLOWS, _JUMPS, _BOMBS = range(len(TALLIES))
+_LEADS, _CARDS, _SOLOS, _ANSWERS, _PASSES, _HELPS, _YIELDS, _FOLLOWS, _JUMPS, _BOMBS = range(len(MOVE_STATISTICS))
 
-CONDUCT_COLUMNS = 2 * len(TALLIES)
+PLAY_STYLE_COLUMNS = 2 * len(MOVE_STATISTICS)
 """Columns that say how the next and the previous seat have played."""
 
 T_TARGET, T_OWNER, T_PASSES = range(3)
@@ -32,17 +32,17 @@ T_TARGET, T_OWNER, T_PASSES = range(3)
 
 
 @pure_kernel
-def note_move(tallies: np.ndarray, trick: np.ndarray, seat: int, main: int, landlord: int) -> None:
-    """Add one move to the tallies of how its seat plays.
+def count_move(statistics: np.ndarray, trick: np.ndarray, seat: int, main: int, landlord: int) -> None:
+    """Count one move in the statistics of how its seat plays.
 
     Args:
-        tallies: Counts of the three seats, shape ``[3, len(TALLIES)]``, int32; changed.
+        statistics: Counts of the three seats, shape ``[3, len(MOVE_STATISTICS)]``, int32; changed.
         trick: Shape ``[3]``, int32; changed.
         seat: Who moved.
         main: The main group, 0 for a pass.
         landlord: The landlord's seat.
     """
-    tally, target, owner = tallies[seat], np.int64(trick[T_TARGET]), np.int64(trick[T_OWNER])
+    tally, target, owner = statistics[seat], np.int64(trick[T_TARGET]), np.int64(trick[T_OWNER])
     segment = np.int64(MAIN_SEGMENT[main])
     if target == 0:
         cards = np.int64(SEGMENT_CARDS[segment])
@@ -68,13 +68,13 @@ def note_move(tallies: np.ndarray, trick: np.ndarray, seat: int, main: int, land
 
 
 @kernel
-def _tally(moves: np.ndarray, landlord: int, tallies: np.ndarray) -> None:
+def _count_history(moves: np.ndarray, landlord: int, statistics: np.ndarray) -> None:
     trick = np.zeros(3, np.int32)
     for index in range(moves.shape[0]):
-        note_move(tallies, trick, moves[index, 0], moves[index, 1], landlord)
+        count_move(statistics, trick, moves[index, 0], moves[index, 1], landlord)
 
 
-def tallies_of(history: Sequence[tuple[int, Move]], landlord: int) -> npt.NDArray[np.int32]:
+def count_move_statistics(history: Sequence[tuple[int, Move]], landlord: int) -> npt.NDArray[np.int32]:
     """Count how each of three seats has played.
 
     Args:
@@ -82,42 +82,44 @@ def tallies_of(history: Sequence[tuple[int, Move]], landlord: int) -> npt.NDArra
         landlord: The landlord's seat.
 
     Returns:
-        Shape ``[3, len(TALLIES)]``, int32.
+        Shape ``[3, len(MOVE_STATISTICS)]``, int32.
     """
-    tallies = np.zeros((3, len(TALLIES)), np.int32)
+    statistics = np.zeros((3, len(MOVE_STATISTICS)), np.int32)
     moves = [(seat, move.main) for seat, move in history if move.main < BID_BASE]
-    _tally(np.array(moves, np.int64).reshape(-1, 2), landlord, tallies)
-    return tallies
+    _count_history(np.array(moves, np.int64).reshape(-1, 2), landlord, statistics)
+    return statistics
 
 
 @kernel
-def note_actions(rows: np.ndarray, actions: np.ndarray, tallies: np.ndarray, tricks: np.ndarray) -> None:
+def count_actions(rows: np.ndarray, actions: np.ndarray, statistics: np.ndarray, tricks: np.ndarray) -> None:
     """Count the moves that actions begin in many games; kickers, bids and answers to doubling do not count.
 
     Args:
         rows: The games before the actions, shape ``[n, 32]``, uint64.
         actions: Shape ``[n]``, int64.
-        tallies: Shape ``[n, 3, len(TALLIES)]``, int32; changed.
+        statistics: Shape ``[n, 3, len(MOVE_STATISTICS)]``, int32; changed.
         tricks: Shape ``[n, 3]``, int32; changed.
     """
     for game in range(actions.size):
         row = rows[game]
         if row[STAGE] == np.uint64(STAGE_PLAY):
-            note_move(tallies[game], tricks[game], np.int64(row[SEAT]), actions[game], np.int64(row[LANDLORD]))
+            count_move(statistics[game], tricks[game], np.int64(row[SEAT]), actions[game], np.int64(row[LANDLORD]))
 
 
-def conduct_columns(tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:
-    """How the next and the previous seat have played, as inputs of the network: counts, and shares of them.
+def play_style_features(
+    statistics: npt.NDArray[np.int32], seats: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[np.float32]:
+    """Turn the statistics of the next and the previous seat into the network's inputs: counts and shares.
 
     Args:
-        tallies: Shape ``[n, 3, len(TALLIES)]``, int32.
+        statistics: Shape ``[n, 3, len(MOVE_STATISTICS)]``, int32.
         seats: The observers, shape ``[n]``.
 
     Returns:
-        Shape ``[n, CONDUCT_COLUMNS]``, float32.
+        Shape ``[n, PLAY_STYLE_COLUMNS]``, float32.
     """
     others = (seats.astype(np.int64)[:, None] + np.array([1, 2])) % 3
-    counts = np.take_along_axis(tallies, others[:, :, None], axis=1).astype(np.float32)
+    counts = np.take_along_axis(statistics, others[:, :, None], axis=1).astype(np.float32)
     leads, cards, solos, answers, passes, helps, yields, follows, jumps, bombs = np.moveaxis(counts, 2, 0)
     columns = (
         leads / 10,
@@ -131,4 +133,4 @@ def conduct_columns(tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.intege
         jumps / (1 + follows) / 5,
         bombs / 2,
     )
-    return np.stack(columns, axis=2).reshape(len(counts), CONDUCT_COLUMNS)
+    return np.stack(columns, axis=2).reshape(len(counts), PLAY_STYLE_COLUMNS)

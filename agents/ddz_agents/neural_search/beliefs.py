@@ -1,7 +1,7 @@
 """Worlds by inference: where the hidden cards may be after what was played.
 
-The room :mod:`ddz_agents.worlds` weighs deals by what was played (:func:`~ddz_agents.worlds.inference.inferred`); the
-belief network (:mod:`ddz_agents.belief.model`) draws the deals that it weighs.
+The belief network (:mod:`ddz_agents.belief.model`) draws deals, and
+:func:`~ddz_agents.worlds.inference.infer_if_possible` weighs them by what was played.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from ddz_agents.belief.model import BeliefModel
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.determinize import WorldPool, uniform_pool
 from ddz_agents.worlds.history import PlayerModel
-from ddz_agents.worlds.inference import DEFAULT_ROUNDS, inferred
+from ddz_agents.worlds.inference import DEFAULT_ROUNDS, infer_if_possible
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_agents.worlds.particles import Particles
 from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer
@@ -52,7 +52,7 @@ class Beliefs:
     def __call__(self, view: View, rng: np.random.Generator) -> WorldPool:
         """The weighted worlds of a view; an empty pool, for uniform ones, where there is nothing to infer from."""
         particles = self.infer(view, rng)
-        return uniform() if particles is None else particles.pool
+        return uniform_pool() if particles is None else particles.pool
 
     def infer(self, view: View, rng: np.random.Generator) -> Particles | None:
         """Draw determinizations and weigh them by what the hidden seats have played.
@@ -76,7 +76,7 @@ class Beliefs:
             return None
         began = time.perf_counter()
         proposal = None if self._network is None else self._network.proposal(view, rng, particles)
-        weighed = inferred(view, rng, particles, self._kinds, self._rounds, proposal)
+        weighed = infer_if_possible(view, rng, particles, self._kinds, self._rounds, proposal)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)
         return weighed

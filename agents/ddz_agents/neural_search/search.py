@@ -26,7 +26,7 @@ from ddz_agents.neural_search.trees import RootParallelTrees
 from ddz_agents.neural_search.values import play_out
 from ddz_agents.search_agent import Position, check_decision, move_without_search
 from ddz_agents.tree_search.choice import choose
-from ddz_agents.worlds.determinize import Words, Worlds, checked_pool
+from ddz_agents.worlds.determinize import Words, Worlds, check_pool
 from ddz_env import View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
@@ -190,7 +190,7 @@ class Search(OwnsArrays):
         log_priors = self.root_prior(view)
         seed = rng.integers(0, 2**64, dtype=np.uint64)
         states = [np.uint64(stream_state(seed, np.uint64(index))) for index in range(len(self.parallel.trees))]
-        self.parallel.begin(view, log_priors, checked_pool(self._worlds(view, rng), view), states)
+        self.parallel.begin(view, log_priors, check_pool(self._worlds(view, rng), view), states)
         return log_priors
 
     def iterate(self, firsts: np.ndarray, rng: np.random.Generator) -> None:

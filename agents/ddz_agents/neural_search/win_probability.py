@@ -37,7 +37,7 @@ from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.search_agent import check_view
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import draw_hands
-from ddz_agents.worlds.particles import distinct, effective_size
+from ddz_agents.worlds.particles import distinct_deals, effective_size
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.layout import HANDS, HIDDEN, SIZES
@@ -258,7 +258,7 @@ class Judge:
         particles = self._beliefs.infer(view, rng)
         hands = draw_hands(view, rng, self._worlds) if particles is None else particles.hands
         weights = np.full(len(hands), 1 / len(hands)) if particles is None else particles.weights
-        deals, deal = distinct(hands)
+        deals, deal = distinct_deals(hands)
         rows = np.tile(view.row, (len(deals), 1))
         rows[:, HANDS : HANDS + 3], rows[:, HIDDEN], rows[:, SIZES] = deals[:, :3], deals[:, 3], 0
         return rows, np.bincount(deal, weights).astype(np.float64)

@@ -16,8 +16,8 @@ from ddz_agents.search_agent import Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.tree_search.choice import candidates_of, choose
 from ddz_agents.tree_search.search import new_trace, search
 from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool, Worlds, belief_of, checked_pool, draw_game
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_agents.worlds.determinize import WorldPool, Worlds, belief_of, check_pool, draw_game
+from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import State, View
 from ddz_env.core.engine.layout import ROW_WORDS
 from ddz_env.core.engine.random import stream_state
@@ -142,7 +142,7 @@ class IsUctOptions(TreeOptions):
         """
         function = self._function("worlds", PARTICLES)
         if function is None:
-            return lambda view, rng: inferred_pool(view, rng, self.particles)
+            return lambda view, rng: infer_pool(view, rng, self.particles)
         if not callable(function):
             raise self.error(f"worlds={self.worlds!r} is not a function")
         return cast("Worlds", function)
@@ -230,7 +230,7 @@ class IsUctAgent(TreeSearchAgent[View]):
         super().__init__(options)
 
     def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        return checked_pool(self.options.drawing()(view, rng), view)
+        return check_pool(self.options.drawing()(view, rng), view)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """The belief about the hidden cards from which the agent's worlds are drawn."""

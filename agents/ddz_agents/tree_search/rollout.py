@@ -24,7 +24,7 @@ from ddz_agents.rules.playouts import play_out
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_agents.search_agent import InferringAgent, Milliseconds, Position
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import Move, View
 from ddz_env.core.engine.layout import LANDLORD, ROW_WORDS, STAGE, STAGE_PLAY
 from ddz_env.core.engine.random import stream_state
@@ -166,7 +166,7 @@ class RolloutAgent(InferringAgent):
         mains, kickers = best_candidates(position.row, position.rules, self._workspace, self.options.candidates)
         arms = self._compared = new_arms(mains, kickers, self.options.caution)
         if len(arms.order) > 1:
-            pool = inferred_pool(view, rng, self.options.particles)
+            pool = infer_pool(view, rng, self.options.particles)
             self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
         move = _move(arms, int(arms.order[0]))
         best: dict[int, Candidate] = {}

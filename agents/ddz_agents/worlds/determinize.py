@@ -31,12 +31,12 @@ _UNIT = 2.0**-53
 
 @kernel
 def draw_game(view: np.ndarray, seat: int, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
-    """:func:`determinize` as an entry point from Python."""
+    """Draw a game that is consistent with a view, uniformly over deals; callable from Python."""
     return determinize(view, np.uint64(seat), rules, state, row)
 
 
 class WorldPool(NamedTuple):
-    """Weighted determinizations of one view; empty for uniform ones.
+    """A pool of weighted determinizations of one view; empty for uniform ones.
 
     Attributes:
         hands: The three hands and the undealt cards, shape ``[n, 4]``, uint64.
@@ -48,7 +48,7 @@ class WorldPool(NamedTuple):
 
     @classmethod
     def of(cls, hands: Words, weights: Reals | None = None) -> WorldPool:
-        """A pool of given worlds.
+        """Make a pool of given worlds and weights.
 
         Args:
             hands: The three hands and the undealt cards of each, as ``view.sample_worlds`` returns them, shape
@@ -70,14 +70,14 @@ class WorldPool(NamedTuple):
         return cls(np.ascontiguousarray(hands), cumulative)
 
 
-def uniform() -> WorldPool:
-    """An empty pool, for which every world is drawn afresh, uniformly over deals of cards."""
+def uniform_pool() -> WorldPool:
+    """Return an empty pool, for which every world is drawn afresh, uniformly over deals of cards."""
     return WorldPool(np.empty((0, 4), np.uint64), np.empty(0, np.float64))
 
 
 @part_kernel
 def _pick(cumulative: np.ndarray, point: float) -> int:
-    """The first entry above a point of the unit interval."""
+    """Find the first entry above a point of the unit interval."""
     low, high = 0, cumulative.size - 1
     while low < high:
         middle = (low + high) // 2
@@ -92,7 +92,7 @@ def _pick(cumulative: np.ndarray, point: float) -> int:
 def draw_world(
     view: np.ndarray, seat: np.uint64, rules: np.ndarray, pool: WorldPool, state: np.uint64, row: np.ndarray
 ) -> np.uint64:
-    """Draw a full game that is consistent with a view.
+    """Draw a full game that is consistent with a view, from a pool or uniformly.
 
     Args:
         view: The observer's row.
@@ -125,8 +125,8 @@ Worlds = Callable[[View, np.random.Generator], WorldPool]
 """How the worlds of a decision are drawn: a pool, empty for uniform ones."""
 
 
-def checked_pool(pool: object, view: View) -> WorldPool:
-    """What a function of a user's has drawn for a view.
+def check_pool(pool: object, view: View) -> WorldPool:
+    """Check the pool of worlds that a user's function has returned for a view.
 
     Raises:
         InvalidAgentOptionError: If it is no pool.
@@ -142,7 +142,7 @@ def checked_pool(pool: object, view: View) -> WorldPool:
     return pool
 
 
-def pooled_hands(view: View, pool: WorldPool, count: int, rng: np.random.Generator) -> Words:
+def draw_pooled_hands(view: View, pool: WorldPool, count: int, rng: np.random.Generator) -> Words:
     """Draw hands from a pool, in the form of :meth:`ddz_env.View.sample_worlds`; uniform ones if it is empty.
 
     Args:
@@ -161,7 +161,7 @@ def pooled_hands(view: View, pool: WorldPool, count: int, rng: np.random.Generat
 
 
 @kernel
-def _draw_each(
+def _draw_all(
     view: np.ndarray, seat: np.uint64, rules: np.ndarray, pool: WorldPool, state: np.uint64, rows: np.ndarray
 ) -> None:
     for index in range(rows.shape[0]):
@@ -181,12 +181,12 @@ def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Wor
         Shape ``[count, 32]``, uint64.
     """
     rows = np.empty((count, at.ROW_WORDS), np.uint64)
-    _draw_each(view.row, np.uint64(view.seat), view.rule_words, pool, np.uint64(state), rows)
+    _draw_all(view.row, np.uint64(view.seat), view.rule_words, pool, np.uint64(state), rows)
     return rows
 
 
 def belief_of(view: View, pool: WorldPool) -> Belief:
-    """The belief about the hidden cards that a pool expresses; an empty pool is a uniform belief.
+    """Return the belief about the hidden cards that a pool expresses; an empty pool is a uniform belief.
 
     Args:
         view: What the searcher knows.

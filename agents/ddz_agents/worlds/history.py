@@ -1,7 +1,7 @@
 """The public history of a view: replayed in a particle, and weighed by player models.
 
 A particle says who holds what *now*.  Everything that was played is public, so the hands at any earlier moment are the
-particle's hands and the cards played since: the kernels replay the story from its first lead.
+particle's hands and the cards played since: the kernels replay the history from its first lead.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _PUBLIC = [at.SEAT, at.TARGET, at.KEY, at.OWNER, at.PASSES, at.BOMBS, at.PLAYS, 
 
 
 class InvalidInferenceOptionError(DouDizhuError):
-    """An option of hand inference outside its range, or a model whose answer has the wrong shape or values."""
+    """An option of hand inference is out of range, or a player model answers in the wrong form."""
 
 
 class InconsistentHistoryError(InconsistentViewError):
-    """A view whose history is missing, or does not lead to the position on the table."""
+    """A view's history is missing, or does not lead to the position on the table."""
 
 
 class PublicHistory(NamedTuple):
@@ -70,7 +70,7 @@ def check_history(view: View) -> None:
             )
 
 
-def read_story(view: View) -> PublicHistory:
+def read_public_history(view: View) -> PublicHistory:
     """Read the plays out of a view's history; bids and answers are left out, since they are not replayed.
 
     Raises:
@@ -95,43 +95,43 @@ def read_story(view: View) -> PublicHistory:
 
 
 @inline_kernel
-def set_back(story: PublicHistory, hands: np.ndarray, row: np.ndarray) -> None:
-    """Write the game before the first play decision, as a particle has it.
+def rewind(history: PublicHistory, hands: np.ndarray, row: np.ndarray) -> None:
+    """Write the game as it was before the first play decision, with a particle's hands.
 
     Args:
-        story: The public history.
+        history: The public history.
         hands: The particle: the hands now and the undealt cards, shape ``[4]``.
         row: Output, shape ``[32]``.
     """
     for word in range(at.ROW_WORDS):
-        row[word] = story.start[word]
+        row[word] = history.start[word]
     for seat in range(3):
-        row[at.HANDS + seat] = add_hand(hands[seat], story.played[seat])
+        row[at.HANDS + seat] = add_hand(hands[seat], history.played[seat])
     row[at.HIDDEN] = hands[3]
 
 
 @kernel
-def first_rows(story: PublicHistory, hands: np.ndarray) -> np.ndarray:
-    """:func:`set_back` for every particle: rows of shape ``[n, 32]``."""
+def rewind_all(history: PublicHistory, hands: np.ndarray) -> np.ndarray:
+    """Return the games before the first play decision of every particle, shape ``[n, 32]``."""
     rows = np.empty((hands.shape[0], at.ROW_WORDS), np.uint64)
     for index in range(hands.shape[0]):
-        set_back(story, hands[index], rows[index])
+        rewind(history, hands[index], rows[index])
     return rows
 
 
 @kernel
-def play_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+def play_move_in_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
     """Play a whole move in every row, in place."""
     for index in range(rows.shape[0]):
         play_move(rows[index], main, kickers, rules)
 
 
 @kernel
-def _replay(story: PublicHistory, hands: np.ndarray, rules: np.ndarray, row: np.ndarray) -> int:
-    """Replay a story in a particle; returns the index of the first move that cannot have happened, or -1."""
-    set_back(story, hands, row)
-    for index in range(story.moves.shape[0]):
-        move = story.moves[index]
+def _replay(history: PublicHistory, hands: np.ndarray, rules: np.ndarray, row: np.ndarray) -> int:
+    """Replay a history in a particle, and return the index of the first impossible move, or -1."""
+    rewind(history, hands, row)
+    for index in range(history.moves.shape[0]):
+        move = history.moves[index]
         if row[at.SEAT] != move[S_SEAT] or row[at.STAGE] == np.uint64(at.STAGE_OVER):
             return index
         if move[S_MAIN] == np.uint64(0) and row[at.TARGET] == np.uint64(0):
@@ -140,11 +140,11 @@ def _replay(story: PublicHistory, hands: np.ndarray, rules: np.ndarray, row: np.
     return -1
 
 
-def check_story(story: PublicHistory, view: View, hands: Words) -> None:
-    """Raise unless a story leads to the position on the table.
+def check_replay(history: PublicHistory, view: View, hands: Words) -> None:
+    """Raise unless a history leads to the position on the table.
 
     Args:
-        story: The view's story.
+        history: The view's history.
         view: The view.
         hands: Any particle of it, shape ``[4]``.
 
@@ -154,9 +154,9 @@ def check_story(story: PublicHistory, view: View, hands: Words) -> None:
     if int(view.row[at.STAGE]) in (at.STAGE_BID, at.STAGE_DOUBLE, at.STAGE_SHOW):
         return
     row = np.empty(at.ROW_WORDS, np.uint64)
-    wrong = int(_replay(story, hands, view.rule_words, row))
+    wrong = int(_replay(history, hands, view.rule_words, row))
     if wrong >= 0:
-        seat, main = int(story.moves[wrong, S_SEAT]), int(story.moves[wrong, S_MAIN])
+        seat, main = int(history.moves[wrong, S_SEAT]), int(history.moves[wrong, S_MAIN])
         raise InconsistentHistoryError(
             f"play decision {wrong} of the history (seat {seat}, action {main}) cannot have happened there"
         )
@@ -165,7 +165,7 @@ def check_story(story: PublicHistory, view: View, hands: Words) -> None:
 
 
 class PlayerModel(Protocol):
-    """What a seat is believed to play: the plug-in of hand inference."""
+    """A model of how a seat plays, which hand inference weighs past moves by."""
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words) -> Reals:
         """The log-probability of a move in each of several positions.
@@ -184,16 +184,16 @@ class PlayerModel(Protocol):
         ...
 
 
-def story_log_likelihoods(
-    models: Sequence[PlayerModel], story: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+def history_log_likelihoods(
+    models: Sequence[PlayerModel], history: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
     """Ask each model about every decision that is to be weighed, batched over particles.
 
     Args:
         models: The models.
-        story: The public history.
+        history: The public history.
         hands: The particles, shape ``[n, 4]``, uint64.
-        weighed: Which decisions of the story are weighed, shape ``[moves]``.
+        weighed: Which decisions of the history are weighed, shape ``[moves]``.
         rules: The rules.
 
     Returns:
@@ -206,10 +206,10 @@ def story_log_likelihoods(
     if not weighed.any():
         return logs
     words = rules.words()
-    rows = first_rows(story, hands)
+    rows = rewind_all(history, hands)
     ring = np.zeros((at.HISTORY_MOVES, 2), np.uint64)
     for index in range(int(np.flatnonzero(weighed)[-1]) + 1):
-        seat, main, kickers = story.moves[index]
+        seat, main, kickers = history.moves[index]
         move = Move.from_words(int(main), int(kickers))
         for number, model in enumerate(models if weighed[index] else ()):
             answer = np.asarray(model.log_likelihood(rows, rules, int(seat), move, ring), np.float64)
@@ -219,13 +219,13 @@ def story_log_likelihoods(
                     f"not with {answer!r}"
                 )
             logs[:, number, int(seat)] += answer
-        _remember(ring, rows[0], move, words)
-        play_all(rows, main, kickers, words)
+        _record_move(ring, rows[0], move, words)
+        play_move_in_all(rows, main, kickers, words)
     return logs
 
 
-def _remember(ring: Words, row: Words, move: Move, rules: Words) -> None:
-    """Enter a move in the ring; it is public, so any particle's row will do."""
+def _record_move(ring: Words, row: Words, move: Move, rules: Words) -> None:
+    """Write a move into the ring of recent moves; it is public, so any particle's row will do."""
     game = row.copy()
     for action in move.actions:
         apply_and_record(game, ring, np.uint64(action), rules)

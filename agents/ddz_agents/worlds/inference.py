@@ -1,4 +1,4 @@
-"""Hand inference: draw determinizations, weigh them by what the hidden seats have played."""
+"""Hand inference: draws determinizations and weighs them by what the hidden seats have played."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.worlds.determinize import Reals, Words, WorldPool, draw_games, pooled_hands, uniform
+from ddz_agents.worlds.determinize import Reals, Words, WorldPool, draw_games, draw_pooled_hands, uniform_pool
 from ddz_agents.worlds.history import (
     S_SEAT,
     InconsistentHistoryError,
     InvalidInferenceOptionError,
     PlayerModel,
     PublicHistory,
-    check_story,
-    read_story,
-    story_log_likelihoods,
+    check_replay,
+    history_log_likelihoods,
+    read_public_history,
 )
-from ddz_agents.worlds.particles import Particles, anneal, distinct, fixed_cards, tempered
-from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_story_log_likelihoods
+from ddz_agents.worlds.particles import Particles, anneal, distinct_deals, fixed_cards, temper
+from ddz_agents.worlds.rules_player import RESPONSES, RulesPlayer, rules_history_log_likelihoods
 from ddz_env import View
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN
 from ddz_env.core.rules import Rules
@@ -40,7 +40,7 @@ _LEAST_DRAWN, _LEAST_PROPOSED = 0.02, 0.1
 
 
 class Proposal(NamedTuple):
-    """Deals drawn by something other than plain dealing, to be weighed.
+    """Deals that something other than plain dealing has drawn, to be weighed by importance.
 
     Attributes:
         hands: The three hands now and the cards that are not dealt, shape ``[n, 4]``, uint64.
@@ -53,7 +53,7 @@ class Proposal(NamedTuple):
 
 
 def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
-    """Draw deals of the unseen cards, uniform over deals of *cards* (:mod:`ddz_agents.worlds.determinize`).
+    """Draw deals of the unseen cards, uniformly over deals of *cards* (:mod:`ddz_agents.worlds.determinize`).
 
     Args:
         view: What the observer knows.
@@ -63,23 +63,23 @@ def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
     Returns:
         The three hands now and the undealt cards, shape ``[particles, 4]``, uint64.
     """
-    rows = draw_games(view, uniform(), particles, rng.integers(0, 2**64, dtype=np.uint64))
+    rows = draw_games(view, uniform_pool(), particles, rng.integers(0, 2**64, dtype=np.uint64))
     rest = BOTTOM if view.landlord is None else HIDDEN
     return np.ascontiguousarray(rows[:, [HANDS, HANDS + 1, HANDS + 2, rest]])
 
 
-def weighed_decisions(story: PublicHistory, seat: int, rules: Rules) -> npt.NDArray[np.bool_]:
-    """Which decisions of a story inform an observer: those of the hidden seats; none with open hands.
+def find_informative_decisions(history: PublicHistory, seat: int, rules: Rules) -> npt.NDArray[np.bool_]:
+    """Mark the decisions of a history that inform an observer: those of the hidden seats.
 
     Args:
-        story: The story.
+        history: The history.
         seat: The observer, whose own decisions say nothing new.
         rules: The rules.
 
     Returns:
         Bool, shape ``[moves]``.
     """
-    return np.asarray((story.moves[:, S_SEAT] != np.uint64(seat)) & (not rules.open_hands))
+    return np.asarray((history.moves[:, S_SEAT] != np.uint64(seat)) & (not rules.open_hands))
 
 
 def infer(
@@ -122,53 +122,53 @@ def infer(
         ((100, 4), 1.0)
     """
     chosen = [RulesPlayer(response) for response in RESPONSES] if models is None else models
-    story = read_story(view)
+    history = read_public_history(view)
     check_integer("particles", particles, 1, MOST_PARTICLES, InvalidInferenceOptionError)
     hands = draw_hands(view, rng, particles) if proposal is None else proposal.hands
-    check_story(story, view, hands[0])
-    weighed = weighed_decisions(story, view.seat, view.rules)
+    check_replay(history, view, hands[0])
+    weighed = find_informative_decisions(history, view.seat, view.rules)
 
     def evaluate(held: Words) -> Reals:
-        deals, deal = distinct(held)  # late in a game the same deal is drawn many times: weigh it once
-        return _mixed(_log_likelihoods(chosen, story, deals, weighed, view.rules))[deal]
+        deals, deal = distinct_deals(held)  # late in a game the same deal is drawn many times: weigh it once
+        return _average_over_models(_log_likelihoods(chosen, history, deals, weighed, view.rules))[deal]
 
     if proposal is None:
         hands, logs, exponent = anneal(hands, evaluate(hands), fixed_cards(view), evaluate, rounds, rng)
-        return tempered(hands, logs, least_ess, exponent)
-    return tempered(hands, proposal.logs + evaluate(hands), least_ess)
+        return temper(hands, logs, least_ess, exponent)
+    return temper(hands, proposal.logs + evaluate(hands), least_ess)
 
 
 def _log_likelihoods(
-    models: Sequence[PlayerModel], story: PublicHistory, deals: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+    models: Sequence[PlayerModel], history: PublicHistory, deals: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """The log-likelihoods of each seat's moves, shape ``[n, models, 3]``; rule models take the compiled walk."""
+    """Compute the log-likelihoods of each seat's moves, shape ``[n, models, 3]``."""
     logs = np.empty((len(deals), len(models), 3))
     ruled = {number: model for number, model in enumerate(models) if isinstance(model, RulesPlayer)}
     others = {number: model for number, model in enumerate(models) if number not in ruled}
     if ruled:
-        logs[:, list(ruled)] = rules_story_log_likelihoods(list(ruled.values()), story, deals, weighed, rules)
+        logs[:, list(ruled)] = rules_history_log_likelihoods(list(ruled.values()), history, deals, weighed, rules)
     if others:
-        logs[:, list(others)] = story_log_likelihoods(list(others.values()), story, deals, weighed, rules)
+        logs[:, list(others)] = history_log_likelihoods(list(others.values()), history, deals, weighed, rules)
     return logs
 
 
-def _mixed(logs: Reals) -> Reals:
-    """The sum over seats of the logarithm of the mean over models: ``[n, models, 3]`` to ``[n]``."""
+def _average_over_models(logs: Reals) -> Reals:
+    """Sum over seats the logarithm of the mean over models: ``[n, models, 3]`` to ``[n]``."""
     highest = logs.max(axis=1, keepdims=True)
     mean = np.log(np.exp(logs - highest).mean(axis=1)) + highest[:, 0]
     return np.asarray(mean.sum(axis=1))
 
 
-def inferred_pool(view: View, rng: np.random.Generator, particles: int) -> WorldPool:
-    """The worlds that a search draws from: determinizations weighted by how plausible the hidden seats' moves are.
+def infer_pool(view: View, rng: np.random.Generator, particles: int) -> WorldPool:
+    """Infer the pool of worlds that a search draws from, weighted by the hidden seats' past moves.
 
     Args:
         view: What the searcher knows.
         rng: The generator.
         particles: How many; 0 for uniform determinizations, drawn afresh each time.
     """
-    weighted = inferred(view, rng, particles)
-    return uniform() if weighted is None else weighted.pool
+    weighted = infer_if_possible(view, rng, particles)
+    return uniform_pool() if weighted is None else weighted.pool
 
 
 def infer_worlds(view: View, count: int, rng: np.random.Generator) -> Words:
@@ -187,10 +187,10 @@ def infer_worlds(view: View, count: int, rng: np.random.Generator) -> Words:
         >>> infer_worlds(State.new(seed=1).view(), 100, np.random.default_rng(0)).shape
         (100, 4)
     """
-    return pooled_hands(view, inferred_pool(view, rng, max(_FEWEST, count)), count, rng)
+    return draw_pooled_hands(view, infer_pool(view, rng, max(_FEWEST, count)), count, rng)
 
 
-def inferred(
+def infer_if_possible(
     view: View,
     rng: np.random.Generator,
     particles: int,
@@ -198,7 +198,7 @@ def inferred(
     rounds: int = DEFAULT_ROUNDS,
     proposal: Proposal | None = None,
 ) -> Particles | None:
-    """Infer the hidden hands; None if there is nothing to infer from.
+    """Infer the hidden hands; return None where there is nothing to infer from.
 
     Args:
         view: What the searcher knows.

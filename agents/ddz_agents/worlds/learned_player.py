@@ -1,4 +1,4 @@
-"""A learned policy as a player model: what its probabilities say about the hands behind past moves.
+"""A learned policy as a player model: how likely its probabilities make the moves that were played.
 
 A network takes some twenty microseconds per position, the rule agent's table a fifth of that, so weigh few particles
 with it.  Where a particle leaves the seat no choice, its move says nothing and is not evaluated.
@@ -25,10 +25,10 @@ _MOST_AT_ONCE = 4096
 
 
 @kernel
-def _see(
+def _write_observations(
     rows: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, observations: np.ndarray, masks: np.ndarray
 ) -> None:
-    """Write what a seat sees in every row, and its legal actions."""
+    """Write what a seat observes in every row, and its legal actions."""
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(rows.shape[0]):
         write_observation(rows[index], ring, rules, seat, observations[index])
@@ -36,13 +36,13 @@ def _see(
 
 
 @kernel
-def _play(rows: np.ndarray, rules: np.ndarray, action: np.uint64) -> None:
+def _play_action(rows: np.ndarray, rules: np.ndarray, action: np.uint64) -> None:
     for index in range(rows.shape[0]):
         apply_action(rows[index], action, rules)
 
 
 class LearnedPlayer:
-    """The model of a seat that plays by a learned policy, and now and then any legal action.
+    """The model of a seat that plays by a learned policy, and sometimes any legal action.
 
     Args:
         policy: The policy.
@@ -52,7 +52,7 @@ class LearnedPlayer:
         self.policy = policy
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
-        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.history.PlayerModel`.
+        """Return the log-probability of a move in each position (:class:`~ddz_agents.worlds.history.PlayerModel`).
 
         Args:
             rows: Full rows, shape ``[n, 32]``, uint64.
@@ -71,13 +71,13 @@ class LearnedPlayer:
         for action in move.actions:
             observations = np.zeros((len(games), OBSERVATION_WORDS), np.uint64)
             masks = np.zeros((len(games), MASK_BYTE_WORDS), np.uint64)
-            _see(games, recent, words, np.uint64(seat), observations, masks)
-            total += self._logarithms(observations.view(np.int8), mask_bytes(masks), action)
-            _play(games, words, np.uint64(action))
+            _write_observations(games, recent, words, np.uint64(seat), observations, masks)
+            total += self._log_probabilities(observations.view(np.int8), mask_bytes(masks), action)
+            _play_action(games, words, np.uint64(action))
         return total
 
-    def _logarithms(self, observations: Bytes, masks: Bytes, action: int) -> Reals:
-        """The log-probability of an action in each position, shape ``[n]``."""
+    def _log_probabilities(self, observations: Bytes, masks: Bytes, action: int) -> Reals:
+        """Return the log-probability of an action in each position, shape ``[n]``."""
         legal = masks.sum(axis=1, dtype=np.int64)
         logs = np.zeros(len(masks))
         unforced = np.flatnonzero((legal > 1) | (masks[:, action] == 0))

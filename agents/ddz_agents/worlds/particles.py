@@ -34,7 +34,7 @@ _HALVINGS = 40
 
 @dataclass(frozen=True, eq=False)
 class Particles:
-    """A seat's belief about the hidden cards, as weighted deals.
+    """A seat's belief about the hidden cards as weighted deals.
 
     Attributes:
         hands: The hand of each of three seats now (the observer's own in every particle) and the cards that no seat
@@ -62,24 +62,24 @@ class Particles:
 
 
 def effective_size(weights: Reals) -> float:
-    """The effective sample size of weights that add up to one (Kong, Liu and Wong 1994)."""
+    """Return the effective sample size of weights that add up to one (Kong, Liu and Wong 1994)."""
     return float(1.0 / np.square(weights).sum())
 
 
-def normalised(logs: Reals) -> Reals:
-    """Weights that add up to one from log-weights; shape as ``logs``."""
+def normalise_weights(logs: Reals) -> Reals:
+    """Turn log-weights into weights that add up to one, of the same shape."""
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
-def distinct(hands: Words) -> tuple[Words, npt.NDArray[np.int64]]:
-    """The deals among particles, shape ``[deals, 4]``, and the deal of each particle, shape ``[n]``."""
+def distinct_deals(hands: Words) -> tuple[Words, npt.NDArray[np.int64]]:
+    """Return the different deals among particles, shape ``[deals, 4]``, and each particle's deal, shape ``[n]``."""
     deals, deal = np.unique(hands, axis=0, return_inverse=True)
     return deals, deal.ravel()
 
 
-def tempered(hands: Words, logs: Reals, least: float, exponent: float = 0.0) -> Particles:
-    """Weigh particles, with the largest exponent up to 1 that leaves enough deals in play.
+def temper(hands: Words, logs: Reals, least: float, exponent: float = 0.0) -> Particles:
+    """Weigh particles with the largest exponent up to 1 that leaves enough deals in play.
 
     Late in a game the particles are a few deals, each drawn many times; weights are then as good as exact, and nothing
     is gained by keeping deals alive that the moves speak against.  So deals are counted, not draws.
@@ -93,14 +93,14 @@ def tempered(hands: Words, logs: Reals, least: float, exponent: float = 0.0) -> 
     """
     _, first, deal = np.unique(hands, axis=0, return_index=True, return_inverse=True)
     drawn = np.log(np.bincount(deal.ravel()))
-    floor = min(least * len(first), effective_size(normalised(drawn)))
+    floor = min(least * len(first), effective_size(normalise_weights(drawn)))
     step = largest_step(logs[first], 1.0 - exponent, floor, drawn)
-    weights = normalised(step * logs)
+    weights = normalise_weights(step * logs)
     return Particles(hands, weights, effective_size(weights), exponent + step)
 
 
 def largest_step(logs: Reals, most: float, floor: float, drawn: Reals | float = 0.0) -> float:
-    """The largest power of the likelihoods, up to ``most``, that leaves an effective size of at least a floor.
+    """Find the largest power of the likelihoods, up to ``most``, that keeps the effective size above a floor.
 
     Args:
         logs: Log-likelihoods, shape ``[n]``.
@@ -110,7 +110,7 @@ def largest_step(logs: Reals, most: float, floor: float, drawn: Reals | float = 
     """
 
     def enough(step: float) -> bool:
-        return effective_size(normalised(drawn + step * logs)) >= floor
+        return effective_size(normalise_weights(drawn + step * logs)) >= floor
 
     if enough(most):
         return most
@@ -125,14 +125,14 @@ def largest_step(logs: Reals, most: float, floor: float, drawn: Reals | float = 
 
 
 @inline_kernel
-def _card(cards: np.uint64, state: np.uint64) -> np.uint64:
-    """A card of a hand, uniform over cards, as a hand."""
+def _draw_card(cards: np.uint64, state: np.uint64) -> np.uint64:
+    """Draw a card of a hand, uniformly over cards, as a hand."""
     return U1 << (select_bit(cards, scale_below(mix(state), popcount(cards))) & _U15)
 
 
 @kernel
-def _swap_cards(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.uint64:
-    """Swap one to three cards between two holders in every particle, in place; returns the generator's new state.
+def _swap_in_place(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.uint64:
+    """Swap one to three cards between two holders in every particle, and return the generator's new state.
 
     Args:
         hands: The particles, shape ``[n, 4]``.
@@ -156,16 +156,16 @@ def _swap_cards(hands: np.ndarray, fixed: np.ndarray, state: np.uint64) -> np.ui
         while swaps > U0:
             swaps -= U1
             state = advance(state)
-            from_first = _card(remove_hand(hands[index, first], fixed[first]), state)
+            from_first = _draw_card(remove_hand(hands[index, first], fixed[first]), state)
             state = advance(state)
-            from_second = _card(remove_hand(hands[index, second], fixed[second]), state)
+            from_second = _draw_card(remove_hand(hands[index, second], fixed[second]), state)
             hands[index, first] = add_hand(remove_hand(hands[index, first], from_first), from_second)
             hands[index, second] = add_hand(remove_hand(hands[index, second], from_second), from_first)
     return state
 
 
 def fixed_cards(view: View) -> Words:
-    """The cards that each holder is known to hold: the observer's hand, the landlord's face-up cards; shape ``[4]``."""
+    """Return the cards that each holder is known to hold, shape ``[4]``, uint64."""
     fixed = np.zeros(4, np.uint64)
     if view.landlord is not None:
         fixed[view.landlord] = view.row[KNOWN]
@@ -173,8 +173,8 @@ def fixed_cards(view: View) -> Words:
     return fixed
 
 
-def swapped(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
-    """The particles after swaps of one to three cards between two holders, shape ``[n, 4]``.
+def swap_cards(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
+    """Return the particles after swaps of one to three cards between two holders, shape ``[n, 4]``.
 
     Args:
         hands: The particles.
@@ -182,7 +182,7 @@ def swapped(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
         rng: The only source of randomness.
     """
     moved = hands.copy()
-    _swap_cards(moved, fixed, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
+    _swap_in_place(moved, fixed, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
     return moved
 
 
@@ -209,9 +209,9 @@ def anneal(
         if exponent + step >= 1.0:
             break
         exponent += step
-        drawn = _resampled(normalised(step * logs), rng)
+        drawn = _resample(normalise_weights(step * logs), rng)
         hands, logs = hands[drawn], logs[drawn]
-        moved = swapped(hands, fixed, rng)
+        moved = swap_cards(hands, fixed, rng)
         answers = evaluate(moved)
         accepted = np.log(rng.random(len(hands))) < exponent * (answers - logs)
         hands = np.where(accepted[:, None], moved, hands)
@@ -219,7 +219,7 @@ def anneal(
     return hands, logs, exponent
 
 
-def _resampled(weights: Reals, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _resample(weights: Reals, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """Draw particles again by weight (systematic resampling); returns indexes of shape ``[n]``."""
     points = (rng.random() + np.arange(len(weights))) / len(weights)
     return np.minimum(np.searchsorted(np.cumsum(weights), points), len(weights) - 1)

@@ -1,4 +1,4 @@
-"""The rule agent as a player model: how likely a move is, given the move that the rule agent would have made.
+"""The rule agent as a player model: how likely a move is, given the move that the rule agent would make.
 
 Real players are not deterministic, so the policy's move is a *centre*.  The likelihood is a mixture: a share
 ``uniform`` for a player that draws any legal move, the rest for one that strays from the centre by kind: the same
@@ -28,7 +28,7 @@ from ddz_agents.rules.rules import rules_move
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_agents.worlds.determinize import Reals, Words
-from ddz_agents.worlds.history import S_KICKERS, S_MAIN, S_SEAT, PublicHistory, set_back
+from ddz_agents.worlds.history import S_KICKERS, S_MAIN, S_SEAT, PublicHistory, rewind
 from ddz_env.core.engine import tables
 from ddz_env.core.engine.layout import HANDS, LANDLORD, OWNER, ROW_WORDS, SEAT, TARGET
 from ddz_env.core.engine.step import play_move
@@ -59,13 +59,13 @@ IMPOSSIBLE = -20.0
 ILLEGAL = np.int64(-1)
 """In place of the kind of a move that is not legal."""
 
-_CHOOSE = np.array([[comb(ranks, count) for count in range(8)] for ranks in range(16)], np.float64)
+_BINOMIALS = np.array([[comb(ranks, count) for count in range(8)] for ranks in range(16)], np.float64)
 _U63, _U64 = np.uint64(63), np.uint64(64)
 
 
 @part_kernel
-def situation(row: np.ndarray, chosen: np.uint64) -> int:
-    """The situation of the acting seat, for which a policy chose a main group."""
+def find_situation(row: np.ndarray, chosen: np.uint64) -> int:
+    """Return the situation of the acting seat, given the main group that a policy chose for it."""
     if row[TARGET] == U0:
         return LEAD
     landlord = row[LANDLORD]
@@ -75,8 +75,8 @@ def situation(row: np.ndarray, chosen: np.uint64) -> int:
 
 
 @part_kernel
-def kind_of(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: np.ndarray) -> int:
-    """How a main group relates to the policy's."""
+def classify_move(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: np.ndarray) -> int:
+    """Return how a main group relates to the one that the policy chose."""
     if main == chosen:
         return SAME
     if main == U0:
@@ -98,8 +98,8 @@ def kind_of(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: 
 
 
 @inline_kernel
-def kicker_sets(hand: np.uint64, main: np.uint64, rules: np.ndarray) -> float:
-    """How many kicker sets of different ranks the hand has for a main group, at least one."""
+def count_kicker_sets(hand: np.uint64, main: np.uint64, rules: np.ndarray) -> float:
+    """Count the kicker sets of different ranks that the hand has for a main group, at least one."""
     segment = tables.MAIN_SEGMENT[main]
     count = tables.SEGMENT_KICKER_COUNT[segment]
     if count == U0:
@@ -108,14 +108,14 @@ def kicker_sets(hand: np.uint64, main: np.uint64, rules: np.ndarray) -> float:
     body = body_mask(main - tables.SEGMENT_BASE[segment], tables.SEGMENT_LENGTH[segment])
     ranks = (hand >> (U16 * (size - U1))) & PLANE & ~body
     have = popcount(ranks)
-    sets = _CHOOSE[have, count]
+    sets = _BINOMIALS[have, count]
     if count >= U2 and (ranks & JOKERS) == JOKERS and rules[R_TWO_JOKERS] == U0:
-        sets -= _CHOOSE[have - U2, count - U2]
+        sets -= _BINOMIALS[have - U2, count - U2]
     return max(sets, 1.0)
 
 
-class Facts(NamedTuple):
-    """What the likelihood of an observed move depends on, besides how many main groups of each kind are legal.
+class ObservedMove(NamedTuple):
+    """What the likelihood of an observed move depends on, besides the numbers of legal main groups.
 
     Attributes:
         situation: One of ``SITUATIONS``.
@@ -136,7 +136,7 @@ class Facts(NamedTuple):
 def _count_kinds(
     hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, counts: np.ndarray
 ) -> tuple[int, float]:
-    """Count the legal main groups of each kind; returns the kind of ``main`` and how many whole moves are legal."""
+    """Count the legal main groups of each kind, and return the kind of ``main`` and the number of whole moves."""
     counts[:] = 0.0
     kind_of_main, moves = ILLEGAL, 0.0
     before = _U63  # no segment
@@ -145,19 +145,19 @@ def _count_kinds(
         while bits != U0:
             legal = np.uint64(word) * _U64 + lowest_bit(bits)
             bits &= bits - U1
-            kind = kind_of(legal, chosen, tables.MAIN_SEGMENT[legal] != before, rules)
+            kind = classify_move(legal, chosen, tables.MAIN_SEGMENT[legal] != before, rules)
             before = tables.MAIN_SEGMENT[legal]
             if legal == main:
                 kind_of_main = np.int64(kind)
             counts[kind] += 1.0
-            moves += kicker_sets(hand, legal, rules)
+            moves += count_kicker_sets(hand, legal, rules)
     return kind_of_main, moves
 
 
 @part_kernel
 def describe_decision(
     row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], workspace: RuleWorkspace, counts: np.ndarray
-) -> Facts:
+) -> ObservedMove:
     """Let the rule agent choose, and compare an observed move with its choice.
 
     Args:
@@ -171,12 +171,14 @@ def describe_decision(
     chosen, riders = rules_move(row, rules, workspace, WEIGHTS)
     hand = row[HANDS + np.int64(row[SEAT])]
     kind, moves = _count_kinds(hand, workspace.mask, main, chosen, rules, counts)
-    return Facts(situation(row, chosen), kind, moves, kicker_sets(hand, main, rules), kickers == riders)
+    return ObservedMove(
+        find_situation(row, chosen), kind, moves, count_kicker_sets(hand, main, rules), kickers == riders
+    )
 
 
 @pure_kernel
-def log_likelihood(facts: Facts, counts: np.ndarray, table: np.ndarray) -> float:
-    """The log-probability of an observed move.
+def log_likelihood(facts: ObservedMove, counts: np.ndarray, table: np.ndarray) -> float:
+    """Return the log-probability of an observed move.
 
     Args:
         facts: What :func:`describe_decision` has found.
@@ -203,7 +205,7 @@ def log_likelihood(facts: Facts, counts: np.ndarray, table: np.ndarray) -> float
 
 
 class Response(NamedTuple):
-    """How a kind of player strays from the rule agent's move.
+    """How a kind of player deviates from the rule agent's move.
 
     Attributes:
         kinds: The relative frequency of each of ``KINDS`` in each of ``SITUATIONS``, five rows of seven.  Kinds that a
@@ -217,7 +219,7 @@ class Response(NamedTuple):
     uniform: float
 
     def table(self) -> Reals:
-        """The numbers as kernels read them, shape ``[TABLE_WORDS]``, float64."""
+        """Return the numbers as kernels read them, shape ``[TABLE_WORDS]``, float64."""
         table = np.zeros(TABLE_WORDS)
         table[:T_KICKERS] = np.asarray(self.kinds).ravel()
         table[T_KICKERS], table[T_UNIFORM] = self.kickers, self.uniform
@@ -225,10 +227,10 @@ class Response(NamedTuple):
 
 
 @kernel
-def _one_decision(
+def _decision_log_likelihoods(
     rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, workspace: RuleWorkspace
 ) -> np.ndarray:
-    """The log-likelihood of one move in every row, shape ``[n]``."""
+    """Return the log-likelihood of one move in every row, shape ``[n]``."""
     logs, counts = np.empty(rows.shape[0]), np.empty(N_KINDS)
     for index in range(rows.shape[0]):
         logs[index] = log_likelihood(describe_decision(rows[index], rules, move, workspace, counts), counts, table)
@@ -236,27 +238,27 @@ def _one_decision(
 
 
 @kernel
-def _whole_story(
-    story: PublicHistory,
+def _history_log_likelihoods(
+    history: PublicHistory,
     hands: np.ndarray,
     weighed: np.ndarray,
     rules: np.ndarray,
     responses: np.ndarray,
     workspace: RuleWorkspace,
 ) -> np.ndarray:
-    """Replay the story once per particle; returns the log-likelihoods of each seat's moves, ``[n, responses, 3]``."""
+    """Replay the history once per particle, and return each seat's log-likelihoods, ``[n, responses, 3]``."""
     logs = np.zeros((hands.shape[0], responses.shape[0], 3))
     counts, row = np.empty(N_KINDS), np.empty(ROW_WORDS, np.uint64)
     end = weighed.shape[0]
     while end > 0 and not weighed[end - 1]:
         end -= 1
     for particle in range(hands.shape[0]):
-        set_back(story, hands[particle], row)
+        rewind(history, hands[particle], row)
         for index in range(end):
-            main, kickers = story.moves[index, S_MAIN], story.moves[index, S_KICKERS]
+            main, kickers = history.moves[index, S_MAIN], history.moves[index, S_KICKERS]
             if weighed[index]:
                 facts = describe_decision(row, rules, (main, kickers), workspace, counts)
-                seat = np.int64(story.moves[index, S_SEAT])
+                seat = np.int64(history.moves[index, S_SEAT])
                 for kind in range(responses.shape[0]):
                     logs[particle, kind, seat] += log_likelihood(facts, counts, responses[kind])
             play_move(row, main, kickers, rules)
@@ -264,7 +266,7 @@ def _whole_story(
 
 
 class RulesPlayer(OwnsArrays):
-    """The model of a seat that plays like the rule agent, up to a response.
+    """The model of a seat that plays like the rule agent, apart from deviations (:class:`Response`).
 
     Args:
         response: How it strays.
@@ -286,29 +288,29 @@ class RulesPlayer(OwnsArrays):
         return f"RulesPlayer({self.response!r})"
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
-        """The log-probability of a move in each position: see :class:`ddz_agents.worlds.history.PlayerModel`."""
-        return np.asarray(_one_decision(rows, rules.words(), move.words, self._table, self._workspace))
+        """Return the log-probability of a move in each position (:class:`~ddz_agents.worlds.history.PlayerModel`)."""
+        return np.asarray(_decision_log_likelihoods(rows, rules.words(), move.words, self._table, self._workspace))
 
 
-def rules_story_log_likelihoods(
-    models: Sequence[RulesPlayer], story: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
+def rules_history_log_likelihoods(
+    models: Sequence[RulesPlayer], history: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """:func:`ddz_agents.worlds.history.story_log_likelihoods` in one compiled walk.
+    """Compute :func:`~ddz_agents.worlds.history.history_log_likelihoods` of rule models in one compiled loop.
 
     The rule agent moves once per decision and particle, for all responses together.
 
     Args:
         models: The models.
-        story: The public history.
+        history: The public history.
         hands: The particles, shape ``[n, 4]``, uint64.
-        weighed: Which decisions of the story are weighed, shape ``[moves]``.
+        weighed: Which decisions of the history are weighed, shape ``[moves]``.
         rules: The rules.
 
     Returns:
         Shape ``[n, models, 3]``, float64.
     """
     responses = np.stack([model.response.table() for model in models])
-    return np.asarray(_whole_story(story, hands, weighed, rules.words(), responses, new_rule_workspace()))
+    return np.asarray(_history_log_likelihoods(history, hands, weighed, rules.words(), responses, new_rule_workspace()))
 
 
 FAITHFUL = Response(((1.0,) + (0.02,) * 6,) * 5, kickers=0.98, uniform=0.02)

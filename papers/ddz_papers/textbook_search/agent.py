@@ -21,7 +21,7 @@ from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.search_agent import InferringAgent, Milliseconds, Position, SearchAgent, Sight
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.playing.agent import Decision
@@ -210,7 +210,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
 
     def _deals(self, view: View, position: Position, rng: np.random.Generator) -> Words:
         self._rules = view.rules
-        pool = inferred_pool(view, rng, self.options.particles)
+        pool = infer_pool(view, rng, self.options.particles)
         return draw_games(view, pool, self.options.worlds, rng.integers(0, 2**64, dtype=np.uint64))
 
     def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.belief.model import BeliefArchitecture, BeliefModel, load_belief, save_belief
-from ddz_agents.belief.play_style import TALLIES, note_actions, tallies_of
+from ddz_agents.belief.play_style import MOVE_STATISTICS, count_actions, count_move_statistics
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.tensor_file import Arrays, write_tensor_file
 from ddz_agents.rules.agent import RulesAgent
@@ -129,7 +129,7 @@ def test_conduct_is_counted() -> None:
     state = State.from_hands(["3334567899TT", "45JQ2222", "66778K"], check_sizes=False)
     for move in ("7", "J", "pass", "pass", "4", "6", "8", "pass", "K", "pass", "2222"):
         state.step(move)
-    found = [dict(zip(TALLIES, row, strict=True)) for row in tallies_of(state.history, 0).tolist()]
+    found = [dict(zip(MOVE_STATISTICS, row, strict=True)) for row in count_move_statistics(state.history, 0).tolist()]
     landlord, down, up = ({name: count for name, count in one.items() if count} for one in found)
     assert landlord == {"leads": 1, "cards": 1, "solos": 1, "answers": 3, "passes": 2, "follows": 1, "jumps": 1}
     assert down["answers"] == 2, "7, and the 8 of the landlord"
@@ -140,15 +140,15 @@ def test_conduct_is_counted() -> None:
 
 def test_conduct_in_many_games_is_that_of_their_moves() -> None:
     batch, state = SelfPlayBatch(1, seed=4), State.new(seed=4)
-    tallies, tricks = np.zeros((1, 3, len(TALLIES)), np.int32), np.zeros((1, 3), np.int32)
+    tallies, tricks = np.zeros((1, 3, len(MOVE_STATISTICS)), np.int32), np.zeros((1, 3), np.int32)
     for _ in range(40):
         actions = batch.sample_actions()
-        note_actions(batch.rows, actions, tallies, tricks)
+        count_actions(batch.rows, actions, tallies, tricks)
         state.step_action(int(actions[0]))
         if state.is_over:
             break
         batch.step(actions)
-        assert (tallies[0] == tallies_of(state.history, 0)).all() or state.stage == "kicker"
+        assert (tallies[0] == count_move_statistics(state.history, 0)).all() or state.stage == "kicker"
     assert tallies.sum() > 20
 
 
@@ -164,7 +164,11 @@ def test_a_file_says_what_it_is_for(tmp_path: Path) -> None:
     with pytest.raises(TensorFileError, match="numbers that are not finite"):
         load_belief(path)
     about = {"architecture": SMALL.as_dict(), "conduct": ["manners"], "notes": {}}
-    for wrong, message in ((about, "manners"), ({}, "does not say"), (about | {"conduct": list(TALLIES)}, "weights")):
+    for wrong, message in (
+        (about, "manners"),
+        ({}, "does not say"),
+        (about | {"conduct": list(MOVE_STATISTICS)}, "weights"),
+    ):
         write_tensor_file(path, "ddz-belief", 1, {}, wrong)
         with pytest.raises(TensorFileMismatchError, match=message):
             load_belief(path)

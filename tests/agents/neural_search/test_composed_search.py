@@ -14,7 +14,7 @@ from ddz_agents.neural_search.leaf_games import Leaves
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import Search, SearchOptions, search
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
-from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.determinize import WorldPool, uniform_pool
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import HANDS, MOVES
 from ddz_env.playing.registry import make_agent
@@ -26,7 +26,7 @@ from tests.programs import program
 
 
 def any_worlds(view: View, rng: np.random.Generator) -> WorldPool:
-    return uniform()
+    return uniform_pool()
 
 
 def python_prior(leaves: Leaves) -> Floats:

@@ -16,8 +16,8 @@ from ddz_agents.neural_search.priors import PolicyPrior
 from ddz_agents.neural_search.search import Search, SearchOptions
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
 from ddz_agents.tree_search.tree import ROOT, Tree, children
-from ddz_agents.worlds.determinize import WorldPool, uniform
-from ddz_agents.worlds.inference import inferred
+from ddz_agents.worlds.determinize import WorldPool, uniform_pool
+from ddz_agents.worlds.inference import infer_if_possible
 from ddz_agents.worlds.learned_player import LearnedPlayer
 from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
@@ -94,7 +94,7 @@ def searching(
     """A search with a policy, in uniform worlds."""
     value = random_playouts if leaf == "playout" else PolicyValue(model, leaf, ahead)
     options = SearchOptions(trees=trees, batch=batch, exploration=exploration)
-    return Search(lambda view, rng: uniform(), PolicyPrior(model), value, players, options)
+    return Search(lambda view, rng: uniform_pool(), PolicyPrior(model), value, players, options)
 
 
 def firsts_of(view: View, count: int) -> np.ndarray:
@@ -365,9 +365,9 @@ def test_worlds_are_weighed_by_whom_the_option_names() -> None:
         agent = ModelSearchAgent(model, ModelSearchOptions(30, particles=50, **options))
         return agent.options.beliefs(model)(state.view(), np.random.default_rng(0))
 
-    alone = inferred(state.view(), np.random.default_rng(0), 50, [LearnedPlayer(model)], 2)
+    alone = infer_if_possible(state.view(), np.random.default_rng(0), 50, [LearnedPlayer(model)], 2)
     assert alone is not None
-    for worlds, expected in (("own", alone.pool), ("uniform", uniform())):
+    for worlds, expected in (("own", alone.pool), ("uniform", uniform_pool())):
         for found, wanted in zip(drawn(worlds=worlds), expected, strict=True):
             assert np.array_equal(found, wanted)
     assert not np.array_equal(drawn()[0], drawn(worlds="own")[0])

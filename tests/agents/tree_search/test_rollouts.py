@@ -16,7 +16,7 @@ from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.search_agent import Position
 from ddz_agents.tree_search import rollout
 from ddz_agents.tree_search.rollout import Arms, RolloutAgent, new_arms, play_worlds
-from ddz_agents.worlds.determinize import uniform
+from ddz_agents.worlds.determinize import uniform_pool
 from ddz_env import PRESETS, Move, State
 from ddz_env.core.engine.layout import BOMBS, HANDS, WINNER
 
@@ -96,7 +96,7 @@ def arms_of(moves: list[Move], caution: float = 0.0) -> Arms:
 
 def rolled_out(state: State, arms: Arms, worlds: int) -> None:
     position, alive = Position.of(state.view()), len(arms.order)
-    play_worlds(position, arms, alive, worlds, uniform(), new_rule_workspace(), SEED)
+    play_worlds(position, arms, alive, worlds, uniform_pool(), new_rule_workspace(), SEED)
 
 
 def test_candidates_meet_the_same_worlds_and_are_ordered_by_their_wins() -> None:

@@ -13,7 +13,7 @@ from ddz_agents.search_agent import Position
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
 from ddz_agents.tree_search.search import new_trace, search, simulate_random
 from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
-from ddz_agents.worlds.determinize import WorldPool, uniform
+from ddz_agents.worlds.determinize import WorldPool, uniform_pool
 from ddz_env import Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, LANDLORD, WINNER
 from ddz_env.core.engine.random import stream_state
@@ -50,7 +50,7 @@ def test_the_statistics_are_the_sum_of_the_trees() -> None:
     for index in range(4):
         tree = new_tree(10_000)
         chance = np.uint64(stream_state(seed, np.uint64(index)))
-        search(tree, new_trace(), Position.of(state.view()), 150, 1.0, None, uniform(), None, True, chance)
+        search(tree, new_trace(), Position.of(state.view()), 150, 1.0, None, uniform_pool(), None, True, chance)
         for record in range(children(tree).start, children(tree).stop):
             visits[int(tree.action[record])] += int(tree.visits[record])
             rewards[int(tree.action[record])] += float(tree.reward[record])
@@ -78,7 +78,7 @@ def test_a_clock_ends_a_search_once_it_has_looked_around(spec: str, name: str, l
 
 def compiled(state: State, iterations: int, k: float = 1.0, *, fixed: bool = False, capacity: int = 20_000) -> Tree:
     tree, left, chance = new_tree(capacity), iterations, SEED
-    position, worlds = Position.of(state if fixed else state.view()), None if fixed else uniform()
+    position, worlds = Position.of(state if fixed else state.view()), None if fixed else uniform_pool()
     while left:
         done, after = search(tree, new_trace(), position, left, k, None, worlds, None, True, np.uint64(chance))
         chance, left = np.uint64(after), left - done

@@ -17,11 +17,11 @@ from ddz_agents.worlds.history import (
     InconsistentHistoryError,
     InvalidInferenceOptionError,
     PlayerModel,
-    read_story,
-    story_log_likelihoods,
+    history_log_likelihoods,
+    read_public_history,
 )
-from ddz_agents.worlds.inference import draw_hands, infer, weighed_decisions
-from ddz_agents.worlds.particles import effective_size, fixed_cards, swapped
+from ddz_agents.worlds.inference import draw_hands, find_informative_decisions, infer
+from ddz_agents.worlds.particles import effective_size, fixed_cards, swap_cards
 from ddz_agents.worlds.rules_player import (
     ANYTHING,
     FAITHFUL,
@@ -29,7 +29,7 @@ from ddz_agents.worlds.rules_player import (
     SEARCHER,
     Response,
     RulesPlayer,
-    rules_story_log_likelihoods,
+    rules_history_log_likelihoods,
 )
 from ddz_env import Hand, Move, State, View
 from ddz_env.core.engine import layout
@@ -136,9 +136,9 @@ def test_the_true_deal_is_set_back_to_the_true_positions(preset: str, seed: int)
         if in_play:
             rows.append(before)
     recorder = Recorder()
-    story = read_story(state.view(0))
+    story = read_public_history(state.view(0))
     weighed = np.ones(len(story.moves), np.bool_)
-    story_log_likelihoods([recorder], story, true_particle(state), weighed, state.rules)
+    history_log_likelihoods([recorder], story, true_particle(state), weighed, state.rules)
     plays = [(seat, move) for seat, move in state.history if move.category not in ("bid", "double")]
     assert preset != SHOWN or state.view(0).is_shown
     assert [(seat, move) for seat, move, _ in recorder.asked] == plays
@@ -287,7 +287,7 @@ def test_swaps_alone_keep_deals_of_cards_uniform() -> None:
     hands = np.repeat(draw_hands(view, RNG(0), 1), 4000, axis=0)
     rng = RNG(3)
     for _ in range(25):
-        hands = swapped(hands, fixed_cards(view), rng)
+        hands = swap_cards(hands, fixed_cards(view), rng)
     deals = information_set(view.row, view.seat)
     words, counts = np.unique(hands[:, 1 - view.seat], return_counts=True)
     expected = dict(zip(deals.rows[:, HANDS + 1 - view.seat].tolist(), map(float, deals.probabilities), strict=True))
@@ -301,10 +301,10 @@ def test_the_compiled_walk_equals_the_batched_protocol(preset: str) -> None:
     state = after(7, 15, preset)
     models = [RulesPlayer(response) for response in RESPONSES]
     view = state.view()
-    story, hands = read_story(view), draw_hands(view, RNG(0), 60)
-    weighed = weighed_decisions(story, view.seat, state.rules)
-    compiled = rules_story_log_likelihoods(models, story, hands, weighed, state.rules)
-    batched = story_log_likelihoods(models, story, hands, weighed, state.rules)
+    story, hands = read_public_history(view), draw_hands(view, RNG(0), 60)
+    weighed = find_informative_decisions(story, view.seat, state.rules)
+    compiled = rules_history_log_likelihoods(models, story, hands, weighed, state.rules)
+    batched = history_log_likelihoods(models, story, hands, weighed, state.rules)
     assert (compiled == batched).all()
     assert (compiled < 0).any()
     known = infer(view, RNG(0), 60, [Plain(model, 0, 1, 2) for model in models])

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ddz_agents.belief.model import believe_worlds, load_belief
+from ddz_agents.belief.model import load_belief, sample_belief_worlds
 from ddz_agents.rules.playouts import next_kicker, play_out_by_rules
 from ddz_agents.rules.workspace import new_rule_workspace
-from ddz_agents.worlds.determinize import Words, WorldPool, pooled_hands, uniform
+from ddz_agents.worlds.determinize import Words, WorldPool, draw_pooled_hands, uniform_pool
 from ddz_agents.worlds.inference import infer_worlds
 from ddz_env import State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
@@ -34,7 +34,7 @@ def uniform_worlds(view: View, count: int, rng: np.random.Generator) -> Words:
 
 
 @pytest.mark.parametrize("rules", ["standard", "bidding", "half-deck", "mini"])
-@pytest.mark.parametrize("sample", [uniform_worlds, infer_worlds, believe_worlds])
+@pytest.mark.parametrize("sample", [uniform_worlds, infer_worlds, sample_belief_worlds])
 def test_sampled_worlds_fit_the_view(sample: Callable[[View, int, np.random.Generator], Words], rules: str) -> None:
     """Every row makes a game that looks to the seat as its own does, and equal generators draw the same."""
     view = played(3, 5, rules).view()
@@ -49,7 +49,7 @@ def test_the_belief_networks_worlds_are_those_that_it_proposes() -> None:
     view, network = played(3, 9).view(), load_belief()
     proposal = network.proposal(view, np.random.default_rng(2), 50)
     assert proposal is not None
-    for worlds in (believe_worlds(view, 50, np.random.default_rng(2), network), proposal.hands):
+    for worlds in (sample_belief_worlds(view, 50, np.random.default_rng(2), network), proposal.hands):
         assert worlds.tobytes() == proposal.hands.tobytes()
 
 
@@ -73,10 +73,10 @@ def cards_in_place(true: Words, worlds: Words) -> float:
 def test_a_pool_is_drawn_from_by_its_weights() -> None:
     view = played(3, 5).view()
     hands = view.sample_worlds(3, np.random.default_rng(0))
-    drawn = pooled_hands(view, WorldPool.of(hands, np.array([1.0, 0.0, 3.0])), 4000, np.random.default_rng(1))
+    drawn = draw_pooled_hands(view, WorldPool.of(hands, np.array([1.0, 0.0, 3.0])), 4000, np.random.default_rng(1))
     shares = [(drawn == one).all(axis=1).mean() for one in hands]
     assert shares == pytest.approx([0.25, 0.0, 0.75], abs=0.03)
-    assert len(np.unique(pooled_hands(view, uniform(), 100, np.random.default_rng(1)), axis=0)) > 90
+    assert len(np.unique(draw_pooled_hands(view, uniform_pool(), 100, np.random.default_rng(1)), axis=0)) > 90
     for wrong in ((hands, np.zeros(3)), (hands, np.ones(2)), (hands.astype(np.int64), None), (hands[:0], None)):
         with pytest.raises(InvalidAgentOptionError, match="a pool needs worlds"):
             WorldPool.of(*wrong)

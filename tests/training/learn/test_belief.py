@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from ddz_agents.belief.model import BeliefModel, hidden_cards, load_belief, log_ways, plain_chances
-from ddz_agents.belief.play_style import tallies_of
+from ddz_agents.belief.model import BeliefModel, hidden_cards, load_belief, log_binomials, plain_log_probabilities
+from ddz_agents.belief.play_style import count_move_statistics
 from ddz_agents.neural.weights import module_arrays
 from ddz_env import State
 from ddz_env.core.notation import word_to_counts
@@ -38,7 +38,7 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
     model = BeliefModel(SMALL, module_arrays(learner), {})
     for state in positions():
         view, next_seat = state.view(), (state.seat + 1) % 3
-        tallies = tallies_of(state.history, view.landlord or 0)
+        tallies = count_move_statistics(state.history, view.landlord or 0)
         seen = (part[None] for part in (observe(state), concealed(state), tallies))
         lesson = describe_lesson(*seen, np.array([state.seat], np.int8))
         proposal = model.proposal(view, np.random.default_rng(0), 5)
@@ -46,11 +46,11 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
         known = np.array(view.known_cards.counts) if view.landlord == next_seat else 0
         hands = np.array([word_to_counts(int(deal[next_seat])) for deal in proposal.hands], np.int64) - known
         pools = np.repeat(hidden_cards(observe(state)[None])[0], len(hands), axis=0)
-        plain = plain_chances(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
+        plain = plain_log_probabilities(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
         drawn = Lesson(np.repeat(lesson.columns, len(hands), axis=0), hands, plain)
         with torch.no_grad():
             expected = learner(*map(torch.from_numpy, drawn)).numpy()
-        assert log_ways(pools, hands).sum(axis=1) - proposal.logs == pytest.approx(expected, abs=1e-4)
+        assert log_binomials(pools, hands).sum(axis=1) - proposal.logs == pytest.approx(expected, abs=1e-4)
 
 
 def test_it_begins_with_what_the_cards_say_and_learns_the_same_each_time() -> None:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ddz_agents.belief import model
-from ddz_agents.belief.play_style import TALLIES, note_actions
+from ddz_agents.belief.play_style import MOVE_STATISTICS, count_actions
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.network import new_linear, new_trunk
 from ddz_agents.neural.weights import module_arrays
@@ -139,13 +139,13 @@ def describe_lesson(
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8; in each the two other seats share the hidden cards
             (:func:`~ddz_agents.belief.model.hidden_cards`).
         concealed: What the observers do not see, shape ``[n, CONCEALED.size]``, int8.
-        tallies: How the seats of each game have played, shape ``[n, 3, len(TALLIES)]``, int32.
+        tallies: How the seats of each game have played, shape ``[n, 3, len(MOVE_STATISTICS)]``, int32.
         seats: The observers, shape ``[n]``.
     """
     pools, _ = model.hidden_cards(observations)
-    hands = model.own_hands(observations, concealed[:, _HAND_NEXT : _HAND_NEXT + NUM_RANKS])
-    plain = model.plain_chances(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
-    return Lesson(model.describe_seats(observations, tallies, seats), hands, plain)
+    hands = model.hidden_hands(observations, concealed[:, _HAND_NEXT : _HAND_NEXT + NUM_RANKS])
+    plain = model.plain_log_probabilities(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
+    return Lesson(model.encode_seats(observations, tallies, seats), hands, plain)
 
 
 @dataclass
@@ -197,7 +197,7 @@ class BeliefTraining(Training):
         # Of each game: the player of every seat (an index into the settings' players), how every seat has played, and
         # the trick that it is in.
         self._kinds = np.zeros((games, _SEATS), np.int64)
-        self._tallies = np.zeros((games, _SEATS, len(TALLIES)), np.int32)
+        self._tallies = np.zeros((games, _SEATS, len(MOVE_STATISTICS)), np.int32)
         self._tricks = np.zeros((games, 3), np.int32)
         self._begin(np.arange(games))
         self.provenance = Provenance.of(config.players)
@@ -233,7 +233,7 @@ class BeliefTraining(Training):
             games = np.flatnonzero(acting == index)
             if len(games):
                 actions[games] = agent.actions(games)
-        note_actions(batch.rows, actions, self._tallies, self._tricks)
+        count_actions(batch.rows, actions, self._tallies, self._tricks)
         batch.step(actions)
         self._begin(np.flatnonzero(batch.done))
 

@@ -15,7 +15,7 @@ from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
 from ddz_agents.search_agent import InferringAgent, Position, SearchAgent
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
-from ddz_agents.worlds.inference import MOST_PARTICLES, inferred_pool
+from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import stream_state
@@ -174,7 +174,7 @@ class DeterminizedSolverAgent(InferringAgent):
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
             if len(states) <= worlds:
                 return states.rows, states.deals.astype(np.float64)
-        pool = inferred_pool(view, rng, self.options.particles)
+        pool = infer_pool(view, rng, self.options.particles)
         seed = stream_state(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0))
         return draw_games(view, pool, worlds, np.uint64(seed)), np.ones(worlds)
 

@@ -64,7 +64,7 @@ def twin_games(rules: str, seat: int) -> tuple[Record, Record]:
     for seed in itertools.count():
         session = Session(Record(Deal(preset, seed), ("rules",) * preset.players))
         session.let_agents_play()
-        record = session.record()
+        record = session.to_saved_game()
         over = record.deal.state(record.moves)
         twin = permuted(over, seat, rng)
         hands = [twin.hand(other) == over.hand(other) for other in range(preset.players)]

@@ -80,7 +80,7 @@ class GameTable:
         session = self._running()
         seat, say = _seat(session), Texts()
         advice = session.hint(self._adviser, seat)
-        chosen = advice.said(advice.options[0])
+        chosen = advice.option_name(advice.options[0])
         return f"{advice.agent} would play {chosen}. {explain(advice, say, session.view(seat))}"
 
     def close(self) -> None:

@@ -63,8 +63,8 @@ class Texts(rendering.Texts):
         """What was wrong; a message that has no Chinese stays English.
 
         Example:
-            >>> said = Message("{number} cards of rank {rank}: the pack has {most}", number=4, rank="B", most=1)
-            >>> Texts("zh").complaint(said)
+            >>> message = Message("{number} cards of rank {rank}: the pack has {most}", number=4, rank="B", most=1)
+            >>> Texts("zh").complaint(message)
             '4 张 B：一副牌只有 1 张'
         """
         said = error if isinstance(error, str) else error.said if isinstance(error, DouDizhuError) else str(error)

@@ -16,8 +16,8 @@ from ddz_env.core.view import AUCTION
 from ddz_env.playing.registry import LEVELS, spelled_out
 from ddz_env.saved_games import PERSON
 from ddz_play.session import Advice, RankedMove, Replay
-from ddz_play.session.advice import AS_GOOD
-from ddz_play.session.forced_wins import CertainWins
+from ddz_play.session.advice import EQUAL_WITHIN
+from ddz_play.session.forced_wins import ForcedWins
 
 if TYPE_CHECKING:
     from ddz_agents.bidding.policy import PayoffAgent
@@ -110,7 +110,7 @@ class Chances:
         """
         from ddz_agents.neural_search.win_probability import STRONG
 
-        table, played = replay.sight(None).table, replay.game.moves[replay.number : replay.number + 1]
+        table, played = replay.seat_view(None).table, replay.game.moves[replay.number : replay.number + 1]
         if table.acting is None:
             end = None if table.winner is None else float(table.winner == table.landlord)
             return MoveReview(replay.number, None, None, None, end, None)
@@ -125,7 +125,7 @@ class Chances:
         judgements = self.of_moves(view, moves, plans, opponents)
         best = max(range(len(moves)), key=lambda place: judgements[place].chance)
         loss = judgements[best].chance - judgements[0].chance
-        if loss < max(AS_GOOD, judgements[0].noise):
+        if loss < max(EQUAL_WITHIN, judgements[0].noise):
             best, loss = 0, 0.0
         chance = judgements[best].chance
         landlord = chance if seat == view.landlord else 1 - chance
@@ -212,6 +212,6 @@ def _generator(view: View) -> np.random.Generator:
 
 def certain_wins(view: View) -> dict[Move, tuple[Move, ...]]:
     """The moves that win whatever the others hold, with the seat's own moves after each."""
-    wins = CertainWins(view)
-    plans = ((move, wins.after(move)) for move in view.legal_moves())
+    wins = ForcedWins(view)
+    plans = ((move, wins.winning_line_after(move)) for move in view.legal_moves())
     return {move: plan for move, plan in plans if plan is not None}

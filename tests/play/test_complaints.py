@@ -26,7 +26,7 @@ def wrong_moves() -> Iterator[Callable[[], object]]:
         yield functools.partial(Move.parse, text)
     game = Session(Record(Deal(Rules(), seed=7), (PERSON,) * 3))
     yield from (functools.partial(game.play, text) for text in ("333", "pass", "bid 1"))
-    yield from (game.undo, functools.partial(game.undo, 9), functools.partial(Replay(game.record()).go, 9))
+    yield from (game.undo, functools.partial(game.undo, 9), functools.partial(Replay(game.to_saved_game()).go_to, 9))
 
 
 def test_what_is_typed_wrongly_is_said_in_chinese() -> None:

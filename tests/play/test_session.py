@@ -16,7 +16,7 @@ from ddz_env.playing.search_statistics import NOBODY, Belief, Candidate
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidDealError
 from ddz_play.session import HiddenCardsError, NotYourTurnError, Session, SessionError
-from ddz_play.session.advice import think
+from ddz_play.session.advice import ask_for_advice
 from tests.hidden import permuted, twin_games
 from tests.listener import Listener
 
@@ -31,7 +31,7 @@ def new(seed: int, players: tuple[str, ...] = PEOPLE, rules: Rules = STANDARD) -
 def finished(seed: int, rules: Rules = STANDARD) -> Record:
     session = new(seed, ("rules",) * 3, rules)
     session.let_agents_play()
-    return session.record()
+    return session.to_saved_game()
 
 
 def seen_from(record: Record, seat: int) -> Deal:
@@ -80,11 +80,11 @@ def test_a_seat_is_told_the_same_whatever_the_others_hold(seat: int) -> None:
         true, seen = (Session(Record(replace(one.deal, seed=seed), PEOPLE)) for one in (record, other))
         differ = False
         for number, (mover, move) in enumerate(record.moves):
-            told = true.sight(seat)
-            assert told == seen.sight(seat)
+            told = true.seat_view(seat)
+            assert told == seen.seat_view(seat)
             if number % 8 == 0:
                 found.update(leaves(told.as_dict()))
-                assert true.belief("rules", seat).as_dict() == seen.belief("rules", seat).as_dict()
+                assert true.infer_belief("rules", seat).as_dict() == seen.infer_belief("rules", seat).as_dict()
             if mover == seat:
                 assert true.hint("rules") == seen.hint("rules")
             differ = differ or any(true._state.hand(place) != seen._state.hand(place) for place in range(3))
@@ -93,13 +93,13 @@ def test_a_seat_is_told_the_same_whatever_the_others_hold(seat: int) -> None:
         assert differ
         assert seen.is_over
     assert found == FIELDS
-    assert [bool(new(1).sight(seat).legal) for seat in range(3)] == [True, False, False]  # whose turn it is
+    assert [bool(new(1).seat_view(seat).legal) for seat in range(3)] == [True, False, False]  # whose turn it is
 
 
 def test_all_hands_are_shown_when_nobody_is_playing_any_more() -> None:
     session = new(1, (PERSON, "rules", "rules"))
     session.play(session.hint("rules").move)
-    for look in (session.sight, session.position):
+    for look in (session.seat_view, session.position):
         with pytest.raises(HiddenCardsError, match="a viewer has a seat"):
             look(None)
     assert isinstance(session.position(0), View)
@@ -108,16 +108,16 @@ def test_all_hands_are_shown_when_nobody_is_playing_any_more() -> None:
         session.play(session.hint("rules").move)
         session.let_agents_play()
     assert isinstance(session.position(None), State)
-    assert not any(seat.unseen for seat in session.sight(None).table.seats)
-    assert not any(seat.unseen for seat in session.sight(0, reveal=True).table.seats)
+    assert not any(seat.unseen for seat in session.seat_view(None).table.seats)
+    assert not any(seat.unseen for seat in session.seat_view(0, reveal=True).table.seats)
     assert isinstance(session.position(0), View)  # a seat goes on to see as a seat, unless all is to be revealed
-    assert not any(seat.unseen for seat in new(1, ("rules",) * 3).sight(None).table.seats)  # agents have no secrets
+    assert not any(seat.unseen for seat in new(1, ("rules",) * 3).seat_view(None).table.seats)  # agents have no secrets
     with pytest.raises(HiddenCardsError):
-        session.sight(3)
+        session.seat_view(3)
 
 
 def test_who_looks_at_hidden_cards_gives_no_advice() -> None:
-    for ask in (new(1).hint, lambda agent: new(1).belief(agent, 1)):
+    for ask in (new(1).hint, lambda agent: new(1).infer_belief(agent, 1)):
         with pytest.raises(HiddenCardsError, match="ask another"):
             ask("cheating-uct")
     deal = seen_from(finished(1), 1)
@@ -131,10 +131,10 @@ def test_only_the_seat_to_act_moves() -> None:
         session.play("pass", 2)
     with pytest.raises(NotYourTurnError, match="held by a person"):
         session.let_agent_play()
-    before = session.record()
+    before = session.to_saved_game()
     with pytest.raises(IllegalMoveError):
         session.play("pass", 0)
-    assert session.record() == before
+    assert session.to_saved_game() == before
     session.play(session.hint("rules").move, 0)
     with pytest.raises(NotYourTurnError, match="held by rules"):
         session.play("pass")
@@ -157,7 +157,7 @@ def test_a_decision_taken_back_leaves_no_trace() -> None:
     straight, crooked = new(8, (PERSON, "random", "random")), new(8, (PERSON, "random", "random"))
     play_on(straight)
     play_on(crooked)
-    mine = crooked.sight(0).decisions
+    mine = crooked.seat_view(0).decisions
     assert len(mine) > 4
     taken = crooked.undo(mine[2])
     assert (taken.number, taken.move) == (mine[2], straight.moves[mine[2]][1])
@@ -192,7 +192,7 @@ def test_new_cards_are_dealt_when_all_decline_and_can_be_taken_back() -> None:
     turns = [session.play("no bid") for _ in range(3)]
     assert [turn.redealt for turn in turns] == [False, False, True]
     assert [session.view(seat).hand for seat in range(3)] != first
-    again = Record.parse(str(session.record()))
+    again = Record.parse(str(session.to_saved_game()))
     assert Session(again).view(0).hand == session.view(0).hand
     session.undo(1)
     assert [session.view(seat).hand for seat in range(3)] == first
@@ -210,7 +210,7 @@ def test_an_observed_table_refuses_what_cannot_have_been_played() -> None:
         with pytest.raises(InvalidDealError, match=message):
             Deal.observed(Rules.preset(rules), 0, hand, bottom)
     table = Session(Record(Deal.observed(STANDARD, 1, own, bottom), PEOPLE))
-    for look in (table.view, table.sight, lambda seat: table.hint("rules", seat)):
+    for look in (table.view, table.seat_view, lambda seat: table.hint("rules", seat)):
         with pytest.raises(HiddenCardsError, match="seen from seat 1"):
             look(0)
     for move, message in (("33", "5 cards of rank 3"), ("BR", "2 cards of rank B"), ("333", "6 cards")):
@@ -220,7 +220,7 @@ def test_an_observed_table_refuses_what_cannot_have_been_played() -> None:
     table.undo()
     assert table.moves == ()
     table.play("4")
-    assert str(table.hint("rules").move) in table.sight(1).legal
+    assert str(table.hint("rules").move) in table.seat_view(1).legal
     table.play("6")
     with pytest.raises(IllegalMoveError) as refused:
         table.play("5")
@@ -251,7 +251,7 @@ class WholeMoveThinker(Thinker):
 
 
 def advice_of(agent: Thinker) -> Any:
-    return think(agent, "thinker", State.new(1).view(0), 0, np.random.default_rng(1))
+    return ask_for_advice(agent, "thinker", State.new(1).view(0), 0, np.random.default_rng(1))
 
 
 def test_advice_ranks_whole_moves() -> None:

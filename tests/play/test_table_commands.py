@@ -45,7 +45,7 @@ def lowest(rules: str, seed: int, seat: int) -> tuple[Record, str]:
         typed.append(worded(move, session.question))
         session.play(move)
         session.let_agents_play()
-    return session.record(), "".join(f"{line}\n" for line in typed)
+    return session.to_saved_game(), "".join(f"{line}\n" for line in typed)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

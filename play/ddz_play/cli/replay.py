@@ -60,7 +60,7 @@ def _review(record: Record, as_json: bool) -> None:
 
     replayed, chances, lines = Replay(record), Chances(), []
     for number in range(len(replayed)):
-        replayed.go(number)
+        replayed.go_to(number)
         review = chances.review(replayed)
         if as_json:
             click.echo(json.dumps(review._asdict(), ensure_ascii=False))

@@ -155,7 +155,7 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
         finally:
             click.echo(say("seed", seed=deal.seed))  # not before: it deals the hands of the others
             if options.out is not None:
-                session.record().save(options.out)
+                session.to_saved_game().save(options.out)
                 click.echo(say("kept", file=quoted(options.out)))
             session.close()
     except DouDizhuError as error:
@@ -226,7 +226,9 @@ def _hint(session: Session, say: Texts, agent: str) -> None:
 
     view, asked = session.view(session.seat), session.hint(agent or ADVISER)
     advice = Chances().judged(view, asked, players=session.players)
-    click.echo(say("would play", agent=advice.agent.partition(":")[0], move=say.move(advice.said(advice.options[0]))))
+    click.echo(
+        say("would play", agent=advice.agent.partition(":")[0], move=say.move(advice.option_name(advice.options[0])))
+    )
     chance = advice.options[0].chance
     reason = explain(advice, say, view) + ("" if chance is None else say("wins", number=round(100 * chance)))
     click.echo(textwrap.fill(reason, _WIDTH))

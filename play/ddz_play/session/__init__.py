@@ -12,21 +12,21 @@ Nothing here knows of a terminal or a web page; both use the same :class:`Sessio
 ===============  =======================================================================
 """
 
-from ddz_play.session.advice import Advice, Advisers, RankedMove
+from ddz_play.session.advice import Advice, AdviserPool, RankedMove
 from ddz_play.session.errors import HiddenCardsError, NotYourTurnError, SessionError
-from ddz_play.session.replay import Replay, Reviewed
-from ddz_play.session.session import PlayedMove, Session, Sight
+from ddz_play.session.replay import Replay, ReviewedMove
+from ddz_play.session.session import PlayedMove, SeatView, Session
 
 __all__ = [
     "Advice",
-    "Advisers",
+    "AdviserPool",
     "HiddenCardsError",
     "NotYourTurnError",
     "PlayedMove",
     "RankedMove",
     "Replay",
-    "Reviewed",
+    "ReviewedMove",
+    "SeatView",
     "Session",
     "SessionError",
-    "Sight",
 ]

@@ -23,13 +23,13 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.playing.search_statistics import Belief
 from ddz_env.support.errors import DouDizhuError
 
-AS_GOOD, CLEARLY = 0.03, 0.1
+EQUAL_WITHIN, CLEARLY_WEAKER_FROM = 0.03, 0.1
 """Differences of chances: below the first moves are as good as each other, from the second on one is clearly better."""
 
 
 @dataclass(frozen=True)
 class RankedMove:
-    """A move that an agent has thought of.
+    """A move that an agent has considered, with what it says about it.
 
     Attributes:
         main: The action id of its main group (or of a bid or an answer to doubling).
@@ -62,7 +62,7 @@ class RankedMove:
 
 @dataclass(frozen=True)
 class Advice:
-    """What an agent says of a position.
+    """An agent's advice for a position: its move, and the moves that it compared it with.
 
     Attributes:
         agent: Its name.
@@ -89,8 +89,8 @@ class Advice:
         """The chance of winning that the agent sees in its move."""
         return self.options[0].chance
 
-    def compared(self, option: RankedMove) -> str | None:
-        """How another option compares with the first by its chance, in a word; None where that is not known.
+    def compare_with_best(self, option: RankedMove) -> str | None:
+        """Compare an option's chance of winning with the first one's, in words; None where that is not known.
 
         Differences that are smaller than what the estimate may err by count for nothing.
         """
@@ -98,16 +98,16 @@ class Advice:
         if option is own or own.chance is None or option.chance is None or self.source != "critic":
             return None
         lead = own.chance - option.chance
-        if lead < max(AS_GOOD, option.noise or 0.0):
+        if lead < max(EQUAL_WITHIN, option.noise or 0.0):
             return "as good"
-        return "clearly weaker" if lead >= CLEARLY else "slightly weaker"
+        return "clearly weaker" if lead >= CLEARLY_WEAKER_FROM else "slightly weaker"
 
-    def said(self, option: RankedMove) -> str:
-        """An option in the words of the rules."""
+    def option_name(self, option: RankedMove) -> str:
+        """Name an option in the words of the rules."""
         return option.text if option.move is None else worded(option.move, self.question)
 
 
-def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generator) -> Advice:
+def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generator) -> Advice:
     """Ask an agent for its move, and for what it says about it.
 
     Args:
@@ -126,14 +126,14 @@ def think(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generat
     else:
         decision = Decision(call(agent, seat, "act", agent.act, sight, rng))
     move = call(agent, seat, "act", read_answer, decision.move)
-    options = _compared(agent, sight, seat, decision)
+    options = _rank_options(agent, sight, seat, decision)
     own = next((option for option in options if option.move == move), RankedMove(move.main, move))
     source = "search" if any(option.chance is not None for option in options) else None
     return Advice(name, seat, move, (own, *(option for option in options if option is not own)), asked, source)
 
 
-def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[RankedMove]:
-    """The whole moves, where the agent gives them; otherwise the main groups by value, then by visits."""
+def _rank_options(agent: Any, sight: Any, seat: int, decision: Decision) -> list[RankedMove]:
+    """Rank what an agent compared: whole moves where it gives them, else main groups by value, then by visits."""
     if decision.visits and hasattr(agent, "candidates"):
         candidates = call(agent, seat, "act", agent.candidates, sight)
         options = [
@@ -153,8 +153,8 @@ def _compared(agent: Any, sight: Any, seat: int, decision: Decision) -> list[Ran
     )
 
 
-def believe(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
-    """An agent's belief about the hidden cards; every deal is equally likely if the agent has none.
+def ask_for_belief(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
+    """Ask an agent for its belief about the hidden cards; if it has none, every deal is equally likely.
 
     Args:
         agent: The agent.
@@ -170,7 +170,7 @@ def believe(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
     return belief
 
 
-class Advisers:
+class AdviserPool:
     """Agents by name, each lent to one question at a time.
 
     There are as many of a name as were ever needed at the same time, however many games share them.
@@ -181,8 +181,8 @@ class Advisers:
         self._lock = threading.Lock()
 
     @contextmanager
-    def lent(self, name: str) -> Iterator[Agent]:
-        """An agent that serves no other question meanwhile; one that fails is not lent again.
+    def borrow(self, name: str) -> Iterator[Agent]:
+        """Lend an agent, which serves no other question meanwhile; one that fails is not lent again.
 
         Raises:
             UnknownAgentError: If there is no such agent.

@@ -1,7 +1,7 @@
-"""Wins that are certain: a seat plays one move after the other, and nobody can beat any of them but the last.
+"""Forced wins: a seat plays one move after the other, and nobody can beat any of them but the last.
 
 That is proved from the cards that the seat cannot see and the sizes of the hands, whoever holds what; a partner that
-could take the trick counts as anybody else.  There are other certain wins, which only a search of all deals would find.
+could take the trick counts as anybody else.  There are other forced wins, which only a search of all deals would find.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from ddz_env import Hand, Move, State, View
 from ddz_env.core.actions import BOMB_CATEGORY, KICKER_BASE, MAIN_GROUPS, PASS, ROCKET_CATEGORY, MainGroup
 from ddz_env.core.engine.layout import HANDS, TARGET
 
-_MOST = 300
+_MAX_HANDS = 300
 """Hands that are looked into before a proof is given up."""
 
 
-def replies(view: View, move: Move, seats: list[int]) -> list[MainGroup]:
+def possible_replies(view: View, move: Move, seats: list[int]) -> list[MainGroup]:
     """The main groups that beat a move and may be in another seat's hand, as far as the observer can tell.
 
     Args:
@@ -42,15 +42,15 @@ def _beats(group: MainGroup, played: MainGroup, view: View) -> bool:
     return group.segment == played.segment and group.rank > played.rank
 
 
-def leads(view: View, hand: Hand) -> list[Move]:
+def legal_leads(view: View, hand: Hand) -> list[Move]:
     """The moves that a seat may lead with some of its cards, those of the most cards first."""
     row = view.row.copy()
     row[HANDS + view.seat], row[TARGET] = hand.word, 0
     return sorted(State(row, view.rules).legal_moves(), key=lambda move: -len(move.cards))
 
 
-class CertainWins:
-    """The proofs of a position.
+class ForcedWins:
+    """Finds the forced wins of a seat that is to play cards.
 
     Args:
         view: What a seat knows that is to play cards.
@@ -58,39 +58,39 @@ class CertainWins:
 
     def __init__(self, view: View) -> None:
         self._view, self._others = view, [seat for seat in range(view.rules.players) if seat != view.seat]
-        self._safe: dict[int, bool] = {}
-        self._plans: dict[Hand, tuple[Move, ...] | None] = {}
+        self._unbeatable: dict[int, bool] = {}
+        self._winning_lines: dict[Hand, tuple[Move, ...] | None] = {}
 
-    def after(self, move: Move) -> tuple[Move, ...] | None:
-        """The moves that win after a move, whatever the others hold; None where that is not proved."""
+    def winning_line_after(self, move: Move) -> tuple[Move, ...] | None:
+        """The seat's own moves that win after a given move, whatever the others hold; None where none are proved."""
         if move.cards == self._view.hand:
             return ()
-        return self._lead(self._view.hand - move.cards) if self._is_safe(move) else None
+        return self._winning_line(self._view.hand - move.cards) if self._is_unbeatable(move) else None
 
-    def _is_safe(self, move: Move) -> bool:
+    def _is_unbeatable(self, move: Move) -> bool:
         """Whether nobody can beat a move."""
-        if move.main not in self._safe:
-            self._safe[move.main] = not move.is_pass and not replies(self._view, move, self._others)
-        return self._safe[move.main]
+        if move.main not in self._unbeatable:
+            self._unbeatable[move.main] = not move.is_pass and not possible_replies(self._view, move, self._others)
+        return self._unbeatable[move.main]
 
-    def _lead(self, hand: Hand) -> tuple[Move, ...] | None:
-        """How a hand that leads goes out."""
-        if hand not in self._plans and len(self._plans) < _MOST:
-            self._plans[hand] = self._plan(hand)
-        return self._plans.get(hand)
+    def _winning_line(self, hand: Hand) -> tuple[Move, ...] | None:
+        """The moves by which a hand that leads plays all its cards unbeaten; None where none are proved."""
+        if hand not in self._winning_lines and len(self._winning_lines) < _MAX_HANDS:
+            self._winning_lines[hand] = self._find_winning_line(hand)
+        return self._winning_lines.get(hand)
 
-    def _plan(self, hand: Hand) -> tuple[Move, ...] | None:
-        for move in leads(self._view, hand):
+    def _find_winning_line(self, hand: Hand) -> tuple[Move, ...] | None:
+        for move in legal_leads(self._view, hand):
             if move.cards == hand:
                 return (move,)
-            rest = self._lead(hand - move.cards) if self._is_safe(move) else None
+            rest = self._winning_line(hand - move.cards) if self._is_unbeatable(move) else None
             if rest is not None:
                 return (move, *rest)
         return None
 
 
 class FewestMoves:
-    """In how few moves a seat could play its cards if nobody else played: exact, for the hands of a position.
+    """Computes in how few moves a seat could play its cards if nobody else played, exactly.
 
     Args:
         view: What a seat knows that is to play cards.
@@ -98,17 +98,17 @@ class FewestMoves:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._known: dict[Hand, int] = {}
+        self._fewest_by_hand: dict[Hand, int] = {}
 
-    def of(self, hand: Hand) -> int:
+    def count_moves(self, hand: Hand) -> int:
         """The fewest moves that make up a hand.
 
         One of them has a lowest card in it, so only those that have are tried; all splits are still found.
         """
         if not len(hand):
             return 0
-        if hand not in self._known:
+        if hand not in self._fewest_by_hand:
             lowest = next(rank for rank, count in enumerate(hand.counts) if count)
-            first = {move.cards for move in leads(self._view, hand) if move.cards.counts[lowest]}
-            self._known[hand] = 1 + min(self.of(hand - cards) for cards in first)
-        return self._known[hand]
+            first = {move.cards for move in legal_leads(self._view, hand) if move.cards.counts[lowest]}
+            self._fewest_by_hand[hand] = 1 + min(self.count_moves(hand - cards) for cards in first)
+        return self._fewest_by_hand[hand]

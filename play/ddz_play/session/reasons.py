@@ -12,21 +12,21 @@ from ddz_env.core.actions import BOMB_CATEGORY, ROCKET_CATEGORY, MainGroup
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.view import role_of
 from ddz_env.rendering.snapshot import role_text
-from ddz_play.session.advice import AS_GOOD, CLEARLY, Advice, RankedMove
-from ddz_play.session.forced_wins import FewestMoves, leads, replies
+from ddz_play.session.advice import CLEARLY_WEAKER_FROM, EQUAL_WITHIN, Advice, RankedMove
+from ddz_play.session.forced_wins import FewestMoves, legal_leads, possible_replies
 from ddz_play.texts import Texts
 
-_CLOSE_POINTS = 0.3
+_EQUAL_POINTS_WITHIN = 0.3
 """Points of a game below which answers are about as good."""
-_FEW = 3
+_MAX_LISTED_REPLIES = 3
 """Replies that are listed one by one."""
-_SHORT = 2
+_NEARLY_OUT = 2
 """Cards of a hand that is about to go out."""
-_MANY = 3
+_MANY_MORE_CARDS = 3
 """Cards more than those of the next best move that are worth a word."""
-_HIGH = NUM_RANKS - 3
+_FIRST_HIGH_RANK = NUM_RANKS - 3
 """The first rank that is worth keeping: a 2."""
-_COUNTED = 10
+_MAX_SPLIT_CARDS = 10
 """The most cards that are split into the fewest moves; more take long."""
 
 
@@ -38,43 +38,43 @@ def explain(advice: Advice, say: Texts, view: View) -> str:
         say: The language.
         view: What the seat to act knows.
     """
-    sentences = [_compared(advice, say, view)]
+    sentences = [_compare_with_next(advice, say, view)]
     decided = advice.options[0].certain or view.hand == advice.move.cards  # its win has been said
     if view.stage == "play" and not view.rules.open_hands and len(advice.options) > 1 and not decided:
-        sentences += _by_cards(advice, view, say)
+        sentences += _explain_cards(advice, view, say)
     return say("between sentences").join(sentences)
 
 
-def _compared(advice: Advice, say: Texts, view: View) -> str:
+def _compare_with_next(advice: Advice, say: Texts, view: View) -> str:
     """How the advised move compares with the next best one."""
     own, *others = advice.options
     if advice.source == "payoff":
-        return _by_points(own, others, say)
+        return _compare_points(own, others, say)
     if advice.source == "solver":
         return say("why solved" if own.chance == 1 else "why lost")
     if view.stage == "play" and view.hand == advice.move.cards:
         return say("why wins")
     if own.certain:
-        return say("why certain", moves=say("then").join(_named(move, say) for move in own.line))
+        return say("why certain", moves=say("then").join(_move_text(move, say) for move in own.line))
     known = [option for option in others if option.chance is not None]
     if not known or own.chance is None:
         return say("why only" if len(view.legal_moves()) == 1 else "why unknown")
-    return _by_chance(own, max(known, key=lambda option: option.chance or 0.0), advice, say)
+    return _compare_chances(own, max(known, key=lambda option: option.chance or 0.0), advice, say)
 
 
-def _by_chance(own: RankedMove, rival: RankedMove, advice: Advice, say: Texts) -> str:
-    lead, error = (own.chance or 0.0) - (rival.chance or 0.0), max(AS_GOOD, rival.noise or 0.0)
+def _compare_chances(own: RankedMove, rival: RankedMove, advice: Advice, say: Texts) -> str:
+    lead, error = (own.chance or 0.0) - (rival.chance or 0.0), max(EQUAL_WITHIN, rival.noise or 0.0)
     if abs(lead) < error:
         key = "why close"
     elif lead < 0:
         key = "why behind"
     else:
-        key = "why clearly" if lead >= CLEARLY else "why slightly"
-    return say(key, move=_move(rival, advice, say))
+        key = "why clearly" if lead >= CLEARLY_WEAKER_FROM else "why slightly"
+    return say(key, move=_option_text(rival, advice, say))
 
 
-def _by_points(own: RankedMove, others: list[RankedMove], say: Texts) -> str:
-    """The points of the answers; to decline before the first bid counts as nothing, and nobody has played it out."""
+def _compare_points(own: RankedMove, others: list[RankedMove], say: Texts) -> str:
+    """Compare answers by their points; to decline before the first bid counts as nothing and is not played out."""
     rival = max(others, key=lambda option: option.score or 0.0, default=None)
     if rival is None:
         return say("why unknown")
@@ -83,81 +83,83 @@ def _by_points(own: RankedMove, others: list[RankedMove], say: Texts) -> str:
     if rival.score is None:
         return say("why bid", number=f"{own.score:.1f}")
     lead = own.score - rival.score
-    if lead < _CLOSE_POINTS:
+    if lead < _EQUAL_POINTS_WITHIN:
         return say("why equal points")
     return say("why more points", number=f"{round(own.score, 1) - round(rival.score, 1):.1f}")
 
 
-def _move(option: RankedMove, advice: Advice, say: Texts) -> str:
-    """An option as a sentence names it."""
-    return _named(option.move, say) if option.move and len(option.move.cards) else say.move(advice.said(option))
+def _option_text(option: RankedMove, advice: Advice, say: Texts) -> str:
+    """The text of an option within a sentence."""
+    return (
+        _move_text(option.move, say) if option.move and len(option.move.cards) else say.move(advice.option_name(option))
+    )
 
 
 # --- the cards ---
 
 
-def _by_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
+def _explain_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
     """What the move leaves and keeps, what beats it, who plays next, and who is about to go out."""
-    move, said = advice.move, [*_of_own(advice, view, say)]
-    opposed = [seat for seat, size in enumerate(view.hand_sizes) if _opposed(view, seat) and size]
+    move, said = advice.move, [*_explain_own_hand(advice, view, say)]
+    opposed = [seat for seat, size in enumerate(view.hand_sizes) if _is_opponent(view, seat) and size]
     if not move.is_pass:
-        beaters = replies(view, move, opposed)
-        said += [*_said_of(beaters, say)] or [*_lowest(beaters, view, say, alone=not said)]
+        beaters = possible_replies(view, move, opposed)
+        said += [*_describe_replies(beaters, say)] or [*_describe_lowest_reply(beaters, view, say, alone=not said)]
     yield from said
-    yield from _next(view, move, say)
+    yield from _explain_partner(view, move, say)
     for seat, size in enumerate(view.hand_sizes):
-        if seat != view.seat and 0 < size <= _SHORT:
+        if seat != view.seat and 0 < size <= _NEARLY_OUT:
             players = view.rules.players
             role = say("the " + role_text(role_of(view.row, seat, players) or "", players))
-            stopped = seat in opposed and not move.is_pass and not replies(view, move, [seat])
+            stopped = seat in opposed and not move.is_pass and not possible_replies(view, move, [seat])
             yield say(("why stopped" if stopped else "why last") + f" {size}", role=role)
 
 
-def _of_own(advice: Advice, view: View, say: Texts) -> Iterator[str]:
+def _explain_own_hand(advice: Advice, view: View, say: Texts) -> Iterator[str]:
     """What the move does for the seat's own hand, or for its partner."""
     move, rival = advice.move, advice.options[1].move
     partner = None if view.target is None else view.target[0]
-    left = [] if move.is_pass else [*_left(view, move, rival, say)]
+    left = [] if move.is_pass else [*_describe_rest_of_hand(view, move, rival, say)]
     if move.is_pass and partner is not None and view.landlord not in (view.seat, partner):
         left = [say("why partner")]
     yield from left
     if rival is None or (left and not move.is_pass):  # what it leaves says what it keeps
         return
-    kept, whole = _kept(advice, view.hand), _unbroken(move, rival, view.hand)
+    kept, whole = _high_cards_kept(advice, view.hand), _sets_kept_together(move, rival, view.hand)
     if len(kept):
-        yield say("why keeps", cards=_cards(kept, say))
+        yield say("why keeps", cards=_cards_text(kept, say))
     elif move.is_pass and not left:
-        yield say("why saves", cards=_named(rival, say))
+        yield say("why saves", cards=_move_text(rival, say))
     elif len(whole) and not left:
-        yield say("why keeps together", cards=_cards(whole, say))
-    elif len(move.cards) >= len(rival.cards) + _MANY:
+        yield say("why keeps together", cards=_cards_text(whole, say))
+    elif len(move.cards) >= len(rival.cards) + _MANY_MORE_CARDS:
         yield say("why many", number=len(move.cards))
 
 
-def _left(view: View, move: Move, rival: Move | None, say: Texts) -> Iterator[str]:
+def _describe_rest_of_hand(view: View, move: Move, rival: Move | None, say: Texts) -> Iterator[str]:
     """The one or two moves that the rest of the hand makes, or how few more."""
     rest = view.hand - move.cards
-    whole = {lead.cards: lead for lead in leads(view, rest)}
+    whole = {lead.cards: lead for lead in legal_leads(view, rest)}
     if rest in whole:
-        yield say("why leaves one", first=_named(whole[rest], say))
+        yield say("why leaves one", first=_move_text(whole[rest], say))
         return
     first = next((lead for lead in whole.values() if rest - lead.cards in whole), None)
     if first is not None:
-        yield say("why leaves two", first=_named(first, say), second=_named(whole[rest - first.cards], say))
+        yield say("why leaves two", first=_move_text(first, say), second=_move_text(whole[rest - first.cards], say))
     elif rival is not None and not rival.is_pass:
-        yield from _fewer(view, rest, view.hand - rival.cards, say)
+        yield from _compare_fewest_moves(view, rest, view.hand - rival.cards, say)
 
 
-def _fewer(view: View, rest: Hand, other: Hand, say: Texts) -> Iterator[str]:
+def _compare_fewest_moves(view: View, rest: Hand, other: Hand, say: Texts) -> Iterator[str]:
     """In how few moves the rest of the hand goes out, where that are fewer than after the next best move."""
-    if max(len(rest), len(other)) <= _COUNTED:
+    if max(len(rest), len(other)) <= _MAX_SPLIT_CARDS:
         fewest = FewestMoves(view)
-        number, more = fewest.of(rest), fewest.of(other)
+        number, more = fewest.count_moves(rest), fewest.count_moves(other)
         if number < more:
             yield say("why leaves fewer", number=number, more=more)
 
 
-def _next(view: View, move: Move, say: Texts) -> Iterator[str]:
+def _explain_partner(view: View, move: Move, say: Texts) -> Iterator[str]:
     """That the partner plays next: after a pass on the landlord, where it may hold what beats, or after a lead."""
     partner = (view.seat + 1) % view.rules.players
     if view.rules.players < 3 or view.landlord in (view.seat, partner, None):
@@ -165,59 +167,63 @@ def _next(view: View, move: Move, say: Texts) -> Iterator[str]:
     if not move.is_pass:
         if view.on_lead:
             yield say("why partner next")
-    elif view.target is not None and view.target[0] == view.landlord and replies(view, view.target[1], [partner]):
+    elif (
+        view.target is not None
+        and view.target[0] == view.landlord
+        and possible_replies(view, view.target[1], [partner])
+    ):
         yield say("why partner may")
 
 
-def _kept(advice: Advice, hand: Hand) -> Hand:
+def _high_cards_kept(advice: Advice, hand: Hand) -> Hand:
     """The bombs, jokers and 2s that the next best move would spend and the advised one does not."""
     rival, spent = advice.options[1].move, advice.move.cards.counts
     if rival is None:
         return Hand((0,) * NUM_RANKS)
     kept = [
-        more if more > less == 0 and (rank >= _HIGH or held == 4) else 0
+        more if more > less == 0 and (rank >= _FIRST_HIGH_RANK or held == 4) else 0
         for rank, (held, less, more) in enumerate(zip(hand.counts, spent, rival.cards.counts, strict=True))
     ]
     return Hand(tuple(kept))
 
 
-def _unbroken(move: Move, rival: Move, hand: Hand) -> Hand:
+def _sets_kept_together(move: Move, rival: Move, hand: Hand) -> Hand:
     """The pairs and trios that the next best move would break and the advised one does not touch."""
     spent = zip(hand.counts, move.cards.counts, rival.cards.counts, strict=True)
     return Hand(tuple(held if own == 0 < other < held else 0 for held, own, other in spent))
 
 
-def _lowest(beaters: list[MainGroup], view: View, say: Texts, alone: bool) -> Iterator[str]:
+def _describe_lowest_reply(beaters: list[MainGroup], view: View, say: Texts, alone: bool) -> Iterator[str]:
     """What it takes to beat a move, where nothing else is said; what it costs the landlord, where that is much."""
     bombs = {group.category for group in beaters} & {BOMB_CATEGORY, ROCKET_CATEGORY}
     lowest = min((group for group in beaters if group.category not in bombs), key=lambda group: group.rank)
-    costly = view.landlord != view.seat and lowest.rank >= _HIGH - 1
+    costly = view.landlord != view.seat and lowest.rank >= _FIRST_HIGH_RANK - 1
     if costly or alone:
-        or_more = say("or higher", cards=_cards(Hand(lowest.need), say))
+        or_more = say("or higher", cards=_cards_text(Hand(lowest.need), say))
         kinds = (("a bomb", BOMB_CATEGORY), ("the rocket", ROCKET_CATEGORY))
         *some, last = (or_more, *(say(name) for name, kind in kinds if kind in bombs))
         moves = say("or").join(filter(None, (say(",").join(some), last)))
         yield say("why landlord spends" if costly else "why rarely beaten", moves=moves)
 
 
-def _said_of(beaters: list[MainGroup], say: Texts) -> Iterator[str]:
+def _describe_replies(beaters: list[MainGroup], say: Texts) -> Iterator[str]:
     if not beaters:
         yield say("why unbeatable")
-    elif len(beaters) <= _FEW:
-        *some, last = (_cards(Hand(group.need), say) for group in beaters)
+    elif len(beaters) <= _MAX_LISTED_REPLIES:
+        *some, last = (_cards_text(Hand(group.need), say) for group in beaters)
         yield say("why rarely beaten", moves=say("or").join(filter(None, (say(",").join(some), last))))
     elif all(group.category in (BOMB_CATEGORY, ROCKET_CATEGORY) for group in beaters):
         rocket = beaters[-1].category == ROCKET_CATEGORY
         yield say("why beaten by bombs or rocket" if rocket else "why beaten by bombs")
 
 
-def _named(move: Move, say: Texts) -> str:
+def _move_text(move: Move, say: Texts) -> str:
     """A move of cards, its kickers behind a plus, as in the list beside the table."""
     kickers = Hand(move.kicker_counts)
-    return " + ".join(_cards(part, say) for part in (move.cards - kickers, kickers) if len(part))
+    return " + ".join(_cards_text(part, say) for part in (move.cards - kickers, kickers) if len(part))
 
 
-def _cards(cards: Hand, say: Texts) -> str:
+def _cards_text(cards: Hand, say: Texts) -> str:
     """Cards as the page writes them: 10 for a T, and names for the jokers."""
     *plain, black, red = cards.counts
     groups = [[name] * count for name, count in zip(RANK_NAMES, plain, strict=False) if count]
@@ -226,5 +232,5 @@ def _cards(cards: Hand, say: Texts) -> str:
     return " ".join(filter(None, (text, jokers and say(jokers))))
 
 
-def _opposed(view: View, seat: int) -> bool:
+def _is_opponent(view: View, seat: int) -> bool:
     return seat != view.seat and (view.landlord in (seat, view.seat))

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from ddz_env import Move
 from ddz_env.saved_games.saved_game import PERSON, Record
 from ddz_env.support.checks import check_integer
-from ddz_play.session.advice import Advice, Advisers
+from ddz_play.session.advice import Advice, AdviserPool
 from ddz_play.session.errors import SessionError
 from ddz_play.session.session import Session
 
 
-class Reviewed(NamedTuple):
-    """A recorded decision, and what an agent advises from the seat's view alone.
+class ReviewedMove(NamedTuple):
+    """A recorded move with an agent's advice for it, which is given from the seat's view alone.
 
     Attributes:
         number: The number of the move.
@@ -56,17 +56,17 @@ class Replay(Session):
         >>> from ddz_env.saved_games import Deal
         >>> game = Session(Record(Deal(Rules(), seed=1), ("random",) * 3))
         >>> turns = game.let_agents_play()
-        >>> replay = Replay(game.record())
-        >>> replay.go(len(replay))
-        >>> replay.sight(None).waits_for
+        >>> replay = Replay(game.to_saved_game())
+        >>> replay.go_to(len(replay))
+        >>> replay.seat_view(None).waits_for
         'over'
     """
 
-    def __init__(self, record: Record, number: int = 0, *, advisers: Advisers | None = None) -> None:
+    def __init__(self, record: Record, number: int = 0, *, advisers: AdviserPool | None = None) -> None:
         super().__init__(Record(record.deal, (PERSON,) * len(record.players)), shown=True, advisers=advisers)
         self.game = record
         self._first = len(record.moves) - len(record.deal.state(record.moves).history)  # of the last deal
-        self.go(number)
+        self.go_to(number)
 
     def __len__(self) -> int:
         return len(self.game.moves)
@@ -76,7 +76,7 @@ class Replay(Session):
         """How many moves have been made."""
         return len(self._moves)
 
-    def go(self, number: int) -> None:
+    def go_to(self, number: int) -> None:
         """Go to the position after a number of moves.
 
         Raises:
@@ -88,15 +88,15 @@ class Replay(Session):
         for seat, move in self.game.moves[self.number : number]:
             self.play(move, seat)
 
-    def _later(self) -> Sequence[tuple[int, Move]]:
+    def _future_moves(self) -> Sequence[tuple[int, Move]]:
         return self.game.moves[self.number :] if self.number >= self._first else ()
 
-    def until_here(self, players: Sequence[str]) -> Record:
-        """The game up to this position, with other players: to play on from it."""
+    def branch_here(self, players: Sequence[str]) -> Record:
+        """Return the game up to this position, with other players: to play on from it."""
         return Record(self.deal, tuple(players), self.moves)
 
-    def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[Reviewed]:
-        """What an agent thinks of every decision between several moves, from the beginning; stops where it ends.
+    def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[ReviewedMove]:
+        """Ask an agent about every recorded decision between several moves; the replay stops at the end of the game.
 
         Args:
             agent: Its name.
@@ -108,14 +108,14 @@ class Replay(Session):
             AgentFaultError: If it fails.
         """
         for number, (seat, move) in enumerate(self.game.moves):
-            self.go(number)
+            self.go_to(number)
             if (seats is not None and seat not in seats) or len(self.view(seat).legal_moves()) == 1:
                 continue
             advice = self.hint(agent)
-            yield Reviewed(number, seat, move, advice, _chance(advice, move))
+            yield ReviewedMove(number, seat, move, advice, _chance_of(advice, move))
 
 
-def _chance(advice: Advice, move: Move) -> float | None:
+def _chance_of(advice: Advice, move: Move) -> float | None:
     """The chance that an advice gives to a move, or else to its main group."""
     whole = [option.chance for option in advice.options if option.move == move]
     group = [option.chance for option in advice.options if option.move is None and option.main == move.main]

@@ -22,7 +22,7 @@ from ddz_env.saved_games.deal import Deal
 from ddz_env.saved_games.saved_game import PERSON, Record
 from ddz_env.support.checks import as_integer, check_integer
 from ddz_env.support.errors import InvalidDealError, UnknownAgentError, shown
-from ddz_play.session.advice import Advice, Advisers, believe, think
+from ddz_play.session.advice import Advice, AdviserPool, ask_for_advice, ask_for_belief
 from ddz_play.session.errors import HiddenCardsError, NotYourTurnError, SessionError
 
 _GAME, _HINT, _BELIEF = range(3)
@@ -48,8 +48,8 @@ class PlayedMove(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sight:
-    """What a viewer may see.
+class SeatView:
+    """What one seat, or a spectator, may see of a session, as plain data.
 
     Attributes:
         table: The table: seats, cards that lie open or are the viewer's, the move to beat, stake, result.
@@ -114,14 +114,14 @@ class Session:
         agents: Mapping[int, Agent] | None = None,
         *,
         shown: bool = False,
-        advisers: Advisers | None = None,
+        advisers: AdviserPool | None = None,
     ) -> None:
         self.deal, self.rules, self.observer = record.deal, record.deal.rules, record.deal.observer
         self.players, self._shown = record.players, shown
         self._moves: list[tuple[int, Move]] = list(record.moves)
         self._state = self.deal.state(self._moves)
-        self._told: dict[int, int] = {}
-        self._advisers, self._shares_advisers = advisers or Advisers(), advisers is not None
+        self._notified_moves: dict[int, int] = {}
+        self._advisers, self._shares_advisers = advisers or AdviserPool(), advisers is not None
         self._agents: dict[int, Agent] = {}
         self._seat_agents(agents or {})
 
@@ -177,7 +177,7 @@ class Session:
     # --- what a viewer may see ---
 
     def view(self, seat: int) -> View:
-        """What a seat knows.
+        """Return what a seat knows of the running game.
 
         Raises:
             HiddenCardsError: If the table is one that another seat observes.
@@ -188,8 +188,8 @@ class Session:
             raise HiddenCardsError(f"this table is seen from seat {self.observer}: the hand of seat {seat} is unknown")
         return self._state.view(seat)
 
-    def sight(self, viewer: int | None, *, reveal: bool = False, legal: bool = True) -> Sight:
-        """What a viewer may see, as plain data.
+    def seat_view(self, viewer: int | None, *, reveal: bool = False, legal: bool = True) -> SeatView:
+        """Describe what a seat, or a spectator, may see, as plain data.
 
         Args:
             viewer: A seat, which sees what it knows; None for a spectator, who sees every hand, where no person plays
@@ -202,8 +202,8 @@ class Session:
         """
         position, history, rules = self.position(viewer, reveal=reveal), self._state.history, self.rules
         mine = legal and viewer == self.seat and self.waits_for == PERSON
-        return Sight(
-            table=table_of(position, viewer, reveal=True, suits=self.suits, later=self._later()),
+        return SeatView(
+            table=table_of(position, viewer, reveal=True, suits=self.suits, later=self._future_moves()),
             players=self.players,
             history=tuple((seat, spoken(history, number, rules)) for number, (seat, _) in enumerate(history)),
             waits_for=self.waits_for,
@@ -216,19 +216,19 @@ class Session:
         """The suits of this deal, for the eye: shuffled by its seed, and the same to the end."""
         return shuffled_suits(self.deal.seed)
 
-    def _later(self) -> Sequence[tuple[int, Move]]:
-        """The moves of this deal that follow, where they are known: in a replay."""
+    def _future_moves(self) -> Sequence[tuple[int, Move]]:
+        """The moves of this deal that come after the position: known in a replay, else none."""
         return ()
 
     def position(self, viewer: int | None, *, reveal: bool = False) -> View | State:
-        """What a renderer may draw for a viewer (:meth:`sight`): a view, or a copy of the game with all hands.
+        """Return what a renderer may draw for a seat or a spectator: a view, or a copy of the game with all hands.
 
         Raises:
             HiddenCardsError: If the viewer may not look.
         """
         if viewer is not None:
             check_integer("viewer", viewer, 0, len(self.players) - 1, HiddenCardsError)
-        if self._is_open() and (viewer is None or reveal):
+        if self._hands_are_open() and (viewer is None or reveal):
             return self._state.copy()
         if viewer is not None:
             return self.view(viewer)
@@ -236,7 +236,7 @@ class Session:
             raise HiddenCardsError(f"this table is seen from seat {self.observer}: the other hands are unknown")
         raise HiddenCardsError("while people play, a viewer has a seat: all hands are shown at the end")
 
-    def _is_open(self) -> bool:
+    def _hands_are_open(self) -> bool:
         """Whether everybody may see every hand."""
         return self.observer is None and (self._shown or self.is_over or PERSON not in self.players)
 
@@ -259,7 +259,7 @@ class Session:
             raise NotYourTurnError(f"it is seat {self.seat}'s turn, not seat {shown(seat)}'s")
         if self.waits_for == "agent":
             raise NotYourTurnError(f"seat {self.seat} is held by {self.players[self.seat]}, not by a person")
-        return self._step(move)
+        return self._apply_move(move)
 
     def let_agent_play(self) -> PlayedMove:
         """Let the agent whose turn it is make its move.
@@ -272,10 +272,10 @@ class Session:
             raise NotYourTurnError("the game is over" if self.is_over else f"seat {self.seat} is held by a person")
         seat = self.seat
         agent = self._agents[seat]
-        self._told[seat] = tell(agent, seat, self.rules, self._moves, self._told.get(seat))
-        thought = think(agent, self.players[seat], sight(agent, self._state), seat, self._generator(seat))
+        self._notified_moves[seat] = tell(agent, seat, self.rules, self._moves, self._notified_moves.get(seat))
+        thought = ask_for_advice(agent, self.players[seat], sight(agent, self._state), seat, self._make_generator(seat))
         play_answer(self._state.copy(), agent, thought.move)
-        return self._step(thought.move)
+        return self._apply_move(thought.move)
 
     def let_agents_play(self) -> list[PlayedMove]:
         """Let agents move until a person is to act or the game is over.
@@ -309,16 +309,16 @@ class Session:
             raise SessionError(
                 "move {number} is not a decision of yours: choose from {numbers}", number=shown(number), numbers=mine
             )
-        turn = self._turn(chosen, redealt=False)
+        turn = self._to_played_move(chosen, redealt=False)
         self._state = self.deal.state(self._moves[:chosen])
         del self._moves[chosen:]
-        self._told.clear()
+        self._notified_moves.clear()
         return turn
 
     # --- advice ---
 
     def hint(self, agent: str, seat: int | None = None) -> Advice:
-        """What an agent would do in the place of the seat to act; it uses none of the game's random numbers.
+        """Ask an agent what it would do in the place of the seat to act, without using the game's random numbers.
 
         Args:
             agent: Its name.
@@ -335,11 +335,11 @@ class Session:
         if seat is not None and as_integer(seat) != self.seat:
             raise NotYourTurnError("it is seat {seat}'s turn", seat=self.seat)
         own = self.view(self.seat).seat
-        with self._adviser(agent, own) as adviser:
-            return think(adviser, agent, sight(adviser, self._state), own, self._generator(own, _HINT))
+        with self._borrow_adviser(agent, own) as adviser:
+            return ask_for_advice(adviser, agent, sight(adviser, self._state), own, self._make_generator(own, _HINT))
 
-    def belief(self, agent: str, seat: int) -> Belief:
-        """Where an agent in the place of a seat thinks that the hidden cards are.
+    def infer_belief(self, agent: str, seat: int) -> Belief:
+        """Ask an agent, in the place of a seat, where it thinks that the hidden cards are.
 
         Raises:
             HiddenCardsError: If the agent looks at hidden cards, or the seat's are not known.
@@ -347,16 +347,16 @@ class Session:
             AgentFaultError: If it fails.
         """
         view = self.view(seat)
-        with self._adviser(agent, seat) as adviser:
-            return believe(adviser, view, self._generator(seat, _BELIEF))
+        with self._borrow_adviser(agent, seat) as adviser:
+            return ask_for_belief(adviser, view, self._make_generator(seat, _BELIEF))
 
     @contextmanager
-    def _adviser(self, name: str, seat: int) -> Iterator[Agent]:
-        """An agent that has heard the game in the place of a seat."""
+    def _borrow_adviser(self, name: str, seat: int) -> Iterator[Agent]:
+        """Lend an agent that knows the game so far as a seat does."""
         if not isinstance(name, str):
             raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
-        with self._advisers.lent(name) as agent:
-            self._check_blind(agent)
+        with self._advisers.borrow(name) as agent:
+            self._refuse_cheater(agent)
             if cheats(agent) and not self.rules.open_hands:
                 raise HiddenCardsError("{agent} looks at hidden cards: ask another", agent=name)
             tell(agent, seat, self.rules, self._moves)
@@ -364,13 +364,13 @@ class Session:
 
     # --- keeping ---
 
-    def record(self) -> Record:
+    def to_saved_game(self) -> Record:
         """The whole game as it can be saved, with all hands that are known."""
         remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
         return Record(self.deal, self.players, tuple(self._moves), remarks)
 
     def next_deal(self, seed: int) -> Deal:
-        """The deal of the next game at this table: by its seed, under unshuffled rules of the cards of this game.
+        """Deal the next game at this table: from a seed or, under unshuffled rules, with the cards of this game.
 
         Raises:
             SessionError: If those cards are not all known, or the game is not over.
@@ -383,12 +383,12 @@ class Session:
         return Deal(self.rules, seed, hands=hands, bottom=bottom)
 
     def copy(self) -> Session:
-        """An equal game with the same agents, which may think there while this one is shown.
+        """Copy the session; the copy shares the agents, which may think there while this one is shown.
 
         Only one of the two may use them at a time.
         """
-        self._told.clear()  # from now on they follow the copy
-        twin = Session(self.record(), self._agents, shown=self._shown, advisers=self._advisers)
+        self._notified_moves.clear()  # from now on they follow the copy
+        twin = Session(self.to_saved_game(), self._agents, shown=self._shown, advisers=self._advisers)
         twin._shares_advisers = self._shares_advisers
         return twin
 
@@ -410,7 +410,7 @@ class Session:
             for seat, name in enumerate(self.players):
                 if name != PERSON:
                     self._agents[seat] = given.get(seat) or make_agent(name)
-                    self._check_blind(self._agents[seat])
+                    self._refuse_cheater(self._agents[seat])
                     if self.observer not in (None, seat):
                         seen = f"this table is seen from seat {self.observer}: the other hands are unknown"
                         raise HiddenCardsError(f"{name} cannot play seat {seat}: {seen}")
@@ -418,7 +418,7 @@ class Session:
             self.close()
             raise
 
-    def _step(self, move: Move | str) -> PlayedMove:
+    def _apply_move(self, move: Move | str) -> PlayedMove:
         seat, number = self.seat, len(self._moves)
         if isinstance(move, str):
             move = read(move, self._state)
@@ -427,14 +427,14 @@ class Session:
         else:
             self._state = self.deal.state([*self._moves, (seat, move)])
         self._moves.append((seat, move))
-        return self._turn(number, redealt=not self._state.history)
+        return self._to_played_move(number, redealt=not self._state.history)
 
-    def _turn(self, number: int, redealt: bool) -> PlayedMove:
+    def _to_played_move(self, number: int, redealt: bool) -> PlayedMove:
         return PlayedMove(*self._moves[number], number, spoken(self._moves, number, self.rules), redealt)
 
-    def _generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
+    def _make_generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
         return agent_generator([self.deal.seed, self.deal.game, len(self._moves), seat, purpose])
 
-    def _check_blind(self, agent: Agent) -> None:
+    def _refuse_cheater(self, agent: Agent) -> None:
         if self.observer is not None and cheats(agent):
             raise HiddenCardsError("{agent} looks at hidden cards, which are unknown at this table", agent=agent.name)

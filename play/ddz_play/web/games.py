@@ -22,7 +22,7 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.saved_games import PERSON, Record, RecordError
 from ddz_env.support.errors import DouDizhuError
-from ddz_play.session import Advisers, Session
+from ddz_play.session import AdviserPool, Session
 from ddz_play.winning_chances import auction_counts_points
 from ddz_training.measure.store import claim
 
@@ -113,7 +113,7 @@ class Games:
 
     def __init__(self, folder: Path, agents: Sequence[str], advisers: Sequence[str] = ()) -> None:
         self._folder, self._named, self._agents = folder, frozenset(agents), frozenset((*agents, *advisers))
-        self.advisers = Advisers()
+        self.advisers = AdviserPool()
         self._lock = threading.Lock()
         self._used: OrderedDict[str, _InMemory] = OrderedDict()
         try:
@@ -133,7 +133,7 @@ class Games:
         """
         self.expire()
         name, session = secrets.token_urlsafe(16), self._session(record)
-        session.record().save(self._path(name))
+        session.to_saved_game().save(self._path(name))
         with self._lock:
             self._used[name] = _InMemory(session)
         return name
@@ -172,7 +172,7 @@ class Games:
         Raises:
             OSError: If it cannot be written: the game is then as it was before.
         """
-        session.record().save(self._path(game.name))
+        session.to_saved_game().save(self._path(game.name))
         self._used[game.name].session = session
         return StoredGame(game.name, session)
 
@@ -182,7 +182,7 @@ class Games:
         Raises:
             RequestError: If the agent is not offered, or the seat is the person's.
         """
-        record = game.session.record()
+        record = game.session.to_saved_game()
         if record.players[seat] == PERSON:
             raise RequestError(f"seat {seat} is held by a person")
         players = (*record.players[:seat], agent, *record.players[seat + 1 :])
@@ -257,7 +257,7 @@ def _bidders(record: Record) -> dict[int, Agent]:
     return {seat: make_agent(f"payoff:gain=points,play={name}") for seat, name in levels_by_seat.items()}
 
 
-def _release(used: Session | Advisers | None) -> None:
+def _release(used: Session | AdviserPool | None) -> None:
     """Close a session or the advisers; a failure of their agents is only logged."""
     try:
         if used is not None:

@@ -160,14 +160,17 @@ class Server:
         """The whole game as a file when it may be seen, else what the person has seen."""
         session = game.session
         whole = game.is_open or session.deal.endgame
-        return {"text": str(session.record()) if whole else _part_record(game), "name": f"doudizhu-{game.name[:6]}.txt"}
+        return {
+            "text": str(session.to_saved_game()) if whole else _part_record(game),
+            "name": f"doudizhu-{game.name[:6]}.txt",
+        }
 
     # --- replays ---
 
     def position(self, game: StoredGame, body: Json) -> Json:
         """The position after a number of moves."""
         replay = self._replay(game, body)
-        return replay_shape(game, replay.sight(game.viewer, reveal=True), replay.number)
+        return replay_shape(game, replay.seat_view(game.viewer, reveal=True), replay.number)
 
     def thoughts(self, game: StoredGame, body: Json) -> Json:
         """What an agent thinks of a position, knowing only what the seat to act knew."""
@@ -186,7 +189,7 @@ class Server:
         replay = self._replay(game, body)
         others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
-        return {"id": self.games.begin(replay.until_here(others))}
+        return {"id": self.games.begin(replay.branch_here(others))}
 
     # --- questions ---
 
@@ -240,7 +243,7 @@ class Server:
         if not game.is_open:
             raise HiddenCardsError("all hands are shown at the end of the game")
         number = _number(body, "number", len(game.session.moves))
-        return Replay(game.session.record(), number, advisers=self.games.advisers)
+        return Replay(game.session.to_saved_game(), number, advisers=self.games.advisers)
 
     @functools.cached_property
     def _cheaters(self) -> list[str]:
@@ -262,7 +265,7 @@ class Server:
         else:
             judge = BIDDER if counts_points(table.view(seat)) else CHANCES
             better = max(filter(None, map(self.preparation.seconds, (self._adviser, judge))), default=None)
-            advice, belief = table.hint(agent, seat), table.belief(agent, seat)
+            advice, belief = table.hint(agent, seat), table.infer_belief(agent, seat)
             if self.preparation.is_ready(judge):
                 players = table.game.players if isinstance(table, Replay) else table.players
                 advice = self._chances.judged(table.view(seat), advice, *played, players=players)

@@ -1,4 +1,4 @@
-"""What the page gets, as plain data: only what a viewer's :class:`~ddz_play.session.Sight` has."""
+"""What the page gets, as plain data: only what a viewer's :class:`~ddz_play.session.SeatView` has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ddz_env.playing.search_statistics import NOBODY, Belief
 from ddz_env.rendering.snapshot import Card, LastMove, Seat
 from ddz_env.rendering.texts import LANGUAGES
 from ddz_env.saved_games import PERSON
-from ddz_play.session import Advice, RankedMove, Sight
+from ddz_play.session import Advice, RankedMove, SeatView
 from ddz_play.session.reasons import explain
 from ddz_play.texts import Texts
 from ddz_play.web.games import StoredGame
@@ -34,11 +34,11 @@ _OF_CARDS = ("seats", "landlord", "landlord_cards", "landlord_backs", "left_out"
 _TABLE = (*_OF_CARDS, "stake", "highest_bid", "bombs", "spring")
 
 
-def _moves(sight: Sight) -> list[Json]:
+def _moves(sight: SeatView) -> list[Json]:
     return [{"seat": seat, "text": text} for seat, text in sight.history]
 
 
-def _position(game: StoredGame, sight: Sight, viewer: int | None) -> Json:
+def _position(game: StoredGame, sight: SeatView, viewer: int | None) -> Json:
     session, table = game.session, sight.table
     acting = table.acting
     over = table.stage == "over"
@@ -81,7 +81,7 @@ def game_shape(game: StoredGame) -> Json:
     session, viewer = game.session, game.viewer
     plays = session.stage == "play"
     # A page needs no list of these moves, and the first list takes long to compile.
-    sight = session.sight(viewer, reveal=True, legal=not plays)  # all hands once the game is over
+    sight = session.seat_view(viewer, reveal=True, legal=not plays)  # all hands once the game is over
     position = _position(game, sight, viewer)
     shows_unseen = not (game.is_open or session.deal.endgame)
     return {
@@ -100,12 +100,12 @@ def game_shape(game: StoredGame) -> Json:
     }
 
 
-def replay_shape(game: StoredGame, sight: Sight, number: int) -> Json:
+def replay_shape(game: StoredGame, sight: SeatView, number: int) -> Json:
     """A position of a game that may be seen as a whole."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
     shape = _position(game, sight, game.viewer) | {"number": number, "total": len(session.moves)}
-    whole = session.sight(None)
+    whole = session.seat_view(None)
     roles = [seat.role for seat in whole.table.seats]
     return shape | {"story": _moves(whole), "roles": roles, "running": running}
 
@@ -114,12 +114,12 @@ def _option_shape(advice: Advice, option: RankedMove) -> Json:
     """A move that was compared."""
     shares = {"chance": option.chance, "prior": option.prior}
     return {
-        "text": advice.said(option),
+        "text": advice.option_name(option),
         "group": option.main,
         **{name: None if share is None else round(share, 4) for name, share in shares.items()},
         "points": None if option.score is None or advice.source != "payoff" else round(option.score, 2),
         "visits": option.visits,
-        "compared": advice.compared(option),
+        "compared": advice.compare_with_best(option),
         "line": [str(move) for move in option.line],
     }
 
@@ -130,7 +130,7 @@ def thoughts_shape(advice: Advice, belief: Belief | None, view: View, say: Texts
     shape: Json = {
         "agent": advice.agent,
         "seat": advice.seat,
-        "move": advice.said(advice.options[0]),
+        "move": advice.option_name(advice.options[0]),
         "moves": [_option_shape(advice, option) for option in advice.options],
         "source": advice.source,
         "opponents": advice.opponents,

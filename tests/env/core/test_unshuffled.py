@@ -60,7 +60,7 @@ def test_the_next_game_of_a_session_has_the_cards_of_the_last(rules: Rules) -> N
     pile = played(move for _, move in end.history) + [rank for seat in range(3) for rank in cards_of(end.hand(seat))]
     deal = session.next_deal(8)
     assert dealt_in(deal.state()) == dealt(pile, -Chance(game_key(8)).below(54) % 54)
-    again = Record.parse(str(session.record()))
+    again = Record.parse(str(session.to_saved_game()))
     assert Replay(again, len(again.moves)).next_deal(8) == deal
     following = Record(deal, (PERSON,) * 3)
     assert Record.parse(str(following)) == following

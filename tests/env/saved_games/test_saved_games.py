@@ -12,7 +12,7 @@ import pytest
 from ddz_env import Hand, Move, Rules
 from ddz_env.saved_games import PERSON, Deal, Record, RecordError
 from ddz_env.support.errors import DouDizhuError
-from ddz_play.session import Advice, RankedMove, Replay, Reviewed, Session, SessionError
+from ddz_play.session import Advice, RankedMove, Replay, ReviewedMove, Session, SessionError
 from tests.play.test_session import BIDDING, PEOPLE, STANDARD, finished, seen_from
 
 
@@ -25,12 +25,12 @@ def test_a_record_reads_back_and_replays_exactly(rules: str, tmp_path: Path) -> 
     for _ in range(6):
         session.let_agent_play()
     file = tmp_path / "games" / "half.txt"
-    session.record().save(file)
+    session.to_saved_game().save(file)
     resumed = Session(Record.load(file))
     for one in (session, resumed):
         one.let_agents_play()
-    record = session.record()
-    assert resumed.record() == record
+    record = session.to_saved_game()
+    assert resumed.to_saved_game() == record
     assert Record.parse(str(record)) == replace(record, remarks=())
     file.write_bytes(codecs.BOM_UTF8 + str(record).encode())
     assert Record.load(file) == Record.parse(str(record))
@@ -48,7 +48,7 @@ def test_cards_that_are_given_read_back_too() -> None:
         players = (PERSON,) * deal.rules.players
         again = Record.parse(str(Record(deal, players)))
         assert (again.deal, again.players) == (deal, players)
-    assert Session(Record(puzzle, (PERSON, "rules"))).sight(0).table.seats[1].unseen == 0  # open hands
+    assert Session(Record(puzzle, (PERSON, "rules"))).seat_view(0).table.seats[1].unseen == 0  # open hands
 
 
 NAMES = ("policy:path=/tmp/#1/w", "  person ", "person\n1 3", "a\rb", "rules\u2028", '"', '"rules"', "#", " ", "")
@@ -118,20 +118,20 @@ def test_a_replay_goes_to_any_move_and_on_from_there() -> None:
     replay = Replay(record)
     tables = []
     for number in range(len(record.moves) + 1):
-        replay.go(number)
-        tables.append(replay.sight(None).table)
+        replay.go_to(number)
+        tables.append(replay.seat_view(None).table)
     assert tables[-1].winner is not None
     for number in (5, 2, 17, 0):
-        replay.go(number)
-        assert (replay.number, replay.sight(None).table) == (number, tables[number])
+        replay.go_to(number)
+        assert (replay.number, replay.seat_view(None).table) == (number, tables[number])
     with pytest.raises(SessionError, match=r"in 0\.\."):
-        replay.go(len(record.moves) + 1)
-    replay.go(9)
+        replay.go_to(len(record.moves) + 1)
+    replay.go_to(9)
     reviewed = list(replay.review("rules", [1]))
     assert {one.seat for one in reviewed} == {1}
     assert all(one.move == one.advice.move for one in reviewed)  # it played so itself
-    replay.go(9)
-    on = Session(replay.until_here(("rules",) * 3))
+    replay.go_to(9)
+    on = Session(replay.branch_here(("rules",) * 3))
     on.let_agents_play()
     assert on.moves == record.moves
 
@@ -143,4 +143,4 @@ def test_what_a_move_gave_away_is_measured_against_the_best_chance() -> None:
     )
     advice = Advice("somebody", 0, Move.parse("3"), (own, other))
     for chance, loss in ((0.6, 0.0), (0.4, 0.2), (None, None)):
-        assert Reviewed(0, 0, Move.parse("3"), advice, chance).loss == pytest.approx(loss)
+        assert ReviewedMove(0, 0, Move.parse("3"), advice, chance).loss == pytest.approx(loss)

@@ -61,7 +61,7 @@ def test_a_review_knows_what_every_move_lost(page: Page) -> None:
     story, losses = page.get(f"games/{name}/moves/0")["story"], []
     replay = Replay(Record.parse(page.get(f"games/{name}/record")["text"]))
     for number, made in enumerate(story):
-        replay.go(number)
+        replay.go_to(number)
         found = page.get(f"games/{name}/moves/{number}/chance")
         view, losses = replay.view(made["seat"]), [*losses, found["loss"] or 0]
         moves = {str(move): move for move in view.legal_moves()}

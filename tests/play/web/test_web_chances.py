@@ -17,7 +17,7 @@ from ddz_env.core.engine.worlds import determinize
 from ddz_env.playing.registry import make_agent
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_play.session import Advice, RankedMove, Replay, Session
-from ddz_play.session.forced_wins import CertainWins, FewestMoves
+from ddz_play.session.forced_wins import FewestMoves, ForcedWins
 from ddz_play.session.reasons import explain
 from ddz_play.texts import Texts
 from ddz_play.winning_chances import Chances, opponents_of
@@ -207,8 +207,12 @@ def test_a_certain_win_is_proved_from_what_is_unseen(hands: list[str], plan: str
     state = State.from_hands(hands, check_sizes=False)
     view = state.view()
     view.row[HIDDEN] = np.uint64(sum(state.hand(seat).word for seat in (1, 2)))  # the rest of the deck is gone
-    wins = CertainWins(view)
-    proved = {(str(move), *map(str, more)) for move in view.legal_moves() if (more := wins.after(move)) is not None}
+    wins = ForcedWins(view)
+    proved = {
+        (str(move), *map(str, more))
+        for move in view.legal_moves()
+        if (more := wins.winning_line_after(move)) is not None
+    }
     assert (plan is not None) == bool(proved)
     assert plan is None or tuple(plan.split()) in proved
 
@@ -218,7 +222,7 @@ def test_a_certain_win_is_proved_from_what_is_unseen(hands: list[str], plan: str
 )
 def test_the_fewest_moves_of_a_hand_are_counted(hand: str, moves: int) -> None:
     view = State.from_hands([hand, "AAKK", "QQJJ"], check_sizes=False).view()
-    assert FewestMoves(view).of(view.hand) == fewest(view.hand, {}) == moves
+    assert FewestMoves(view).count_moves(view.hand) == fewest(view.hand, {}) == moves
 
 
 @pytest.mark.parametrize(
@@ -267,7 +271,7 @@ def test_points_of_a_declined_bid_are_not_made_up() -> None:
         state = State.new(seed, Rules.preset("bidding"))
         session = Session(Record(Deal(state.rules, seed), (PERSON,) * 3))
         advice = chances.judged(state.view(), session.hint("rules"))
-        declined = next(one for one in advice.options if advice.said(one) == "no bid")
+        declined = next(one for one in advice.options if advice.option_name(one) == "no bid")
         assert declined.score is None
         scores = [one.score or 0.0 for one in advice.options]
         assert scores == sorted(scores, reverse=True)

@@ -20,8 +20,8 @@ from ddz_env.rendering import texts as rendering
 from ddz_env.support.errors import DouDizhuError, Message
 
 
-class Catalogue(NamedTuple):
-    """The file of texts, and the texts of the drawn table.
+class TextCatalogue(NamedTuple):
+    """All texts that people read, as the files of texts hold them.
 
     Attributes:
         texts: Every text by its key: English, Chinese.  Braces stand for values.
@@ -33,15 +33,15 @@ class Catalogue(NamedTuple):
 
 
 @functools.cache
-def catalogue() -> Catalogue:
-    """All texts, read once."""
+def load_catalogue() -> TextCatalogue:
+    """Read the file of texts, once in a process."""
     parts = json.loads(files(__package__).joinpath("texts.json").read_text(encoding="utf-8"))
-    texts, messages = (dict(ChainMap(*parts[part].values())) for part in Catalogue._fields)
-    return Catalogue({**rendering.table_texts(), **texts}, messages)
+    texts, messages = (dict(ChainMap(*parts[part].values())) for part in TextCatalogue._fields)
+    return TextCatalogue({**rendering.table_texts(), **texts}, messages)
 
 
 class Texts(rendering.Texts):
-    """The texts of a language: those of the drawn table, and all else that people read.
+    """The texts of one language: called with a text's key and its values.
 
     Args:
         language: ``en`` or ``zh``.
@@ -57,27 +57,27 @@ class Texts(rendering.Texts):
     @property
     def catalogue(self) -> Mapping[str, tuple[str, str]]:
         """Every text by its key, in English and in Chinese."""
-        return catalogue().texts
+        return load_catalogue().texts
 
-    def complaint(self, error: Exception | str) -> str:
-        """What was wrong; a message that has no Chinese stays English.
+    def error_text(self, error: Exception | str) -> str:
+        """The text of an error in this language; a message that has no Chinese stays English.
 
         Example:
             >>> message = Message("{number} cards of rank {rank}: the pack has {most}", number=4, rank="B", most=1)
-            >>> Texts("zh").complaint(message)
+            >>> Texts("zh").error_text(message)
             '4 张 B：一副牌只有 1 张'
         """
         said = error if isinstance(error, str) else error.said if isinstance(error, DouDizhuError) else str(error)
         message = said if isinstance(said, Message) else Message(said)
-        translated = catalogue().messages.get(message.text) if self.language == "zh" else None
+        translated = load_catalogue().messages.get(message.text) if self.language == "zh" else None
         if translated is None:
             return str(said)
-        return translated.format(**{name: self._value(value) for name, value in message.values.items()})
+        return translated.format(**{name: self._format_value(value) for name, value in message.values.items()})
 
-    def _value(self, value: Any) -> Any:
-        """A value of a message, which may be moves, or a message itself."""
+    def _format_value(self, value: Any) -> Any:
+        """Format a value of a message: moves, and messages themselves, in this language."""
         if isinstance(value, Message):
-            return self.move(self.complaint(value))
+            return self.move(self.error_text(value))
         if isinstance(value, list):
-            return "、".join(str(self._value(part)) for part in value)
+            return "、".join(str(self._format_value(part)) for part in value)
         return self.move(value) if isinstance(value, Move) else value

@@ -14,7 +14,7 @@ from ddz_env.core.refusals import ILLEGAL
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import DouDizhuError, Message, plural
 from ddz_play.session import Replay, Session
-from ddz_play.texts import Texts, catalogue
+from ddz_play.texts import Texts, load_catalogue
 from tests.packages import ROOT
 
 LATIN = re.compile(r"[a-z]{3,}")
@@ -33,11 +33,11 @@ def test_what_is_typed_wrongly_is_said_in_chinese() -> None:
     for do in wrong_moves():
         with pytest.raises(DouDizhuError) as caught:
             do()
-        english, chinese = Texts("en").complaint(caught.value), Texts("zh").complaint(caught.value)
+        english, chinese = Texts("en").error_text(caught.value), Texts("zh").error_text(caught.value)
         assert english == str(caught.value)
         assert set(LATIN.findall(chinese)) <= {"standard", "zebra", "bid", "pass"}, chinese
         line = Message("{where}: {why}", where=Message("line {number}", number=3), why=caught.value.said)
-        assert (line, Texts("zh").complaint(line)) == (f"line 3: {english}", f"第 3 行：{chinese}")
+        assert (line, Texts("zh").error_text(line)) == (f"line 3: {english}", f"第 3 行：{chinese}")
 
 
 def test_the_texts_are_those_that_are_raised() -> None:
@@ -49,5 +49,5 @@ def test_the_texts_are_those_that_are_raised() -> None:
     composed = {"move={number} must be an integer in {least}..{most}"}
     composed |= {f"{ILLEGAL}; legal are {{moves}}{more}" for more in ("", " and {number} more")}
     composed |= {plural(number, noun).text for number in (1, 2) for noun in ("card", "landlord card")}
-    assert catalogue().messages.keys() - written <= composed <= catalogue().messages.keys()
-    assert Texts("zh").complaint("a fault of ddz") == "a fault of ddz"
+    assert load_catalogue().messages.keys() - written <= composed <= load_catalogue().messages.keys()
+    assert Texts("zh").error_text("a fault of ddz") == "a fault of ddz"

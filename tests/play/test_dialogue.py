@@ -13,7 +13,7 @@ from ddz_env import Move, Rules, State, View
 from ddz_env.core.move_names import offered, read
 from ddz_env.core.rules import PRESETS
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
-from ddz_play.dialogue import answer_format, answered_move, numbered, position_text, read_move, rules_text
+from ddz_play.dialogue import answer_format, numbered_moves, parse_answer, position_text, read_move, rules_text
 from tests.hidden import permuted
 
 RULES = ("standard", "robbing,doubling=true,showing=true", "openspiel", "botzone2", "mini", "half-deck-open", "perfect")
@@ -68,11 +68,11 @@ def test_a_move_and_its_number_are_read_as_that_move(rules: str) -> None:
     for state, _ in itertools.islice(positions(rules, 9), 0, 60, 15):
         view = state.view()
         for word, move in offered(view).items():
-            assert answered_move(f"Not pass, not 102.\n**{word}**", view) == move
-            assert answered_move(json.dumps({"why": "102", "move": word}), view) == move
-        for number, move in numbered(view).items():
+            assert parse_answer(f"Not pass, not 102.\n**{word}**", view) == move
+            assert parse_answer(json.dumps({"why": "102", "move": word}), view) == move
+        for number, move in numbered_moves(view).items():
             for form in ('{{"move": {0}}}', '{{"move": "{0}"}}', "33, or rather\n{0}.", '```json\n{{"move":{0}}}\n```'):
-                assert answered_move(form.format(number), view) == move
+                assert parse_answer(form.format(number), view) == move
 
 
 @pytest.mark.parametrize("rules", RULES)
@@ -85,7 +85,7 @@ def test_the_form_of_an_answer_allows_each_legal_move_once(rules: str) -> None:
 def check_form(view: View) -> None:
     schema = answer_format(view)["json_schema"]["schema"]["properties"]["move"]
     values = [value for kind in schema.get("anyOf", [schema]) for value in kind["enum"]]
-    assert sorted(answered_move(json.dumps({"move": value}), view).actions for value in values) == sorted(
+    assert sorted(parse_answer(json.dumps({"move": value}), view).actions for value in values) == sorted(
         move.actions for move in view.legal_moves()
     )
 
@@ -93,7 +93,7 @@ def check_form(view: View) -> None:
 def test_of_very_many_moves_those_with_kickers_have_no_number() -> None:
     view = State.from_hands(["333444555666777888TJ", "2", "2"], check_sizes=False).view()
     assert len(view.legal_moves()) > 99
-    assert not any(move.kickers for move in numbered(view).values())
+    assert not any(move.kickers for move in numbered_moves(view).values())
     assert "\n333444+ with 2 solos of 5 6 7 8 T J: 15 moves, as 333444+56\n" in position_text(view)
     for number in range(101, 200):
         with pytest.raises(InvalidMoveError):  # so a number is never taken for cards
@@ -116,7 +116,7 @@ def test_of_very_many_moves_those_with_kickers_have_no_number() -> None:
     ],
 )
 def test_a_move_is_read_from_its_key_or_alone_in_the_last_line(answer: str, move: str) -> None:
-    assert answered_move(answer, VIEW) == Move.parse(move)
+    assert parse_answer(answer, VIEW) == Move.parse(move)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_moves_and_bids_are_read_in_words_of_both_languages(rules: str, moves: s
     state = State.from_hands(["33", "55", "66"], check_sizes=False) if rules == "standard" else State.new(0, rules)
     for played in moves.split():
         state.step(read(played, state))
-    assert answered_move(answer, state.view()) == Move.parse(move)
+    assert parse_answer(answer, state.view()) == Move.parse(move)
     assert read_move(answer, state.view()) == Move.parse(move)
 
 
@@ -181,7 +181,7 @@ REFUSED += (
 def test_no_form_of_an_answer_is_read_as_another_move(rules: str) -> None:
     for state, rng in itertools.islice(positions(rules, 9), 0, 90, 9):
         view = state.view()
-        numbers = {move: number for number, move in numbered(view).items()}
+        numbers = {move: number for number, move in numbered_moves(view).items()}
         words = {move: word for word, move in offered(view).items()}
         move, other = (view.legal_moves()[rng.integers(len(words))] for _ in range(2))
         values = {"cards": max(len(move.cards), 1), "number": numbers.get(move, words[move])}
@@ -189,7 +189,7 @@ def test_no_form_of_an_answer_is_read_as_another_move(rules: str) -> None:
         for form in FORMS + READ + REFUSED:
             answer = form.format(**values)
             try:
-                said = answered_move(answer, view)
+                said = parse_answer(answer, view)
             except DouDizhuError:
                 assert form not in READ, answer
             else:
@@ -217,11 +217,11 @@ def test_no_form_of_an_answer_is_read_as_another_move(rules: str) -> None:
 )
 def test_what_is_not_a_legal_move_gets_a_sentence(answer: str, error: type[DouDizhuError]) -> None:
     with pytest.raises(error, match=r"legal are 3, ") as refused:
-        answered_move(answer, VIEW)
+        parse_answer(answer, VIEW)
     assert len(str(refused.value)) < 300
 
 
 def test_a_seat_answers_in_its_turn_alone() -> None:
     other: View = State.new(1).view(2)
     with pytest.raises(IllegalMoveError, match="seat 2 is not to act"):
-        answered_move("pass", other)
+        parse_answer("pass", other)

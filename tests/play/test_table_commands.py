@@ -17,7 +17,7 @@ from ddz_env.core.move_names import worded
 from ddz_env.rendering.texts import LANGUAGES
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_play.session import Replay, Session
-from ddz_play.texts import Texts, catalogue
+from ddz_play.texts import Texts, load_catalogue
 from tests.hidden import twin_games
 from tests.training.cli.terminal import ddz, refused
 
@@ -145,11 +145,11 @@ def test_a_command_that_speaks_chinese_says_so_what_is_wrong(monkeypatch: pytest
 
 
 def test_every_text_is_there_in_both_languages_with_the_same_values() -> None:
-    for key, (english, chinese) in catalogue().texts.items():
+    for key, (english, chinese) in load_catalogue().texts.items():
         values = [
             sorted({name for _, name, _, _ in string.Formatter().parse(text) if name} - {"kickers", "number"})
             for text in (english, chinese)
         ]
         assert values[0] == values[1], key
         assert not CHINESE.search(english), key
-    assert all(category.name in catalogue().texts for category in CATEGORIES)
+    assert all(category.name in load_catalogue().texts for category in CATEGORIES)

@@ -159,7 +159,7 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
                 click.echo(say("kept", file=quoted(options.out)))
             session.close()
     except DouDizhuError as error:
-        raise CommandLineError(say.complaint(error)) from error
+        raise CommandLineError(say.error_text(error)) from error
 
 
 def _deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
@@ -215,7 +215,7 @@ def _person_moves(session: Session, say: Texts) -> bool:
                 session.play(text)
                 return True
         except DouDizhuError as error:
-            click.secho(say.complaint(error), fg="red")
+            click.secho(say.error_text(error), fg="red")
 
 
 def _hint(session: Session, say: Texts, agent: str) -> None:

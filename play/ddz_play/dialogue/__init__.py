@@ -6,7 +6,7 @@
 ============  ===================================================================
 """
 
-from ddz_play.dialogue.answer import answer_format, answered_move, read_move
-from ddz_play.dialogue.prompt import numbered, position_text, rules_text
+from ddz_play.dialogue.answer import answer_format, parse_answer, read_move
+from ddz_play.dialogue.prompt import numbered_moves, position_text, rules_text
 
-__all__ = ["answer_format", "answered_move", "numbered", "position_text", "read_move", "rules_text"]
+__all__ = ["answer_format", "numbered_moves", "parse_answer", "position_text", "read_move", "rules_text"]

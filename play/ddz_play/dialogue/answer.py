@@ -15,13 +15,13 @@ from ddz_env import Move, View
 from ddz_env.core.move_names import MOST_LISTED, offered, read
 from ddz_env.core.refusals import refusal
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
-from ddz_play.dialogue.prompt import numbered
+from ddz_play.dialogue.prompt import numbered_moves
 
-_LONGEST = 60
+_MAX_MOVE_CHARACTERS = 60
 """Characters of a move, with blanks or commas between its cards."""
-_TAGS = "think|thinking|thought|reasoning"
-_THOUGHT = re.compile(rf"(?is)\A.*</(?:{_TAGS})>")
-_THINKING = re.compile(rf"(?i)<(?:{_TAGS})>")
+_REASONING_TAGS = "think|thinking|thought|reasoning"
+_CLOSED_REASONING = re.compile(rf"(?is)\A.*</(?:{_REASONING_TAGS})>")
+_OPEN_REASONING = re.compile(rf"(?i)<(?:{_REASONING_TAGS})>")
 _FENCE = "```"
 _DECORATION = " \t\r\n*`\"'.。"
 """What may stand around a move and says nothing."""
@@ -37,7 +37,7 @@ def answer_format(view: View) -> dict[str, Any]:
         view: What the seat to act knows.
 
     Returns:
-        A strict JSON schema with the numbers of :func:`numbered`, and the notation of moves without a number.
+        A strict JSON schema with the numbers of :func:`numbered_moves`, and the notation of moves without a number.
 
     Example:
         >>> from ddz_env import State
@@ -45,7 +45,7 @@ def answer_format(view: View) -> dict[str, Any]:
         >>> answer_format(view)["json_schema"]["schema"]["properties"]
         {'move': {'type': 'integer', 'enum': [101, 102]}}
     """
-    listed = numbered(view)
+    listed = numbered_moves(view)
     move: dict[str, Any] = {"type": "integer", "enum": list(listed)}
     if others := [word for word, move in offered(view).items() if move not in set(listed.values())]:
         move = {"anyOf": [move, {"type": "string", "enum": others}]}
@@ -56,7 +56,7 @@ def answer_format(view: View) -> dict[str, Any]:
 # --- reading ---
 
 
-def answered_move(answer: str, view: View) -> Move:
+def parse_answer(answer: str, view: View) -> Move:
     r"""The move that an answer names.
 
     Args:
@@ -70,12 +70,12 @@ def answered_move(answer: str, view: View) -> Move:
     Example:
         >>> from ddz_env import State
         >>> view = State.from_hands(["3377", "5", "6"], check_sizes=False).view()
-        >>> answered_move('{"move": 101}', view), answered_move("Not the threes, I lead the sevens.\n77", view)
+        >>> parse_answer('{"move": 101}', view), parse_answer("Not the threes, I lead the sevens.\n77", view)
         (Move.parse('3'), Move.parse('77'))
     """
-    text = _THOUGHT.sub("", unicodedata.normalize("NFKC", answer)).strip()
-    if _THINKING.search(text):
-        raise _refused("the answer ends within its reasoning", view)
+    text = _CLOSED_REASONING.sub("", unicodedata.normalize("NFKC", answer)).strip()
+    if _OPEN_REASONING.search(text):
+        raise _make_error("the answer ends within its reasoning", view)
     if text.endswith(_FENCE):
         text = text.removesuffix(_FENCE).rpartition(_FENCE)[2].removeprefix("json").strip()
     last = text if text.startswith("{") else text.rpartition("\n")[2]
@@ -84,10 +84,10 @@ def answered_move(answer: str, view: View) -> Move:
     try:
         fields = json.loads(last, object_pairs_hook=list)
     except (ValueError, RecursionError) as error:
-        raise _refused(f"the answer is not JSON: {shown(last)}", view) from error
+        raise _make_error(f"the answer is not JSON: {shown(last)}", view) from error
     moves = [value for key, value in fields if key == "move"]
     if len(moves) != 1 or type(moves[0]) not in (int, str):
-        raise _refused('the answer has not one key "move" with a number or text', view)
+        raise _make_error('the answer has not one key "move" with a number or text', view)
     return _numbered_move(moves[0], view) if isinstance(moves[0], int) else read_move(moves[0], view)
 
 
@@ -105,8 +105,8 @@ def read_move(text: str, view: View) -> Move:
     text, legal = text.strip(_DECORATION), offered(view)
     if not legal:
         raise IllegalMoveError("the game is over" if view.stage == "over" else f"seat {view.seat} is not to act")
-    if len(text) > _LONGEST:
-        raise _refused(f"{shown(text)} is no number and no move", view)
+    if len(text) > _MAX_MOVE_CHARACTERS:
+        raise _make_error(f"{shown(text)} is no number and no move", view)
     if re.fullmatch(r"1[0-9]{2}", text):
         return _numbered_move(int(text), view)
     if text in legal:  # which may have several readings, as 333444555666
@@ -114,20 +114,20 @@ def read_move(text: str, view: View) -> Move:
     try:
         move = read(text, view)
     except InvalidMoveError as error:
-        raise _refused(str(error), view) from error
+        raise _make_error(str(error), view) from error
     if move not in legal.values():
         raise IllegalMoveError(refusal(view, move))
     return move
 
 
 def _numbered_move(number: int, view: View) -> Move:
-    if move := numbered(view).get(number):
+    if move := numbered_moves(view).get(number):
         return move
-    raise _refused(f"there is no number {shown(number)}", view)
+    raise _make_error(f"there is no number {shown(number)}", view)
 
 
-def _refused(why: str, view: View) -> InvalidMoveError:
-    """What is wrong with an answer, and what is legal."""
+def _make_error(why: str, view: View) -> InvalidMoveError:
+    """Make the error of an answer that names no move: what is wrong with it, and what is legal."""
     legal = list(offered(view))
     more = f" and {len(legal) - MOST_LISTED} more" if len(legal) > MOST_LISTED else ""
     return InvalidMoveError(f"{why}; legal are {', '.join(legal[:MOST_LISTED])}{more}")

@@ -17,7 +17,7 @@ from ddz_env.rendering.snapshot import Seat, Snapshot, table_of
 from ddz_env.support.errors import plural
 
 FIRST_NUMBER = 101
-MOST_NUMBERED = 99
+MAX_NUMBERED = 99
 """Of 27,817 decisions of the rule agent and of random play under five presets, 0.7 % had more legal moves (up to 437);
 without kickers there were at most 59."""
 
@@ -55,14 +55,15 @@ def rules_text(rules: Rules) -> str:
 def _rules_lines(rules: Rules) -> Iterator[str]:
     opponents = "two peasants, who win or lose together" if rules.players == 3 else "one peasant"
     yield f"Dou Dizhu ({rules.name} rules): a landlord against {opponents}. Who is first without cards wins."
-    ranks = f"Ranks from low to high, with their cards: {_counted(Hand(rules.deck))}."
+    ranks = f"Ranks from low to high, with their cards: {_count_text(Hand(rules.deck))}."
     yield f"{ranks} B is the black and R the red joker; T is the ten."
     stronger = ", or a bomb or the rocket" if rules.bombs and "rocket" in rules.categories else ""
     beats = f"a higher move of the same category, length and kind of kickers{stronger}"
     yield f"In turn each seat plays {beats}, or passes. If all others pass, the last to play leads any move."
-    yield f"Moves: {', '.join(_example(category) for category in CATEGORIES[1:] if category.name in rules.categories)}."
+    examples = (_example_of(category) for category in CATEGORIES[1:] if category.name in rules.categories)
+    yield f"Moves: {', '.join(examples)}."
     if any(category.kicker_size for category in CATEGORIES if category.name in rules.categories):
-        yield f"Cards behind + are kickers: {_kickers(rules)}."
+        yield f"Cards behind + are kickers: {_kicker_rule(rules)}."
     if rules.bidding != "fixed":
         yield _AUCTION[rules.bidding]
     if rules.showing:
@@ -73,15 +74,15 @@ def _rules_lines(rules: Rules) -> Iterator[str]:
     yield _SCORING[rules.scoring].format(share=share, spring=_SPRING * rules.spring)
 
 
-def _example(category: Category) -> str:
-    """A category with its lowest move."""
+def _example_of(category: Category) -> str:
+    """The text of a category with its lowest move."""
     group = next(group for group in MAIN_GROUPS if CATEGORIES[group.category] is category)
     others = [rank for rank in range(NUM_RANKS) if not group.need[rank]]
     longer = " (or longer, up to A)" if len(category.lengths) > 1 else ""
     return f"{category.name} {Move(group.id, tuple(others[: group.kicker_count]))}{longer}"
 
 
-def _kickers(rules: Rules) -> str:
+def _kicker_rule(rules: Rules) -> str:
     differ = "of other ranks than the body"
     if rules.kicker_repeat == 1:
         differ += " and than each other"
@@ -91,11 +92,11 @@ def _kickers(rules: Rules) -> str:
 # --- a position ---
 
 
-def numbered(view: View) -> dict[int, Move]:
+def numbered_moves(view: View) -> dict[int, Move]:
     """The moves that a seat may name by a number: all legal ones or, of more than 99, those without kickers."""
     legal = view.legal_moves()
-    if len(legal) > MOST_NUMBERED:
-        legal = [move for move in legal if not move.kickers][:MOST_NUMBERED]
+    if len(legal) > MAX_NUMBERED:
+        legal = [move for move in legal if not move.kickers][:MAX_NUMBERED]
     return dict(enumerate(legal, start=FIRST_NUMBER))
 
 
@@ -121,25 +122,25 @@ def position_text(view: View) -> str:
         102 4
         Answer with JSON: {"move": 101} with the number of one move, or with its cards in quotes.
     """
-    return "\n".join([*_known(view), *_choices(view)])
+    return "\n".join([*_knowledge_lines(view), *_choice_lines(view)])
 
 
-def _known(view: View) -> Iterator[str]:
+def _knowledge_lines(view: View) -> Iterator[str]:
     table = table_of(view)
     yield f"You are seat {view.seat}."
-    yield from (_seat(seat, view) for seat in table.seats)
-    yield f"Landlord cards: {_landlord_cards(table)}. Stake: {table.stake}."
+    yield from (_seat_line(seat, view) for seat in table.seats)
+    yield f"Landlord cards: {_landlord_cards_text(table)}. Stake: {table.stake}."
     if table.left_out:
         yield f"Left out of the game: {table.left_out}"
     hidden = f", {table.undealt} of them undealt" if table.undealt else ""
-    yield f"Unseen cards ({len(view.unseen)}{hidden}): {_counted(view.unseen)}"
+    yield f"Unseen cards ({len(view.unseen)}{hidden}): {_count_text(view.unseen)}"
     said = (f"{seat} {spoken(view.history, at, view.rules)}" for at, (seat, _) in enumerate(view.history))
     yield f"Moves so far: {', '.join(said) or 'none'}"
     owner = f"; seat {view.target[0]} played it" if view.target and table.acting else ""
     yield f"{table.status}{owner}"
 
 
-def _seat(seat: Seat, view: View) -> str:
+def _seat_line(seat: Seat, view: View) -> str:
     """A seat with the cards of it that lie open or are the viewer's own."""
     cards = "".join(RANK_NAMES[card.rank] for card in seat.hand)
     shown = f"{': ' if len(seat.hand) == seat.size else ', among them '}{cards}" if cards else ""
@@ -149,26 +150,26 @@ def _seat(seat: Seat, view: View) -> str:
     return f"seat {seat.number}: {seat.role or 'no role yet'}, {plural(seat.size, 'card')}{shown}{doubled}{result}{own}"
 
 
-def _landlord_cards(table: Snapshot) -> str:
+def _landlord_cards_text(table: Snapshot) -> str:
     if table.landlord_backs:
         return f"{table.landlord_backs}, face down"
     return "".join(RANK_NAMES[card.rank] for card in table.landlord_cards) or "none"
 
 
-def _choices(view: View) -> Iterator[str]:
+def _choice_lines(view: View) -> Iterator[str]:
     if not (legal := view.legal_moves()):
         return
-    listed, wanted = numbered(view), question(view.history, view.stage, view.rules)
+    listed, wanted = numbered_moves(view), question(view.history, view.stage, view.rules)
     yield "Your legal moves:"
     yield from (f"{number} {worded(move, wanted)}" for number, move in listed.items())
     if len(listed) < len(legal):
         yield "And with kickers, which you write yourself:"
         kickers = (move for move in legal if move.kickers)
-        yield from (_with_kickers(list(moves)) for _, moves in groupby(kickers, lambda move: move.main))
+        yield from (_kicker_line(list(moves)) for _, moves in groupby(kickers, lambda move: move.main))
     yield 'Answer with JSON: {"move": 101} with the number of one move, or with its cards in quotes.'
 
 
-def _with_kickers(moves: list[Move]) -> str:
+def _kicker_line(moves: list[Move]) -> str:
     """The moves of a main group that differ in their kickers."""
     group = MAIN_GROUPS[moves[0].main]
     ranks = [RANK_NAMES[rank] for rank in sorted({rank for move in moves for rank in move.kickers})]
@@ -176,7 +177,7 @@ def _with_kickers(moves: list[Move]) -> str:
     return f"{group.name.split()[-1]} with {kind} of {' '.join(ranks)}: {plural(len(moves), 'move')}, as {moves[0]}"
 
 
-def _counted(cards: Hand) -> str:
-    """Cards by rank, each with its number."""
+def _count_text(cards: Hand) -> str:
+    """Cards as text: every rank with its count, as ``3x2 4x1``."""
     counts = [f"{name}x{count}" for name, count in zip(RANK_NAMES, cards.counts, strict=True) if count]
     return " ".join(counts) or "none"

@@ -21,7 +21,7 @@ import numpy as np
 from ddz_env import Move, View
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
 from ddz_env.support.options import Options, Range, takes
-from ddz_play.dialogue import answer_format, answered_move, position_text, rules_text
+from ddz_play.dialogue import answer_format, parse_answer, position_text, rules_text
 from ddz_play.language_models.endpoint import Endpoint, RefusedRequestError, Reply
 
 _REPEATED = 2000
@@ -166,7 +166,7 @@ class ChatAgent:
         self.cost.completion_tokens += reply.completion_tokens
         move, complaint = None, reply.problem
         try:
-            move = None if complaint else answered_move(reply.text, view)
+            move = None if complaint else parse_answer(reply.text, view)
         except (InvalidMoveError, IllegalMoveError) as error:
             complaint = str(error)
         self.cost.refused += move is None

@@ -152,7 +152,7 @@ async def _failed(request: Request, error: Exception) -> Response:
         about = {"failed": error.seat}
         text = Message("{agent} failed; the server's terminal says why", agent=error.agent)
     say = language({LANGUAGE: request.headers.get(LANGUAGE, "")})
-    return _Answer({"error": say.complaint(text), **about}, status)
+    return _Answer({"error": say.error_text(text), **about}, status)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

@@ -17,7 +17,7 @@ from ddz_env import Move, State, View
 from ddz_env.core.move_names import offered
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
-from ddz_play.dialogue import numbered
+from ddz_play.dialogue import numbered_moves
 from ddz_play.language_models import endpoint
 from ddz_play.language_models.agent import ChatAgent, Cost
 from ddz_play.language_models.endpoint import EndpointError
@@ -123,7 +123,7 @@ def test_a_model_that_answers_in_many_ways_plays_what_it_means(deals: int) -> No
                 view = state.view()
                 words = list(offered(view).items())
                 (word, move), (other, _) = (words[rng.integers(len(words))] for _ in range(2))
-                number = {each: number for number, each in numbered(view).items()}.get(move, word)
+                number = {each: number for number, each in numbered_moves(view).items()}.get(move, word)
                 meant |= {"move": word, "other": other, "failed": 0}
                 meant["number"] = number if isinstance(number, int) else json.dumps(number)
                 chosen, fell = agent.act(view, RNG), meant["failed"] == 3

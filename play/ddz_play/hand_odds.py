@@ -19,7 +19,7 @@ from ddz_training.measure.statistics import Interval, Settling, settling, wilson
 
 @dataclass(frozen=True)
 class HandReport:
-    """What the worlds of one player say about a hand.
+    """A hand's win rates and the worth of each answer, in sampled worlds that one player has played out.
 
     Attributes:
         player: Who played the worlds out.
@@ -35,7 +35,7 @@ class HandReport:
 
     @property
     def landlords(self) -> dict[str, int]:
-        """The landlord's seat in the worlds that were played, by the part that the observer then has."""
+        """The landlord's seat in the worlds that were played, by the role that the observer then has."""
         seat, landlord = self.view.seat, self.view.landlord
         if landlord is not None:
             return {str(self.view.role).replace("_", "-"): landlord}
@@ -47,7 +47,7 @@ class HandReport:
         return question(self.view.history, self.view.stage, self.view.rules)
 
     def rates(self) -> dict[str, Interval]:
-        """The win rate in each part, with its 95 % interval."""
+        """The win rate in each role, with its 95 % interval."""
         worlds = len(self.played.landlord_won)
         return {
             part: wilson_interval(int(self.played.wins(landlord).sum()), worlds)
@@ -55,7 +55,7 @@ class HandReport:
         }
 
     def settling(self) -> list[Settling]:
-        """How the win rate of the first part (in an auction, as landlord) settles as worlds are added."""
+        """How the win rate of the first role (in an auction, as landlord) settles as worlds are added."""
         won = self.played.wins(next(iter(self.landlords.values())))
         return settling((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
 
@@ -81,9 +81,11 @@ class HandReport:
         }
 
     def table(self) -> Table:
-        """What each answer is worth."""
+        """The table of what each answer is worth."""
         chosen = best(self.answers).move
-        lines = [(*_cells(answer, self.question), "←" if answer.move == chosen else "") for answer in self.answers]
+        lines = [
+            (*_answer_cells(answer, self.question), "←" if answer.move == chosen else "") for answer in self.answers
+        ]
         rates = ", ".join(f"{part} {rate.both()} %" for part, rate in self.rates().items())
         gains = ", ".join(f"{part} {self.played.gain(landlord):+.2f}" for part, landlord in self.landlords.items())
         worlds = len(self.played.landlord_won)
@@ -104,11 +106,11 @@ class HandReport:
         return Table(title, ("worlds", "highest", "lowest", "mean", "difference"), lines)
 
 
-def _cells(answer: Appraisal, asked: str) -> tuple[str, ...]:
+def _answer_cells(answer: Appraisal, asked: str) -> tuple[str, ...]:
     return worded(answer.move, asked), f"{answer.chip:g}", f"{100 * answer.win_rate:.1f}", f"{answer.payoff:+.2f}"
 
 
-def report(view: View, options: PayoffOptions, seed: int) -> HandReport:
+def make_report(view: View, options: PayoffOptions, seed: int) -> HandReport:
     """Deal worlds, have them played out, and value the answers.
 
     Args:

@@ -25,7 +25,7 @@ from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.checks import check_integer
 from ddz_env.support.errors import DouDizhuError
 from ddz_play.dialogue import position_text, read_move, rules_text
-from ddz_play.seating import read_seed, seated
+from ddz_play.seating import assign_seats, parse_seed
 from ddz_play.session import Session, SessionError
 from ddz_play.session.reasons import explain
 from ddz_play.texts import Texts
@@ -56,29 +56,29 @@ class GameTable:
         """
         preset = Rules.preset("standard" if rules is None else rules)
         seat = check_integer("seat", 0 if seat is None else seat, 0, preset.players - 1)
-        deal = Deal(preset, secrets.randbits(64) if seed is None else read_seed(seed))
-        session = Session(Record(deal, seated(self._agents, seat, preset.players)))
+        deal = Deal(preset, secrets.randbits(64) if seed is None else parse_seed(seed))
+        session = Session(Record(deal, assign_seats(self._agents, seat, preset.players)))
         self.close()
         self._session = session
-        return f"{rules_text(preset)}\n\n{self._shown(session)}"
+        return f"{rules_text(preset)}\n\n{self._describe_position(session)}"
 
     def look(self, rules: bool | None = None) -> str:
         """Show your position and your legal moves; with rules=true the rules of the game come first."""
-        session = self._running()
-        return f"{rules_text(session.rules)}\n\n" * bool(rules) + self._shown(session)
+        session = self._current_session()
+        return f"{rules_text(session.rules)}\n\n" * bool(rules) + self._describe_position(session)
 
     def play(self, move: str | int) -> str:
         """Play a move, by its number or its cards; the other players answer, and your next position is shown."""
-        session = self._running()
-        seat = _seat(session)
+        session = self._current_session()
+        seat = _client_seat(session)
         session.let_agents_play()  # where one of them failed before
         session.play(read_move(str(move), session.view(seat)), seat)
-        return self._shown(session)
+        return self._describe_position(session)
 
     def hint(self) -> str:
         """Say what another player would do in your place, and why."""
-        session = self._running()
-        seat, say = _seat(session), Texts()
+        session = self._current_session()
+        seat, say = _client_seat(session), Texts()
         advice = session.hint(self._adviser, seat)
         chosen = advice.option_name(advice.options[0])
         return f"{advice.agent} would play {chosen}. {explain(advice, say, session.view(seat))}"
@@ -88,19 +88,19 @@ class GameTable:
         if self._session is not None:
             self._session.close()
 
-    def tool(self, do: Callable[..., str]) -> Callable[..., Awaitable[str]]:
-        """A method as a tool: one at a time, and what is wrong is said to the client.
+    def as_tool(self, do: Callable[..., str]) -> Callable[..., Awaitable[str]]:
+        """Make a method a tool of the server: calls run one at a time, and errors are reported to the client.
 
         It runs in a thread that is given up when the client has left.
         """
 
         @functools.wraps(do)
-        async def called(**named: object) -> str:
-            return await run_sync(functools.partial(self._answer, do, named), abandon_on_cancel=True)
+        async def run(**named: object) -> str:
+            return await run_sync(functools.partial(self._run_tool, do, named), abandon_on_cancel=True)
 
-        return called
+        return run
 
-    def _answer(self, do: Callable[..., str], named: Mapping[str, object]) -> str:
+    def _run_tool(self, do: Callable[..., str], named: Mapping[str, object]) -> str:
         with self._lock:
             try:
                 return do(**named)
@@ -110,24 +110,24 @@ class GameTable:
             except DouDizhuError as error:
                 raise ToolError(str(error)) from error
 
-    def _running(self) -> Session:
+    def _current_session(self) -> Session:
         if self._session is None:
             raise SessionError("there is no game yet: begin one with new_game")
         return self._session
 
-    def _shown(self, session: Session) -> str:
-        """The position of the client, once it is to move or the game is over."""
+    def _describe_position(self, session: Session) -> str:
+        """Let the agents move until the client is to move or the game is over, and describe its position."""
         session.let_agents_play()
-        text = position_text(session.view(_seat(session)))
+        text = position_text(session.view(_client_seat(session)))
         return f"{text}\nSeed of the deal: {session.deal.seed}" if session.is_over else text
 
 
-def _seat(session: Session) -> int:
+def _client_seat(session: Session) -> int:
     return session.players.index(PERSON)
 
 
-def clean_input() -> None:
-    """Pass on what a client sends through a pipe, without halves of surrogate pairs.
+def drop_lone_surrogates() -> None:
+    """Drop lone surrogates from what a client sends, by passing standard input through a pipe.
 
     JSON may escape them and no text may hold them: the protocol's library drops such a request without an answer.
     """
@@ -135,15 +135,15 @@ def clean_input() -> None:
     os.dup2(reader, 0)
     os.close(reader)
 
-    def pass_on() -> None:
+    def forward() -> None:
         with contextlib.suppress(OSError), source, os.fdopen(writer, "wb", buffering=0) as server:
             for line in source:
-                server.write(_without_halves(line))
+                server.write(_drop_lone_surrogates(line))
 
-    threading.Thread(target=pass_on, daemon=True).start()
+    threading.Thread(target=forward, daemon=True).start()
 
 
-def _without_halves(line: bytes) -> bytes:
+def _drop_lone_surrogates(line: bytes) -> bytes:
     if b"\\ud" not in line.lower():
         return line
     with contextlib.suppress(ValueError, RecursionError):
@@ -152,12 +152,12 @@ def _without_halves(line: bytes) -> bytes:
 
 
 def make_server(table: GameTable) -> MCPServer:
-    """The server of a table.
+    """Make the MCP server of a table.
 
     Args:
         table: The table.
     """
     server = MCPServer("ddz-env", instructions=_INSTRUCTIONS, version=__version__, log_level="WARNING")
     for do in (table.new_game, table.look, table.play, table.hint):
-        server.add_tool(table.tool(do), description=inspect.getdoc(do), structured_output=False)
+        server.add_tool(table.as_tool(do), description=inspect.getdoc(do), structured_output=False)
     return server

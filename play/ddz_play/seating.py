@@ -8,8 +8,8 @@ from ddz_env.support.errors import plural
 from ddz_training.measure.errors import InvalidArenaError
 
 
-def seated(agents: str, seat: int, seats: int) -> tuple[str, ...]:
-    """The players by seat.
+def assign_seats(agents: str, seat: int, seats: int) -> tuple[str, ...]:
+    """Assign the person and the agents to seats.
 
     Args:
         agents: The others in playing order after the person, separated by ';'; a single name is used for all.
@@ -20,7 +20,7 @@ def seated(agents: str, seat: int, seats: int) -> tuple[str, ...]:
         InvalidArenaError: If there is no such seat, or not one name for each of the others.
 
     Example:
-        >>> seated("rules;random", 1, 3)
+        >>> assign_seats("rules;random", 1, 3)
         ('random', 'person', 'rules')
     """
     own = check_integer("--seat", seat, 0, seats - 1, InvalidArenaError)
@@ -33,8 +33,8 @@ def seated(agents: str, seat: int, seats: int) -> tuple[str, ...]:
     return tuple(order[(number - own) % seats] for number in range(seats))
 
 
-def read_seed(given: object) -> int:
-    """A seed, as a number or as text: JavaScript rounds numbers of more than 53 bits.
+def parse_seed(given: object) -> int:
+    """Read a seed that is given as a number or as text: JavaScript rounds numbers of more than 53 bits.
 
     Raises:
         InvalidDealError: If it is none.

@@ -1,4 +1,4 @@
-"""Chances of winning for people: for a hint's move and others, from one source, and for every move of a saved game."""
+"""Chances of winning that people see: of the moves of a hint, and of every move of a saved game."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from ddz_agents.neural.model import PolicyModel
     from ddz_agents.neural_search.win_probability import Judge, Judgement
 
-_SHOWN = 6
+_MAX_MOVES = 6
 """Moves that are judged: the adviser's own, what it has compared, and what the policy finds likely."""
 _SEED = 20
 
 
 class MoveReview(NamedTuple):
-    """What is known of a move of a recorded game.
+    """How good a move of a recorded game was, as far as that is known.
 
     Attributes:
         number: How many moves came before it.
@@ -42,7 +42,7 @@ class MoveReview(NamedTuple):
             where it is unknown, or where there was only one move.
         better: The best move in the words of its rules, where the one that was made lost something; else None.
         outcome: What the better move does for certain: ``goes out``, or ``wins`` whatever the others hold; else None.
-        opponents: Against whom the chances hold (:func:`opponents_of`); None where there are none.
+        opponents: Against whom the chances hold (:func:`calibration_opponents`); None where there are none.
     """
 
     number: int
@@ -56,8 +56,8 @@ class MoveReview(NamedTuple):
     opponents: str | None = None
 
 
-class Chances:
-    """Says how likely moves win, with the shipped policy and its critic.
+class ChanceEstimator:
+    """Estimates how likely moves win, with the shipped policy and its critic.
 
     Several threads may ask at once; they are answered one after the other, since networks and judge have one memory.
     """
@@ -65,8 +65,8 @@ class Chances:
     def __init__(self) -> None:
         self._lock = Lock()
 
-    def judged(self, view: View, advice: Advice, *more: Move, players: Sequence[str] = ()) -> Advice:
-        """An advice with chances, or points where an auction or doubling is scored in points.
+    def add_chances(self, view: View, advice: Advice, *more: Move, players: Sequence[str] = ()) -> Advice:
+        """Add chances of winning to advice; or points, where an auction or doubling is scored in points.
 
         A move that wins whatever the others hold comes first, then the adviser's in its own order, then what the policy
         likes; chances do not change this order.  Points are ranked by points.  The advice is left as it is where
@@ -78,33 +78,35 @@ class Chances:
             *more: Moves to compare besides.
             players: Who holds each seat, as far as that is known.
         """
-        if counts_points(view):
-            return self._in_points(view, advice)
-        if not judges(view):
+        if is_decided_by_points(view):
+            return self._rank_by_points(view, advice)
+        if not chances_are_known(view):
             return advice
         known = {option.move: option for option in advice.options if option.move is not None}
-        likely, plans = self._likely(view), certain_wins(view)
+        likely, plans = self._likely_moves(view), find_forced_wins(view)
         certain = min(plans, key=lambda move: (move != advice.move, len(plans[move])), default=advice.move)
-        moves = list(dict.fromkeys((certain, advice.move, *more, *known, *likely)))[:_SHOWN]
-        options, opponents = [], opponents_of(players, view.seat)
-        for move, judgement in zip(moves, self.of_moves(view, moves, plans, opponents), strict=True):
+        moves = list(dict.fromkeys((certain, advice.move, *more, *known, *likely)))[:_MAX_MOVES]
+        options, opponents = [], calibration_opponents(players, view.seat)
+        for move, judgement in zip(moves, self.estimate_moves(view, moves, plans, opponents), strict=True):
             option = known.get(move, RankedMove(move.main, move))
             line, prior = plans.get(move, option.line), likely.get(move)
             about = replace(option, score=None, prior=prior, line=line, certain=move in plans)
             options.append(replace(about, chance=judgement.chance, noise=judgement.noise))
         return replace(advice, move=certain, options=tuple(options), source="critic", opponents=opponents)
 
-    def of_moves(self, view: View, moves: Sequence[Move], certain: Container[Move], opponents: str) -> list[Judgement]:
-        """The chance of winning after each of some moves, 1 where the win is certain; the same at every call."""
+    def estimate_moves(
+        self, view: View, moves: Sequence[Move], certain: Container[Move], opponents: str
+    ) -> list[Judgement]:
+        """Estimate the chance of winning after each of some moves, 1 where the win is forced; equal at every call."""
         with self._lock:
-            judgements = self._judge.judge(view, moves, _generator(view), opponents)
+            judgements = self._win_probability.judge(view, moves, _make_generator(view), opponents)
         return [
             judgement._replace(chance=1.0) if move in certain else judgement
             for move, judgement in zip(moves, judgements, strict=True)
         ]
 
     def review(self, replay: Replay) -> MoveReview:
-        """What the next move of a replay lost, by what its seat knew; at the end who won.
+        """Review the next move of a replay: what it lost, by what its seat knew; at the end, who won.
 
         Agents' chances are those of strong players: if each had a level's, a curve would jump from seat to seat.
         """
@@ -117,12 +119,12 @@ class Chances:
         view, seat = replay.view(replay.seat), replay.seat
         text = next((worded(move, replay.question) for _, move in played), None)
         undecided = MoveReview(replay.number, seat, replay.role(seat), text, None, None)
-        if not judges(view):
+        if not chances_are_known(view):
             return undecided
-        plans = certain_wins(view)
-        moves = list(dict.fromkeys((*(move for _, move in played), *plans, *self._likely(view))))[:_SHOWN]
-        opponents = opponents_of(replay.game.players, seat) if replay.game.players[seat] == PERSON else STRONG
-        judgements = self.of_moves(view, moves, plans, opponents)
+        plans = find_forced_wins(view)
+        moves = list(dict.fromkeys((*(move for _, move in played), *plans, *self._likely_moves(view))))[:_MAX_MOVES]
+        opponents = calibration_opponents(replay.game.players, seat) if replay.game.players[seat] == PERSON else STRONG
+        judgements = self.estimate_moves(view, moves, plans, opponents)
         best = max(range(len(moves)), key=lambda place: judgements[place].chance)
         loss = judgements[best].chance - judgements[0].chance
         if loss < max(EQUAL_WITHIN, judgements[0].noise):
@@ -137,25 +139,27 @@ class Chances:
         outcome = None if moves[best] not in plans else "goes out" if moves[best].cards == view.hand else "wins"
         return found._replace(loss=round(loss, 4), better=worded(moves[best], replay.question), outcome=outcome)
 
-    def _in_points(self, view: View, advice: Advice) -> Advice:
-        """Every answer with the points that it earns on average in deals that are played out, the best first.
+    def _rank_by_points(self, view: View, advice: Advice) -> Advice:
+        """Rank the answers by the points that they earn on average in deals that are played out.
 
         To decline before the first bid is worth nothing by definition: it has no points.
         """
         with self._lock:
-            appraisals = sorted(self._payoff.appraise(view, _generator(view)), key=lambda appraisal: -appraisal.payoff)
+            appraisals = sorted(
+                self._payoff.appraise(view, _make_generator(view)), key=lambda appraisal: -appraisal.payoff
+            )
         options = [
             RankedMove(appraisal.move.main, appraisal.move, score=appraisal.payoff + 0.0 if appraisal.chip else None)
             for appraisal in appraisals
         ]
         return replace(advice, move=appraisals[0].move, options=tuple(options), source="payoff")
 
-    def _likely(self, view: View) -> dict[Move, float]:
+    def _likely_moves(self, view: View) -> dict[Move, float]:
         """The policy's likeliest moves with their probabilities, the likeliest first."""
         from ddz_agents.neural_search.win_probability import likely_moves
 
         with self._lock:
-            return {line.move: float(np.exp(line.log_prior)) for line in likely_moves(self._model, view, _SHOWN)}
+            return {line.move: float(np.exp(line.log_prior)) for line in likely_moves(self._model, view, _MAX_MOVES)}
 
     @functools.cached_property
     def _model(self) -> PolicyModel:
@@ -170,14 +174,14 @@ class Chances:
         return PayoffAgent(gain="points")
 
     @functools.cached_property
-    def _judge(self) -> Judge:
+    def _win_probability(self) -> Judge:
         from ddz_agents.neural_search.win_probability import Judge
 
         return Judge(self._model)
 
 
-def opponents_of(players: Sequence[str], seat: int) -> str:
-    """Against whom a seat's chances hold: the level of both others, or ``policy``, strong players, at other tables.
+def calibration_opponents(players: Sequence[str], seat: int) -> str:
+    """Find whom a seat's chances are calibrated for: the level of both others, or ``policy`` (strong players).
 
     Args:
         players: Who holds each seat; empty where that is not known.
@@ -191,27 +195,27 @@ def opponents_of(players: Sequence[str], seat: int) -> str:
     return level if level in CALIBRATIONS else STRONG
 
 
-def judges(view: View) -> bool:
+def chances_are_known(view: View) -> bool:
     """Whether chances are known: while three players play cards and no hand is shown."""
     return view.rules.players == 3 and not view.rules.open_hands and view.landlord is not None and view.stage == "play"
 
 
-def counts_points(view: View) -> bool:
-    """Whether a seat is to answer for points: in an auction, at showing or doubling."""
-    return view.stage in AUCTION and auction_counts_points(view.rules)
+def is_decided_by_points(view: View) -> bool:
+    """Whether a decision is valued in points: a bid, or an answer to showing or doubling."""
+    return view.stage in AUCTION and auction_changes_points(view.rules)
 
 
-def auction_counts_points(rules: Rules) -> bool:
+def auction_changes_points(rules: Rules) -> bool:
     """Whether bids, showing or doubling change what a game pays, in a way that is known."""
     return rules.scoring != "win" and rules.players == 3 and not rules.half_deck
 
 
-def _generator(view: View) -> np.random.Generator:
+def _make_generator(view: View) -> np.random.Generator:
     return np.random.default_rng([_SEED, view.seat, len(view.history)])
 
 
-def certain_wins(view: View) -> dict[Move, tuple[Move, ...]]:
-    """The moves that win whatever the others hold, with the seat's own moves after each."""
+def find_forced_wins(view: View) -> dict[Move, tuple[Move, ...]]:
+    """Find the moves that win whatever the others hold, with the seat's own moves after each."""
     wins = ForcedWins(view)
     plans = ((move, wins.winning_line_after(move)) for move in view.legal_moves())
     return {move: plan for move, plan in plans if plan is not None}

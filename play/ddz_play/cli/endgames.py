@@ -210,7 +210,7 @@ def bidding(
     from ddz_play import hand_odds
 
     view = hand_view(cards, rules, bottom, role, bid)
-    reports = [hand_odds.report(view, PayoffOptions(worlds, name), seed) for name in player]
+    reports = [hand_odds.make_report(view, PayoffOptions(worlds, name), seed) for name in player]
     if as_json:
         click.echo(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
         return

@@ -55,10 +55,10 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
 def _review(record: Record, as_json: bool) -> None:
     """Say of every move what it lost in chances of winning."""
     from ddz_play.session import Replay
-    from ddz_play.winning_chances import Chances
+    from ddz_play.winning_chances import ChanceEstimator
     from ddz_training.measure.markdown import Table
 
-    replayed, chances, lines = Replay(record), Chances(), []
+    replayed, chances, lines = Replay(record), ChanceEstimator(), []
     for number in range(len(replayed)):
         replayed.go_to(number)
         review = chances.review(replayed)

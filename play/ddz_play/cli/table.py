@@ -76,9 +76,9 @@ def play(agents: str, seat: int, lang: str, options: TableOptions) -> None:
       ddz play --agents 'rules;policy' --seat 2 --lang zh
       ddz play --agents rules --rules bidding,doubling=true --seed 7
     """
-    from ddz_play.seating import seated
+    from ddz_play.seating import assign_seats
 
-    _play_game(lambda seats: seated(agents, seat, seats), lang, options)
+    _play_game(lambda seats: assign_seats(agents, seat, seats), lang, options)
 
 
 @click.command()
@@ -124,7 +124,7 @@ def mcp(agents: str, adviser: str) -> None:
         make_agent(name.strip())  # a wrong name is reported now, not to the client
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is kept, and the server would wait for its client
     game = mcp_server.GameTable(agents, adviser)
-    mcp_server.clean_input()
+    mcp_server.drop_lone_surrogates()
     mcp_server.make_server(game).run("stdio")
     leave(0, game.close)
 
@@ -222,10 +222,10 @@ def _hint(session: Session, say: Texts, agent: str) -> None:
     """What the page's hint says, too."""
     from ddz_play.cli.web import ADVISER
     from ddz_play.session.reasons import explain
-    from ddz_play.winning_chances import Chances
+    from ddz_play.winning_chances import ChanceEstimator
 
     view, asked = session.view(session.seat), session.hint(agent or ADVISER)
-    advice = Chances().judged(view, asked, players=session.players)
+    advice = ChanceEstimator().add_chances(view, asked, players=session.players)
     click.echo(
         say("would play", agent=advice.agent.partition(":")[0], move=say.move(advice.option_name(advice.options[0])))
     )

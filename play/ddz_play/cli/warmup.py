@@ -116,12 +116,12 @@ def open_page() -> None:
     from ddz_env.saved_games import PERSON, Deal, Record
     from ddz_play.session import Session
     from ddz_play.web import preparing
-    from ddz_play.winning_chances import Chances
+    from ddz_play.winning_chances import ChanceEstimator
 
     for step in preparing.steps(OFFERED, ADVISER):
         compile_agent(step.agent, step.rules)
     session = Session(Record(Deal(Rules()), (PERSON,) * 3))
-    Chances().judged(session.view(session.seat), session.hint("policy"), players=(PERSON, "hard", "hard"))
+    ChanceEstimator().add_chances(session.view(session.seat), session.hint("policy"), players=(PERSON, "hard", "hard"))
 
 
 PROGRAMS: Sequence[tuple[str, Callable[[], object]]] = (

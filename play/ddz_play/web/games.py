@@ -23,7 +23,7 @@ from ddz_env.playing.registry import LEVELS, make_agent
 from ddz_env.saved_games import PERSON, Record, RecordError
 from ddz_env.support.errors import DouDizhuError
 from ddz_play.session import AdviserPool, Session
-from ddz_play.winning_chances import auction_counts_points
+from ddz_play.winning_chances import auction_changes_points
 from ddz_training.measure.store import claim
 
 LIFETIME = 14 * 24 * 3600.0
@@ -252,7 +252,7 @@ class Games:
 
 def _bidders(record: Record) -> dict[int, Agent]:
     """The levels, which bid, show and double for the points that count."""
-    levels = [level.name for level in LEVELS if auction_counts_points(record.deal.rules)]
+    levels = [level.name for level in LEVELS if auction_changes_points(record.deal.rules)]
     levels_by_seat = {seat: name for seat, name in enumerate(record.players) if name in levels}
     return {seat: make_agent(f"payoff:gain=points,play={name}") for seat, name in levels_by_seat.items()}
 

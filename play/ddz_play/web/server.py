@@ -20,14 +20,14 @@ from ddz_env.rendering.snapshot import role_text
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_play.puzzles import shipped_puzzles, verdict
-from ddz_play.seating import read_seed
+from ddz_play.seating import parse_seed
 from ddz_play.session import HiddenCardsError, NotYourTurnError, Replay, Session, SessionError
 from ddz_play.texts import Texts
 from ddz_play.web.games import Games, RequestError, StaleGameError, StoredGame
 from ddz_play.web.preparing import BIDDER, CHANCES, QUICKER, SOLVER, Preparation, steps
 from ddz_play.web.puzzles import PuzzleBook
 from ddz_play.web.shapes import API, Json, decisions, game_shape, may_only_pass, replay_shape, thoughts_shape
-from ddz_play.winning_chances import Chances, counts_points
+from ddz_play.winning_chances import ChanceEstimator, is_decided_by_points
 
 RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
 """The rules that a form offers."""
@@ -50,7 +50,7 @@ class Server:
         self.games = Games(folder, agents, (adviser, SOLVER))
         self._puzzles = shipped_puzzles()
         self._book = PuzzleBook(folder / "puzzles.json", self._puzzles)
-        self._chances = Chances()
+        self._chances = ChanceEstimator()
         self.preparation = Preparation(steps(self._agents, adviser))
 
     # --- choices ---
@@ -263,12 +263,12 @@ class Server:
         if table.deal.endgame:
             advice, belief, better = replace(table.hint(SOLVER, seat), source="solver"), None, None
         else:
-            judge = BIDDER if counts_points(table.view(seat)) else CHANCES
+            judge = BIDDER if is_decided_by_points(table.view(seat)) else CHANCES
             better = max(filter(None, map(self.preparation.seconds, (self._adviser, judge))), default=None)
             advice, belief = table.hint(agent, seat), table.infer_belief(agent, seat)
             if self.preparation.is_ready(judge):
                 players = table.game.players if isinstance(table, Replay) else table.players
-                advice = self._chances.judged(table.view(seat), advice, *played, players=players)
+                advice = self._chances.add_chances(table.view(seat), advice, *played, players=players)
         shape = thoughts_shape(advice, belief, table.view(seat), say) | {"better_in": better}
         return shape | {"played": next((worded(move, advice.question) for move in played), None)}
 
@@ -279,7 +279,7 @@ class Server:
             raise RequestError(f"agents is a list of {rules.players} names, one for each seat")
         if body.get("seat") is not None:
             players[_number(body, "seat", rules.players - 1)] = PERSON
-        seed = secrets.randbits(64) if body.get("seed") is None else read_seed(body["seed"])
+        seed = secrets.randbits(64) if body.get("seed") is None else parse_seed(body["seed"])
         if body.get("after") is None:
             return Record(Deal(rules, seed), tuple(players))
         with self.games.hold(_text(body, "after")) as last:

@@ -35,7 +35,7 @@ from ddz_env.support.errors import (
     InvalidDealError,
     InvalidRulesError,
 )
-from ddz_play.hand_odds import report
+from ddz_play.hand_odds import make_report
 from ddz_training.cli.app import app
 from ddz_training.measure.provenance import agent_files
 from ddz_training.measure.statistics import settling
@@ -302,7 +302,7 @@ def test_ddz_hand_prints_and_the_json_says_the_same() -> None:
     shown = runner.invoke(app, [*command, "--convergence"])
     assert shown.exit_code == 0, shown.output
     (said,) = json.loads(runner.invoke(app, [*command, "--json"]).stdout)
-    assert said == json.loads(json.dumps(report(hand_view(STRONG), PayoffOptions(worlds=100), 0).as_dict()))
+    assert said == json.loads(json.dumps(make_report(hand_view(STRONG), PayoffOptions(worlds=100), 0).as_dict()))
     assert said["best"] == "bid 3"
     assert f"{100 * said['win_rates']['landlord'][0]:.1f}" in shown.output
     assert runner.invoke(app, ["bidding", "333333"]).exit_code == 2

@@ -20,7 +20,7 @@ from ddz_play.session import Advice, RankedMove, Replay, Session
 from ddz_play.session.forced_wins import FewestMoves, ForcedWins
 from ddz_play.session.reasons import explain
 from ddz_play.texts import Texts
-from ddz_play.winning_chances import Chances, opponents_of
+from ddz_play.winning_chances import ChanceEstimator, calibration_opponents
 from tests.packages import ROOT, SOURCES
 
 pytest.importorskip("torch")
@@ -157,10 +157,10 @@ def check_cards(said: str, view: View, move: Move, rival: Move | None, rng: np.r
 
 @pytest.mark.parametrize("count", [24, pytest.param(1000, marks=pytest.mark.long)])
 def test_hints_keep_the_advisers_order_and_say_what_is_true(count: int) -> None:
-    chances, rng, kinds, silent = Chances(), RNG(5), set[str](), 0
+    chances, rng, kinds, silent = ChanceEstimator(), RNG(5), set[str](), 0
     for (state, session), adviser in zip(positions(count, Rules(), 60), itertools.cycle(ADVISERS)):
         view, asked = state.view(), session.hint(adviser)
-        advice = chances.judged(view, asked)
+        advice = chances.add_chances(view, asked)
         own, *others = advice.options
         assert len({str(one.move) for one in advice.options}) == len(advice.options) > 1
         assert (advice.move, advice.source) == (own.move, "critic")
@@ -256,21 +256,21 @@ def test_sentences_say_why(chances: tuple[float | None, ...], more: dict[str, An
     ],
 )
 def test_chances_name_the_opponents_for_whom_they_hold(players: tuple[str, ...], opponents: str) -> None:
-    assert opponents_of(players, 0) == opponents
+    assert calibration_opponents(players, 0) == opponents
 
 
 @pytest.mark.parametrize(("player", "opponents"), [(PERSON, "hard"), ("hard", "policy")])
 def test_a_review_has_a_levels_chances_for_a_person_alone(player: str, opponents: str) -> None:
     replay = Replay(Record(Deal(Rules(), 4), (player, "hard", "hard")))
-    assert Chances().review(replay).opponents == opponents
+    assert ChanceEstimator().review(replay).opponents == opponents
 
 
 def test_points_of_a_declined_bid_are_not_made_up() -> None:
-    chances, said = Chances(), set()
+    chances, said = ChanceEstimator(), set()
     for seed in range(12):
         state = State.new(seed, Rules.preset("bidding"))
         session = Session(Record(Deal(state.rules, seed), (PERSON,) * 3))
-        advice = chances.judged(state.view(), session.hint("rules"))
+        advice = chances.add_chances(state.view(), session.hint("rules"))
         declined = next(one for one in advice.options if advice.option_name(one) == "no bid")
         assert declined.score is None
         scores = [one.score or 0.0 for one in advice.options]

@@ -17,7 +17,7 @@ from ddz_env.core.engine.step import body_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import remove_hand
 from ddz_env.core.rules import R_PLAYERS
-from ddz_env.core.view import check_cards
+from ddz_env.core.view import check_view_cards
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.search_statistics import Belief
 from ddz_env.support.arrays import OwnsArrays
@@ -88,7 +88,7 @@ def check_view(row: Words, seat: int, rules: Words) -> None:
         >>> check_view(view.row, view.seat, view.rule_words)
     """
     _check_start(row)
-    check_cards(row, seat, rules)
+    check_view_cards(row, seat, rules)
 
 
 def check_turn(row: Words, seat: int) -> None:

@@ -60,7 +60,7 @@ class Category:
     long_weight: int | None = None
 
 
-def _chain(copies: int, shortest: int, kicker_cards_per_link: int = 0) -> tuple[int, ...]:
+def _chain_lengths(copies: int, shortest: int, kicker_cards_per_link: int = 0) -> tuple[int, ...]:
     """Lengths of a chain that fit the twelve chain ranks and the largest hand."""
     return tuple(n for n in range(shortest, CHAIN_RANKS + 1) if n * (copies + kicker_cards_per_link) <= MAX_HAND)
 
@@ -76,14 +76,14 @@ CATEGORIES: tuple[Category, ...] = (
     Category("rocket", 0, weight=16),
     Category("quad+2 solos", 4, kicker_size=1, kickers_per_link=2, weight=8),
     Category("quad+2 pairs", 4, kicker_size=2, kickers_per_link=2, weight=8),
-    Category("solo chain", 1, _chain(1, 5), weight=6),
-    Category("pair chain", 2, _chain(2, 3), weight=6),
-    Category("plane", 3, _chain(3, 2), weight=8),
-    Category("plane+solos", 3, _chain(3, 2, 1), kicker_size=1, kickers_per_link=1, weight=8),
-    Category("plane+pairs", 3, _chain(3, 2, 2), kicker_size=2, kickers_per_link=1, weight=8),
-    Category("shuttle", 4, _chain(4, 2), weight=10, long_weight=20),
-    Category("shuttle+solos", 4, _chain(4, 2, 2), kicker_size=1, kickers_per_link=2, weight=10, long_weight=20),
-    Category("shuttle+pairs", 4, _chain(4, 2, 4), kicker_size=2, kickers_per_link=2, weight=10, long_weight=20),
+    Category("solo chain", 1, _chain_lengths(1, 5), weight=6),
+    Category("pair chain", 2, _chain_lengths(2, 3), weight=6),
+    Category("plane", 3, _chain_lengths(3, 2), weight=8),
+    Category("plane+solos", 3, _chain_lengths(3, 2, 1), kicker_size=1, kickers_per_link=1, weight=8),
+    Category("plane+pairs", 3, _chain_lengths(3, 2, 2), kicker_size=2, kickers_per_link=1, weight=8),
+    Category("shuttle", 4, _chain_lengths(4, 2), weight=10, long_weight=20),
+    Category("shuttle+solos", 4, _chain_lengths(4, 2, 2), kicker_size=1, kickers_per_link=2, weight=10, long_weight=20),
+    Category("shuttle+pairs", 4, _chain_lengths(4, 2, 4), kicker_size=2, kickers_per_link=2, weight=10, long_weight=20),
 )
 """All categories in id order.  Order, ranges and counts of the action table follow from this."""
 
@@ -158,7 +158,7 @@ class Segment:
     weight: int
 
 
-def _bodies(category: Category, length: int) -> list[tuple[int, tuple[int, ...]]]:
+def _list_bodies(category: Category, length: int) -> list[tuple[int, tuple[int, ...]]]:
     """Lowest rank and cards of each body of a segment: 15 counts."""
     if category.name == "pass":
         return [(-1, (0,) * NUM_RANKS)]
@@ -171,7 +171,7 @@ def _bodies(category: Category, length: int) -> list[tuple[int, tuple[int, ...]]
     ]
 
 
-def _build() -> tuple[tuple[Segment, ...], tuple[MainGroup, ...]]:
+def _build_table() -> tuple[tuple[Segment, ...], tuple[MainGroup, ...]]:
     segments: list[Segment] = []
     groups: list[MainGroup] = []
     for index, category in enumerate(CATEGORIES):
@@ -179,7 +179,7 @@ def _build() -> tuple[tuple[Segment, ...], tuple[MainGroup, ...]]:
             links = 0 if index == PASS_CATEGORY else length
             size, count = category.kicker_size, category.kickers_per_link * length
             base = len(groups)
-            for rank, need in _bodies(category, length):
+            for rank, need in _list_bodies(category, length):
                 groups.append(MainGroup(len(groups), len(segments), index, rank, links, size, count, need))
             weight = category.weight if category.long_weight is None or length < 3 else category.long_weight
             segments.append(
@@ -190,7 +190,7 @@ def _build() -> tuple[tuple[Segment, ...], tuple[MainGroup, ...]]:
     return tuple(segments), tuple(groups)
 
 
-SEGMENTS, MAIN_GROUPS = _build()
+SEGMENTS, MAIN_GROUPS = _build_table()
 
 NUM_MAIN: int = len(MAIN_GROUPS)
 PASS: int = 0
@@ -247,6 +247,6 @@ def action_name(action: int) -> str:
     return ("no double", "double")[action - DOUBLE_BASE]
 
 
-def listed_actions(actions: Sequence[int]) -> str:
+def format_actions(actions: Sequence[int]) -> str:
     """Some action ids with their names, as messages list what is legal; no more than twelve."""
     return ", ".join(f"{action} ({action_name(action)})" for action in actions[:12])

@@ -25,7 +25,7 @@ def read_hand(hand: str | Hand | int) -> Hand:
     return hand if isinstance(hand, Hand) else Hand.from_word(int(hand))
 
 
-def unseen_rest(view: View, hands: Sequence[Hand]) -> Hand:
+def remaining_unseen_cards(view: View, hands: Sequence[Hand]) -> Hand:
     """The unseen cards that are in none of the hands.
 
     Raises:
@@ -53,7 +53,7 @@ def unseen_rest(view: View, hands: Sequence[Hand]) -> Hand:
     return Hand(tuple(rest.tolist()))
 
 
-def check_dealt(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: bool) -> None:
+def check_dealt_hands(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: bool) -> None:
     """Refuse a wrong number of hands, empty hands and, if ``sizes``, hands of other sizes than the rules deal.
 
     Raises:
@@ -69,10 +69,10 @@ def check_dealt(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: boo
         if len(hand) == 0:
             raise InvalidDealError(f"seat {seat} has no cards")
     if sizes:
-        check_bottom(bottom, rules)
+        check_landlord_cards(bottom, rules)
 
 
-def check_bottom(bottom: Hand, rules: Rules) -> None:
+def check_landlord_cards(bottom: Hand, rules: Rules) -> None:
     """Refuse landlord cards of another number than the rules deal.
 
     Raises:
@@ -87,7 +87,7 @@ def check_bottom(bottom: Hand, rules: Rules) -> None:
         )
 
 
-def left_of_deck(rules: Rules, dealt: Sequence[Hand]) -> Hand:
+def undealt_cards(rules: Rules, dealt: Sequence[Hand]) -> Hand:
     """The cards of the deck that are not dealt.
 
     Raises:

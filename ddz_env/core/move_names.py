@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
-from ddz_env.core.notation import CALLED, ROBBED, SHOWN, Move
+from ddz_env.core.notation import CALL_NAMES, ROB_NAMES, SHOW_NAMES, Move
 from ddz_env.core.rules import Rules
 from ddz_env.support.errors import InvalidMoveError, Message, shown
 
-_CHINESE = {"不叫": ("no bid", "no call"), "叫地主": ("call",), "不抢": ("no rob",), "抢地主": ("rob",)}
-_CHINESE |= {"不加倍": ("no double",), "加倍": ("double",), "不明牌": ("no show",), "明牌": ("show",)}
-_CHINESE |= {f"叫{bid}分": (f"bid {bid}",) for bid in (1, 2, 3)}
+_CHINESE_NAMES = {"不叫": ("no bid", "no call"), "叫地主": ("call",), "不抢": ("no rob",), "抢地主": ("rob",)}
+_CHINESE_NAMES |= {"不加倍": ("no double",), "加倍": ("double",), "不明牌": ("no show",), "明牌": ("show",)}
+_CHINESE_NAMES |= {f"叫{bid}分": (f"bid {bid}",) for bid in (1, 2, 3)}
 
-MOST_LISTED = 12
+MAX_LISTED_MOVES = 12
 """Legal moves that a refusal lists."""
 
 
@@ -37,7 +37,7 @@ class GameOrView(Protocol):
         """The legal moves of the seat to act."""
 
 
-def question(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
+def kind_of_decision(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
     """The question put to the seat to act: a stage of the game or, where the landlord is robbed, ``call`` or ``rob``.
 
     Args:
@@ -50,16 +50,16 @@ def question(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> s
     return "rob" if any(BID_BASE < move.main < DOUBLE_BASE for _, move in history) else "call"
 
 
-def worded(move: Move, asked: str) -> str:
-    """A move in the words of the :func:`question` that it answers.
+def move_name(move: Move, asked: str) -> str:
+    """A move in the words of the :func:`kind_of_decision` that it answers.
 
     Notation knows four bids and two answers.  Where the landlord is called and robbed for, ``bid 1`` is a call and
     ``bid 2`` robs; where a hand may be shown, the first answer is not to doubling.
     """
-    return {"call": CALLED, "rob": ROBBED, "show": SHOWN}.get(asked, {}).get(move.main, str(move))
+    return {"call": CALL_NAMES, "rob": ROB_NAMES, "show": SHOW_NAMES}.get(asked, {}).get(move.main, str(move))
 
 
-def spoken(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> str:
+def past_move_name(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> str:
     """A completed move in the words of its rules.
 
     Args:
@@ -68,7 +68,7 @@ def spoken(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> st
         rules: The rules.
 
     Example:
-        >>> spoken([(0, Move.parse("bid 1")), (1, Move.parse("no bid"))], 1, Rules.preset("robbing"))
+        >>> past_move_name([(0, Move.parse("bid 1")), (1, Move.parse("no bid"))], 1, Rules.preset("robbing"))
         'no rob'
     """
     move, before = history[number][1], history[:number]
@@ -76,16 +76,16 @@ def spoken(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> st
     if move.main >= DOUBLE_BASE:
         answered = any(earlier.main >= DOUBLE_BASE for _, earlier in before)
         stage = "show" if rules.showing and not answered else "double"
-    return worded(move, question(before, stage, rules))
+    return move_name(move, kind_of_decision(before, stage, rules))
 
 
-def offered(position: GameOrView) -> dict[str, Move]:
+def legal_moves_by_name(position: GameOrView) -> dict[str, Move]:
     """The legal moves by their words in a position."""
-    asked = question(position.history, position.stage, position.rules)
-    return {worded(move, asked): move for move in position.legal_moves()}
+    asked = kind_of_decision(position.history, position.stage, position.rules)
+    return {move_name(move, asked): move for move in position.legal_moves()}
 
 
-def read(text: str, position: GameOrView) -> Move:
+def parse_move_name(text: str, position: GameOrView) -> Move:
     """A move that somebody types: in the words of the position (in Chinese, too), or in notation.
 
     Notation alone would take *call* for a bid where there is nothing to call, and *show* for doubling.
@@ -100,19 +100,19 @@ def read(text: str, position: GameOrView) -> Move:
     Raises:
         InvalidMoveError: If it is no move, or answers another question than the position's.
     """
-    asked = question(position.history, position.stage, position.rules)
+    asked = kind_of_decision(position.history, position.stage, position.rules)
     word = " ".join(text.lower().split())
-    legal = offered(position) if position.stage in ("bid", "show", "double") else {}
-    if answer := next((legal[each] for each in (word, *_CHINESE.get(word, ())) if each in legal), None):
+    legal = legal_moves_by_name(position) if position.stage in ("bid", "show", "double") else {}
+    if answer := next((legal[each] for each in (word, *_CHINESE_NAMES.get(word, ())) if each in legal), None):
         return answer
     move = Move.parse(text, position.rules)
     is_notation = word == str(move) and asked != "show" and move in legal.values()
-    if move.main >= BID_BASE and asked != "over" and word != worded(move, asked) and not is_notation:
-        moves = said(offered(position))[:MOST_LISTED]
+    if move.main >= BID_BASE and asked != "over" and word != move_name(move, asked) and not is_notation:
+        moves = as_messages(legal_moves_by_name(position))[:MAX_LISTED_MOVES]
         raise InvalidMoveError("{word} is not asked here: the answers are {moves}", word=shown(text), moves=moves)
     return move
 
 
-def said(words: Iterable[str]) -> list[Message]:
+def as_messages(words: Iterable[str]) -> list[Message]:
     """Words of moves as values of a message, so that they are said in its language."""
     return [Message(word) for word in words]

@@ -41,25 +41,25 @@ from ddz_env.support.checks import as_integer
 from ddz_env.support.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
 
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
-_BETWEEN = r"\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f"
+_SEPARATORS = r"\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f"
 """What may stand between cards and says nothing."""
-_NOISE = re.compile(f"[{_BETWEEN}]+")
-_PEERS_JOKER = re.compile(f"(?<![^{_BETWEEN}])[BR]J(?![^{_BETWEEN}])", re.IGNORECASE)
+_SEPARATOR_RUN = re.compile(f"[{_SEPARATORS}]+")
+_PEERS_JOKER = re.compile(f"(?<![^{_SEPARATORS}])[BR]J(?![^{_SEPARATORS}])", re.IGNORECASE)
 _SYNONYMS = {"10": "T", "小王": "B", "大王": "R"}
-_PASSES = {"pass", "过", "过牌", "不出", "不要", "要不起", "要不了"}
-_ROCKETS = {"rocket", "王炸", "火箭"}
-CALLED = {BID_BASE: "no call", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
-ROBBED = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
-SHOWN = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
+_PASS_WORDS = {"pass", "过", "过牌", "不出", "不要", "要不起", "要不了"}
+_ROCKET_WORDS = {"rocket", "王炸", "火箭"}
+CALL_NAMES = {BID_BASE: "no call", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
+ROB_NAMES = {BID_BASE: "no rob", BID_BASE + 1: "call", BID_BASE + 2: "rob"}
+SHOW_NAMES = {DOUBLE_BASE: "no show", DOUBLE_BASE + 1: "show"}
 """The words of the auction where the landlord is called, then robbed for, and of showing the hand."""
-_CHINESE = {"不叫": BID_BASE, "叫地主": BID_BASE + 1, "不抢": BID_BASE, "抢地主": BID_BASE + 2}
-_CHINESE |= {"不加倍": DOUBLE_BASE, "加倍": DOUBLE_BASE + 1, "不明牌": DOUBLE_BASE, "明牌": DOUBLE_BASE + 1}
-_WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)} | _CHINESE
-_WORDS |= {word: action for words in (CALLED, ROBBED, SHOWN) for action, word in words.items()}
+_CHINESE_WORDS = {"不叫": BID_BASE, "叫地主": BID_BASE + 1, "不抢": BID_BASE, "抢地主": BID_BASE + 2}
+_CHINESE_WORDS |= {"不加倍": DOUBLE_BASE, "加倍": DOUBLE_BASE + 1, "不明牌": DOUBLE_BASE, "明牌": DOUBLE_BASE + 1}
+_ACTION_WORDS = {action_name(a): a for a in range(BID_BASE, NUM_ACTIONS)} | _CHINESE_WORDS
+_ACTION_WORDS |= {word: action for words in (CALL_NAMES, ROB_NAMES, SHOW_NAMES) for action, word in words.items()}
 _BIDS = range(BID_BASE, DOUBLE_BASE)
 
 
-def _integers(values: object) -> tuple[int, ...] | None:
+def _as_integers(values: object) -> tuple[int, ...] | None:
     """Whole numbers as a tuple; None for anything else."""
     if type(values) is tuple and set(map(type, values)) <= {int}:
         return values
@@ -81,7 +81,7 @@ def _parse_counts(text: str) -> tuple[int, ...]:
             both=joker[0][::-1].upper(),
         )
     counts = [0] * NUM_RANKS
-    plain = _NOISE.sub("", text.strip().upper())
+    plain = _SEPARATOR_RUN.sub("", text.strip().upper())
     position = 0
     while position < len(plain):
         token = _TOKEN.match(plain, position)
@@ -97,7 +97,7 @@ def _parse_counts(text: str) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _counts_text(counts: Iterable[int]) -> str:
+def _format_counts(counts: Iterable[int]) -> str:
     return "".join(RANK_NAMES[rank] * count for rank, count in enumerate(counts))
 
 
@@ -111,7 +111,7 @@ def word_to_counts(word: int) -> tuple[int, ...]:
     return tuple((word >> rank & _COPIES).bit_count() for rank in range(NUM_RANKS))
 
 
-def kickers_of(counts: Iterable[int], size: int) -> tuple[int, ...]:
+def kicker_ranks(counts: Iterable[int], size: int) -> tuple[int, ...]:
     """Ranks of the kickers, ascending, from 15 counts of cards and the number of cards per kicker."""
     return tuple(rank for rank, count in enumerate(counts) for _ in range(count // size))
 
@@ -133,7 +133,7 @@ class Hand:
     counts: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        counts = _integers(self.counts)
+        counts = _as_integers(self.counts)
         if counts is None or len(counts) != NUM_RANKS:
             raise InvalidHandError(f"a hand is 15 counts, one per rank; got {shown(self.counts)}")
         object.__setattr__(self, "counts", counts)
@@ -188,7 +188,7 @@ class Hand:
         return Hand(tuple(map(operator.sub, self.counts, less.counts)))
 
     def __str__(self) -> str:
-        return _counts_text(self.counts)
+        return _format_counts(self.counts)
 
     def __repr__(self) -> str:
         return f"Hand.parse({str(self)!r})"
@@ -238,7 +238,7 @@ class Move:
 
     def _convert(self) -> None:
         """Take whole numbers of other types, and kickers in a list."""
-        main, kickers = as_integer(self.main), _integers(self.kickers)
+        main, kickers = as_integer(self.main), _as_integers(self.kickers)
         if main is None or kickers is None:
             raise InvalidMoveError(
                 f"a move is a main id and kicker ranks, as Move(5) or Move(42, (7,)), not {shown(self.main)} and "
@@ -302,7 +302,7 @@ class Move:
         group = MAIN_GROUPS[main] if 0 <= main < KICKER_BASE else None
         if group is None or not group.kicker_count:
             raise InvalidMoveError(f"{shown(main)} is not a main group that takes kickers")
-        return cls(main, kickers_of(word_to_counts(word), group.kicker_size))
+        return cls(main, kicker_ranks(word_to_counts(word), group.kicker_size))
 
     @classmethod
     def from_ids(cls, cards: Iterable[int], rules: str | Rules = "standard") -> Move:
@@ -335,15 +335,15 @@ class Move:
             raise InvalidMoveError(f"a move is text, as '333+4' or 'pass', not {shown(text)}")
         rules = Rules.preset(rules)
         word = " ".join(text.strip().lower().split())
-        if word in _PASSES:
+        if word in _PASS_WORDS:
             return cls(PASS)
-        if word in _ROCKETS:
+        if word in _ROCKET_WORDS:
             return cls._parse_bare("BR", rules)
-        if word in _WORDS:
-            return cls(_WORDS[word])
+        if word in _ACTION_WORDS:
+            return cls(_ACTION_WORDS[word])
         if word.startswith("bid"):
             robbing = rules.bidding == "robbing"
-            bids = [Message(bid) for bid in ROBBED.values()] if robbing else [cls(bid) for bid in _BIDS]
+            bids = [Message(bid) for bid in ROB_NAMES.values()] if robbing else [cls(bid) for bid in _BIDS]
             raise InvalidMoveError("there is no {word}: the bids are {moves}", word=repr(word), moves=bids)
         try:
             if "+" in text:
@@ -361,13 +361,13 @@ class Move:
         readings = [
             move
             for group in MAIN_GROUPS
-            if group.need == body and (move := _complete(group, kickers, rules)) is not None
+            if group.need == body and (move := _complete_move(group, kickers, rules)) is not None
         ]
         if not readings:
             raise InvalidMoveError(
                 "{body} with kickers {kickers} is not a move under the {rules} rules",
-                body=repr(_counts_text(body)),
-                kickers=repr(_counts_text(kickers)),
+                body=repr(_format_counts(body)),
+                kickers=repr(_format_counts(kickers)),
                 rules=Message(rules.name),
             )
         return readings[0]
@@ -375,7 +375,7 @@ class Move:
     @classmethod
     def _parse_bare(cls, text: str, rules: Rules) -> Move:
         cards = Hand(_parse_counts(text))
-        readings = readings_of(cards, rules)
+        readings = list_readings(cards, rules)
         if not readings:
             raise InvalidMoveError(
                 "{cards} is not a move under the {rules} rules; write solos 3, pairs 33, trios 333 or 333+4, bombs "
@@ -394,8 +394,8 @@ class Move:
     def __str__(self) -> str:
         if self.group is None or self.is_pass:
             return action_name(self.main)
-        kickers = _counts_text(self.kicker_counts)
-        return _counts_text(self.group.need) + (f"+{kickers}" if kickers else "")
+        kickers = _format_counts(self.kicker_counts)
+        return _format_counts(self.group.need) + (f"+{kickers}" if kickers else "")
 
     def __repr__(self) -> str:
         with contextlib.suppress(InvalidMoveError):
@@ -405,12 +405,12 @@ class Move:
 
 
 @functools.cache
-def _groups_of(cards: int) -> tuple[MainGroup, ...]:
+def _groups_with_cards(cards: int) -> tuple[MainGroup, ...]:
     """The main groups of moves with that number of cards, kickers included."""
     return tuple(group for group in MAIN_GROUPS[1:] if group.cards == cards)
 
 
-def readings_of(cards: Hand, rules: Rules) -> list[Move]:
+def list_readings(cards: Hand, rules: Rules) -> list[Move]:
     """All moves of exactly the cards of a hand: those with fewer kickers first, then those with the lower body.
 
     Raises:
@@ -419,16 +419,16 @@ def readings_of(cards: Hand, rules: Rules) -> list[Move]:
     if not isinstance(cards, Hand):
         raise InvalidHandError(f"readings are those of a Hand, not of {shown(cards)}")
     readings = []
-    for group in _groups_of(len(cards)):
+    for group in _groups_with_cards(len(cards)):
         kickers = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))
         if min(kickers) >= 0:
-            move = _complete(group, kickers, rules)
+            move = _complete_move(group, kickers, rules)
             if move is not None:
                 readings.append(move)
     return sorted(readings, key=lambda move: (len(move.kickers), move.group.rank if move.group else 0))
 
 
-def _complete(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Move | None:
+def _complete_move(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Move | None:
     """The move of a body and the cards beside it, or None if the rules have no such move."""
     if CATEGORIES[group.category].name not in rules.categories:
         return None
@@ -449,11 +449,11 @@ def _complete(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Move | 
         neighbours = [group.rank - 1] * (group.rank > 0) + [above] * (above < CHAIN_RANKS)
         if any(kickers[rank] >= 3 for rank in neighbours):
             return None
-    return Move(group.id, kickers_of(kickers, size))
+    return Move(group.id, kicker_ranks(kickers, size))
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def recorded_move(main: int, cards: int) -> Move:
+def decode_move(main: int, cards: int) -> Move:
     """The move that a slot of a ring or a log holds.
 
     Args:
@@ -464,15 +464,15 @@ def recorded_move(main: int, cards: int) -> Move:
         return Move(main)
     group = MAIN_GROUPS[main]
     kickers = [held - need for held, need in zip(word_to_counts(cards), group.need, strict=True)]
-    return Move(main, kickers_of(kickers, group.kicker_size))
+    return Move(main, kicker_ranks(kickers, group.kicker_size))
 
 
-def slot_move(cards: int, packed: int) -> tuple[int, Move]:
+def decode_slot(cards: int, packed: int) -> tuple[int, Move]:
     """The seat and the move of a slot of a ring or a log, whose words :mod:`ddz_env.core.engine.layout` describes."""
-    return packed >> 16, recorded_move(packed & 0xFFFF, cards)
+    return packed >> 16, decode_move(packed & 0xFFFF, cards)
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def move_text(main: int, cards: int) -> str:
-    """The notation of :func:`recorded_move`."""
-    return str(recorded_move(main, cards))
+def format_recorded_move(main: int, cards: int) -> str:
+    """The notation of :func:`decode_move`."""
+    return str(decode_move(main, cards))

@@ -23,12 +23,12 @@ from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown, unkn
 from ddz_env.support.options import Option, Options, Range, as_written, refuse_unknown, split_options
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
-NO_QUADS: tuple[str, ...] = (
+CATEGORIES_WITHOUT_QUADS: tuple[str, ...] = (
     *("pass", "solo", "pair", "trio", "trio+solo", "trio+pair", "bomb", "rocket"),
     *("solo chain", "pair chain", "plane", "plane+solos", "plane+pairs"),
 )
 STANDARD_CATEGORIES: tuple[str, ...] = tuple(
-    name for name in ALL_CATEGORIES if name in NO_QUADS or name in ("quad+2 solos", "quad+2 pairs")
+    name for name in ALL_CATEGORIES if name in CATEGORIES_WITHOUT_QUADS or name in ("quad+2 solos", "quad+2 pairs")
 )
 BOTZONE_CATEGORIES: tuple[str, ...] = (*STANDARD_CATEGORIES, "shuttle", "shuttle+solos", "shuttle+pairs")
 
@@ -169,7 +169,7 @@ class Rules(Options):
 
     def words(self) -> npt.NDArray[np.uint64]:
         """Return the rules as the array that kernels read, shape ``[18]``, uint64."""
-        return _words(self).copy()
+        return _pack_words(self).copy()
 
     @classmethod
     def preset(cls, name: str | Rules, **changes: Any) -> Rules:
@@ -192,13 +192,15 @@ class Rules(Options):
         if not isinstance(name, Rules):
             has_options = isinstance(name, str) and ("," in name or "=" in name)
             name = (
-                _read(name) if has_options else PRESETS[check_choice("rules preset", name, PRESETS, InvalidRulesError)]
+                _parse_rules(name)
+                if has_options
+                else PRESETS[check_choice("rules preset", name, PRESETS, InvalidRulesError)]
             )
         return name.replace(**changes) if changes else name
 
 
 @functools.cache
-def _words(rules: Rules) -> npt.NDArray[np.uint64]:
+def _pack_words(rules: Rules) -> npt.NDArray[np.uint64]:
     """The words of rules, computed once: every state and every search asks for them."""
     words = np.zeros(RULE_WORDS, np.uint64)
     allowed = 0
@@ -255,7 +257,7 @@ PRESETS: dict[str, Rules] = {
         ),
         Rules(
             "openspiel",
-            categories=NO_QUADS,
+            categories=CATEGORIES_WITHOUT_QUADS,
             kicker_repeat=3,
             ambiguous_cards="longest",
             chain_from_quad=False,
@@ -289,7 +291,7 @@ PRESETS: dict[str, Rules] = {
 """Every preset by name; ``standard`` is the default everywhere."""
 
 
-def _read(text: str) -> Rules:
+def _parse_rules(text: str) -> Rules:
     """The rules that a text names: a preset with options; their name lists what differs and reads back as the same."""
     preset, *texts = (part.strip() for part in text.split(","))
     if preset not in PRESETS:
@@ -298,18 +300,18 @@ def _read(text: str) -> Rules:
     options, plain = textual_options(), PRESETS[preset]
     written = split_options(texts, InvalidRulesError)
     refuse_unknown(written, list(options), InvalidRulesError)
-    rules = plain.replace(**{name: _value(options[name], text) for name, text in written.items()})
+    rules = plain.replace(**{name: _parse_value(options[name], text) for name, text in written.items()})
     changes = {option: getattr(rules, option) for option in options if getattr(rules, option) != getattr(plain, option)}
-    texts = [f"{option}={_as_written(option, value)}" for option, value in changes.items()]
+    texts = [f"{option}={_format_value(option, value)}" for option, value in changes.items()]
     return rules.replace(name=",".join([preset, *texts]))
 
 
-def _value(option: Option, text: str) -> Any:
+def _parse_value(option: Option, text: str) -> Any:
     """The value that a text denotes: a deck is 15 digits, categories stand between slashes."""
     if option.name == "deck":
         if not re.fullmatch(r"[0-9]{15}", text):
             raise InvalidRulesError(
-                f"deck={shown(text)} must be fifteen digits, a count per rank, as in {_deck_text()}"
+                f"deck={shown(text)} must be fifteen digits, a count per rank, as in {_format_deck()}"
             )
         return tuple(map(int, text))
     if option.name == "categories":
@@ -317,14 +319,14 @@ def _value(option: Option, text: str) -> Any:
     return option.read(text, InvalidRulesError)
 
 
-def _as_written(name: str, value: Any) -> str:
-    """The inverse of :func:`_value`."""
+def _format_value(name: str, value: Any) -> str:
+    """The inverse of :func:`_parse_value`."""
     if name == "deck":
-        return _deck_text(value)
+        return _format_deck(value)
     return "/".join(value) if name == "categories" else as_written(value)
 
 
-def _deck_text(deck: Iterable[int] = FULL_DECK) -> str:
+def _format_deck(deck: Iterable[int] = FULL_DECK) -> str:
     return "".join(map(str, deck))
 
 

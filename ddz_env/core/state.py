@@ -20,11 +20,19 @@ from ddz_env.core.engine.step import apply_and_record, body_cards
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.unshuffled import new_unshuffled_game
 from ddz_env.core.engine.worlds import play_to_end, play_to_end_repeatedly, sample_world
-from ddz_env.core.given_hands import check_dealt, left_of_deck, read_hand, unseen_rest
-from ddz_env.core.notation import Hand, Move, slot_move
-from ddz_env.core.refusals import illegal_action, refusal
+from ddz_env.core.given_hands import check_dealt_hands, read_hand, remaining_unseen_cards, undealt_cards
+from ddz_env.core.notation import Hand, Move, decode_slot
+from ddz_env.core.refusals import explain_illegal_move, illegal_action_error
 from ddz_env.core.rules import Rules
-from ddz_env.core.view import STAGE_NAMES, View, check_cards, legal_ids, role_of, whole_moves, write_view
+from ddz_env.core.view import (
+    STAGE_NAMES,
+    View,
+    check_view_cards,
+    list_legal_actions,
+    list_legal_moves,
+    role_name,
+    write_view,
+)
 from ddz_env.support.arrays import own
 from ddz_env.support.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.support.errors import (
@@ -122,17 +130,17 @@ class State:
         if isinstance(hands, str) or not isinstance(hands, Sequence):
             raise InvalidDealError(f"hands are a list with one hand per seat, not {shown(hands)}")
         *dealt, low = (hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in (*hands, bottom))
-        check_dealt(dealt, low, rules, sizes=check_sizes and not rules.half_deck)
+        check_dealt_hands(dealt, low, rules, sizes=check_sizes and not rules.half_deck)
         row = np.zeros(at.ROW_WORDS, np.uint64)
         row[at.HANDS : at.HANDS + len(dealt)] = [hand.word for hand in dealt]
         row[at.BOTTOM] = low.word
-        row[at.LEFT_OUT if rules.left_out_open else at.HIDDEN] = left_of_deck(rules, [*dealt, low]).word
+        row[at.LEFT_OUT if rules.left_out_open else at.HIDDEN] = undealt_cards(rules, [*dealt, low]).word
         row[at.RNG] = game_key(seed)
         start_game(row, rules.words())
         return cls(row, rules)
 
     @classmethod
-    def of(cls, view: View, hands: Sequence[str | Hand | int] | npt.NDArray[np.uint64], seed: int = 0) -> State:
+    def from_view(cls, view: View, hands: Sequence[str | Hand | int] | npt.NDArray[np.uint64], seed: int = 0) -> State:
         """The game that a view and the hands of all seats make.
 
         Args:
@@ -148,7 +156,9 @@ class State:
 
         Example:
             >>> state = State.new(seed=1)
-            >>> State.of(state.view(), [state.hand(seat) for seat in range(3)]).view().key() == state.view().key()
+            >>> State.from_view(
+            ...     state.view(), [state.hand(seat) for seat in range(3)]
+            ... ).view().key() == state.view().key()
             True
         """
         players = view.rules.players
@@ -156,15 +166,15 @@ class State:
             raise InvalidDealError(
                 f"the {view.rules.name} rules have {players} seats, got {plural(len(hands), 'hand')}"
             )
-        check_cards(view.row, view.seat, view.rule_words)
+        check_view_cards(view.row, view.seat, view.rule_words)
         row, held = view.row.copy(), [read_hand(hand) for hand in hands[:players]]
         row[at.HANDS : at.HANDS + players] = [hand.word for hand in held]
         row[at.SIZES], row[at.RNG] = 0, game_key(seed)
-        rest = unseen_rest(view, held)
+        rest = remaining_unseen_cards(view, held)
         row[at.HIDDEN] = rest.word
         if view.landlord is None and len(rest) == view.rules.bottom:
             row[at.HIDDEN], row[at.BOTTOM] = 0, rest.word
-        return cls._of_view(view, row)
+        return cls._from_row_of_view(view, row)
 
     @classmethod
     def sample(cls, view: View, rng: np.random.Generator) -> State:
@@ -186,11 +196,11 @@ class State:
         row = np.empty(at.ROW_WORDS, np.uint64)
         state = rng.integers(0, 2**64, dtype=np.uint64)
         if not sample_world(view.row, np.uint64(view.seat), view.rule_words, state, row):
-            check_cards(view.row, view.seat, view.rule_words)
-        return cls._of_view(view, row)
+            check_view_cards(view.row, view.seat, view.rule_words)
+        return cls._from_row_of_view(view, row)
 
     @classmethod
-    def _of_view(cls, view: View, row: npt.NDArray[np.uint64]) -> State:
+    def _from_row_of_view(cls, view: View, row: npt.NDArray[np.uint64]) -> State:
         state = cls.__new__(cls)
         state._row, state._ring, state._log = row, view.ring.copy(), list(view.history)
         state._rules, state._rule_words = view.rules, view.rule_words
@@ -244,7 +254,7 @@ class State:
 
     def role(self, seat: int | None = None) -> str | None:
         """The role of a seat (the acting seat by default), None before there is a landlord."""
-        return role_of(self._row, self._seat(seat), self._rules.players)
+        return role_name(self._row, self._seat(seat), self._rules.players)
 
     def hand(self, seat: int | None = None) -> Hand:
         """The hand of a seat (the acting seat by default)."""
@@ -264,7 +274,7 @@ class State:
 
     def legal_actions(self) -> list[int]:
         """Legal action ids of the next stage, ascending; empty when the game is over."""
-        return legal_ids(self._row, self._rule_words)
+        return list_legal_actions(self._row, self._rule_words)
 
     def legal_moves(self) -> list[Move]:
         """Legal whole moves, by main id and then by kickers; empty when the game is over.
@@ -274,7 +284,7 @@ class State:
         """
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
-        return whole_moves(self._row, self._rule_words)
+        return list_legal_moves(self._row, self._rule_words)
 
     def step(self, move: Move | str) -> None:
         """Play a whole move.
@@ -295,7 +305,7 @@ class State:
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         if not self._can_play(move):
-            raise IllegalMoveError(refusal(self.view(), move))
+            raise IllegalMoveError(explain_illegal_move(self.view(), move))
         for action in move.actions:
             self._apply(action)
 
@@ -310,7 +320,7 @@ class State:
         self._check_running()
         action = check_action(action)
         if not self._can_act(np.uint64(action)):
-            raise illegal_action(self.seat, action, self.legal_actions())
+            raise illegal_action_error(self.seat, action, self.legal_actions())
         self._apply(action)
 
     def returns(self, scoring: str | None = None) -> tuple[float, ...]:
@@ -451,10 +461,10 @@ class State:
         if after == 0 and before > 0:
             self._log.clear()  # everybody declined and the cards were dealt again
         elif after != before:
-            self._log.append(slot_move(*self._ring[before % at.HISTORY_MOVES].tolist()))
+            self._log.append(decode_slot(*self._ring[before % at.HISTORY_MOVES].tolist()))
 
 
-def filled_up(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> State:
+def fill_hands(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> State:
     """Start a game from hands of which some cards are known; the lowest of the other cards fill them up.
 
     Args:
@@ -480,7 +490,7 @@ def restore_state(
     row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
 ) -> State:
     """A state of its own from a row, its ring and its log (all copied)."""
-    history = [slot_move(cards, packed) for cards, packed in log[: int(row[at.MOVES])].tolist()]
+    history = [decode_slot(cards, packed) for cards, packed in log[: int(row[at.MOVES])].tolist()]
     state = State.__new__(State)
     state.__setstate__((row.copy(), rules, ring.copy(), history))
     return state

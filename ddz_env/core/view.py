@@ -31,15 +31,15 @@ NO_ROLE = 3
 
 STAGE_NAMES = ("play", "kicker", "bid", "double", "over", "show")
 
-AUCTION = ("bid", "double", "show")
+AUCTION_STAGES = ("bid", "double", "show")
 """The stages before the cards are played, in which stakes are named."""
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
 
-Weights = Callable[[npt.NDArray[np.uint64]], npt.NDArray[Any]]
+WorldWeights = Callable[[npt.NDArray[np.uint64]], npt.NDArray[Any]]
 """How plausible worlds are: of hands, shape ``[n, 4]``, to numbers from 0, shape ``[n]``."""
 
-_OVERSAMPLED = 8
+_OVERSAMPLING = 8
 """Worlds that are drawn for each that stays, where they are weighed."""
 
 
@@ -84,20 +84,20 @@ def write_view(
         out[at.STAGE] = U0
 
 
-def ids_in(mask: npt.NDArray[np.uint64]) -> list[int]:
+def mask_to_ids(mask: npt.NDArray[np.uint64]) -> list[int]:
     """The action ids of a mask of shape ``[MASK_WORDS]``, uint64, in ascending order."""
     ids: list[int] = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist()
     return ids
 
 
-def legal_ids(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
+def list_legal_actions(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
     """Legal action ids of a row in ascending order."""
     mask = np.empty(MASK_WORDS, np.uint64)
     write_legal_mask(row, rules, mask)
-    return ids_in(mask)
+    return mask_to_ids(mask)
 
 
-def whole_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
+def list_legal_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
     """Legal whole moves of a row in the engine's order."""
     mains, kickers = list_all_moves(row, rules)
     return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
@@ -152,7 +152,7 @@ class View(OwnsArrays):
     @property
     def role(self) -> str | None:
         """The observer's role: ``landlord``, ``peasant_down`` or ``peasant_up``; None during the auction."""
-        return role_of(self.row, self.seat, self.rules.players)
+        return role_name(self.row, self.seat, self.rules.players)
 
     @property
     def landlord_cards(self) -> Hand:
@@ -229,18 +229,18 @@ class View(OwnsArrays):
 
     def legal_actions(self) -> list[int]:
         """Legal action ids, ascending; empty unless it is the observer's turn."""
-        return legal_ids(self.row, self.rule_words) if self.acting_seat == self.seat else []
+        return list_legal_actions(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
     def legal_moves(self) -> list[Move]:
         """Legal whole moves in the engine's order; empty unless it is the observer's turn."""
-        return whole_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
+        return list_legal_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
     def sample_worlds(
-        self, count: int, rng: np.random.Generator, weights: Weights | None = None
+        self, count: int, rng: np.random.Generator, weights: WorldWeights | None = None
     ) -> npt.NDArray[np.uint64]:
         """Draw hands that agree with all that the seat knows, uniformly over deals of cards.
 
-        :meth:`ddz_env.State.of` makes a game of a row; :meth:`ddz_env.State.sample` draws one game.
+        :meth:`ddz_env.State.from_view` makes a game of a row; :meth:`ddz_env.State.sample` draws one game.
 
         Args:
             count: How many worlds.
@@ -264,12 +264,12 @@ class View(OwnsArrays):
             >>> worlds.shape, bool((worlds[:, view.seat] == view.hand.word).all())
             ((1000, 4), True)
         """
-        check_cards(self.row, self.seat, self.rule_words)
+        check_view_cards(self.row, self.seat, self.rule_words)
         count = check_integer("count", count, 0, 2**32, InvalidDealError)
-        hands = np.empty((count if weights is None else _OVERSAMPLED * count, 4), np.uint64)
+        hands = np.empty((count if weights is None else _OVERSAMPLING * count, 4), np.uint64)
         state = rng.integers(0, 2**64, dtype=np.uint64)
         sample_hands(self.row, np.uint64(self.seat), self.rule_words, state, hands)
-        return hands if weights is None else _resampled(hands, weights(hands), count, rng)
+        return hands if weights is None else _resample_worlds(hands, weights(hands), count, rng)
 
     def key(self) -> bytes:
         """All that the seat knows, as bytes: equal for two games if and only if the seat cannot tell them apart."""
@@ -280,7 +280,7 @@ class View(OwnsArrays):
         return f"<View of seat {self.seat} ({self.role}): {self.hand}, stage {self.stage}>"
 
 
-def _resampled(
+def _resample_worlds(
     hands: npt.NDArray[np.uint64], weights: npt.NDArray[Any], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint64]:
     """Some worlds, drawn with replacement by their weights."""
@@ -292,7 +292,7 @@ def _resampled(
     return hands[rng.choice(len(hands), count, p=chances / chances.sum())] if count else hands
 
 
-def check_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
+def check_view_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
     """Raise unless some deal agrees with the cards of a view.
 
     Args:
@@ -326,7 +326,7 @@ def check_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.ui
 
 
 @pure_kernel
-def seat_role(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray[np.uint64]) -> np.int64:
+def role_number(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray[np.uint64]) -> np.int64:
     """The number of a seat's role in :data:`ROLES`, ``NO_ROLE`` before there is a landlord."""
     if row[at.LANDLORD] == _NO_SEAT:
         return np.int64(NO_ROLE)
@@ -334,7 +334,7 @@ def seat_role(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray[n
     return np.int64(turns if turns < rules[R_PLAYERS] else turns - rules[R_PLAYERS])
 
 
-def role_of(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:
+def role_name(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:
     """The role of a seat, None before there is a landlord."""
     landlord = int(row[at.LANDLORD])
     return None if landlord == at.NO_SEAT else ROLES[(seat - landlord) % players]

@@ -50,7 +50,7 @@ from pettingzoo.utils.env_logger import EnvLogger  # type: ignore[import-untyped
 
 from ddz_env.core import observation
 from ddz_env.core.actions import NUM_ACTIONS, check_action
-from ddz_env.core.refusals import illegal_action
+from ddz_env.core.refusals import illegal_action_error
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
@@ -311,7 +311,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         number = action if type(action) is int else as_integer(action)
         if number is None or not 0 <= number < NUM_ACTIONS or not self._run(ACT, number):
             state = self.game_state()
-            raise illegal_action(state.seat, check_action(action), state.legal_actions())
+            raise illegal_action_error(state.seat, check_action(action), state.legal_actions())
         self._cumulative_rewards[agent] = 0.0
         self._select()
 

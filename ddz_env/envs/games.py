@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.core.actions import NUM_ACTIONS, action_name, listed_actions
+from ddz_env.core.actions import NUM_ACTIONS, action_name, format_actions
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State, restore_state
-from ddz_env.core.view import ids_in
+from ddz_env.core.view import mask_to_ids
 from ddz_env.envs.stepping import Slots, allocate, first_illegal, play
 from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.checks import as_array, check_choice, check_integer, described
@@ -141,7 +141,9 @@ def refuse_illegal(
     action = int(actions[wrong])
     if not 0 <= action < NUM_ACTIONS:
         raise InvalidMoveError(f"{where(wrong)}: action {action} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
-    problem = f"action {action} ({action_name(action)}) is not legal; legal are {listed_actions(ids_in(bits[wrong]))}"
+    problem = (
+        f"action {action} ({action_name(action)}) is not legal; legal are {format_actions(mask_to_ids(bits[wrong]))}"
+    )
     raise IllegalMoveError(f"{where(wrong)}: {problem}")
 
 

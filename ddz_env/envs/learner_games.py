@@ -20,7 +20,7 @@ from ddz_env.core.engine.random import advance, mix, scale_below, stream_state
 from ddz_env.core.engine.words import U0
 from ddz_env.core.rules import R_PLAYERS, Rules
 from ddz_env.core.state import State
-from ddz_env.core.view import ROLES, seat_role
+from ddz_env.core.view import ROLES, role_number
 from ddz_env.envs.deals import Deals
 from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
 from ddz_env.envs.opponents import STAGED, UNIFORM, Opponents
@@ -110,7 +110,7 @@ def _play_opponents(index: int, slots: Slots) -> None:
         if row[SEAT] == learner:
             game["status"] = LEARNER_TURN
             return
-        role = seat_role(row, row[SEAT], slots.rules)
+        role = role_number(row, row[SEAT], slots.rules)
         kind = slots.kinds[role if role < 3 else 0]  # in an auction all opponents are the same
         if kind != STAGED and kind != UNIFORM:
             game["status"] = OPPONENT_TURN

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ddz_env.core.actions import NUM_ACTIONS
-from ddz_env.core.notation import move_text
+from ddz_env.core.notation import format_recorded_move
 from ddz_env.core.observation import OBSERVATION, Layout
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES, STAGE_NAMES, View
@@ -168,7 +168,7 @@ def as_info(written: list[int], *, text: bool) -> dict[str, Any]:
 
 
 def _in_words(seat: int, role: int, stage: int, action: int, player: int, cards: int) -> dict[str, Any]:
-    move, mover = ("", "") if player < 0 else (move_text(action, cards), f"player_{player}")
+    move, mover = ("", "") if player < 0 else (format_recorded_move(action, cards), f"player_{player}")
     return dict(zip(TEXT_KEYS, (seat, (*ROLES, "")[role], STAGE_NAMES[stage], move, mover), strict=True))
 
 

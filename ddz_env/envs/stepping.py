@@ -55,7 +55,7 @@ from ddz_env.core.observation import (
 )
 from ddz_env.core.rules import DEAL_UNSHUFFLED, R_DEAL, Rules
 from ddz_env.core.state import SCORINGS
-from ddz_env.core.view import seat_role
+from ddz_env.core.view import role_number
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
@@ -330,7 +330,7 @@ def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.ui
     if stage == STAGE_KICKER and seat != row[SEAT]:
         stage = np.uint64(STAGE_PLAY)  # the half-built move of another seat is not on the table yet
     out[0] = np.int64(seat)
-    out[1] = seat_role(row, seat, rules)
+    out[1] = role_number(row, seat, rules)
     out[2] = np.int64(stage)
     out[3] = out[4] = -1
     if row[MOVES] > U0:
@@ -364,7 +364,7 @@ def write_outputs(
     for number in range(infos.shape[0]):
         write_info(row, ring, slots.rules, seat if infos.shape[0] == 1 else np.uint64(number), infos[number])
     game["seat"] = np.int8(row[SEAT])
-    game["role"] = np.int8(seat_role(row, row[SEAT], slots.rules))
+    game["role"] = np.int8(role_number(row, row[SEAT], slots.rules))
 
 
 # --- Games whose seats are all the caller's ---------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ddz_env import Move
 from ddz_env.core.engine.layout import STAGE, STAGE_BID, STAGE_DOUBLE, STAGE_SHOW
 from ddz_env.core.rules import Rules
-from ddz_env.core.view import AUCTION
+from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.agent import Agent, Decision, cheats, close, observe, reset
 from ddz_env.playing.many import Waiting, answers_many
 from ddz_env.playing.search_statistics import Candidate
@@ -91,7 +91,7 @@ class WithBidder:
         return candidates
 
     def _agent(self, view: Any) -> Agent:
-        return self.bidder if view.stage in AUCTION else self.player
+        return self.bidder if view.stage in AUCTION_STAGES else self.player
 
     def _sight(self, agent: Agent, view: Any) -> Any:
         """What one of the two may see: the state if it cheats, otherwise a view."""

@@ -19,7 +19,7 @@ from ddz_env.core.engine.legal import is_legal_action, write_legal_mask
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MAIN_SEGMENT, MASK_WORDS, SEGMENT_KICKER_SIZE
 from ddz_env.core.engine.words import U0, U1, add_cards
-from ddz_env.core.notation import slot_move
+from ddz_env.core.notation import decode_slot
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import restore_state
@@ -67,7 +67,7 @@ class Waiting(NamedTuple):
     def view(self, index: int) -> View:
         """What the seat to act knows of one of the games, with its moves so far where they are kept."""
         row, logs = self.rows[index], _NO_LOG if self.logs is None else self.logs[index]
-        history = tuple(slot_move(cards, packed) for cards, packed in logs[: int(row[MOVES])].tolist())
+        history = tuple(decode_slot(cards, packed) for cards, packed in logs[: int(row[MOVES])].tolist())
         return View(row.copy(), self.rules, self.rules.words(), int(row[SEAT]), history, self.rings[index].copy())
 
     def chosen(self, games: npt.NDArray[np.intp]) -> Waiting:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.core.view import AUCTION
+from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.agent import Agent, Decision, close, sight
 from ddz_env.playing.game import tell
 from ddz_env.playing.generators import agent_generator
@@ -106,7 +106,7 @@ def practice_positions(rules: Rules) -> dict[str, list[State]]:
 
 def _kind(view: View, moves: Sequence[Move]) -> str:
     """The kind of a decision between some moves."""
-    if view.stage in AUCTION:
+    if view.stage in AUCTION_STAGES:
         return view.stage
     if any(len(move.cards) == len(view.hand) for move in moves):
         return "finish"

@@ -22,7 +22,7 @@ from ddz_env.core.actions import BID_BASE, CATEGORIES, DOUBLE_BASE, KICKER_BASE,
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RANK_NAMES
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.score import is_spring
-from ddz_env.core.move_names import spoken
+from ddz_env.core.move_names import past_move_name
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.state import State
 from ddz_env.core.view import View
@@ -408,7 +408,7 @@ class _Reader:
         for number, (mover, move) in reversed([*enumerate(self.history)]):
             if mover == seat and move.main in shown:
                 return LastMove(
-                    text=spoken(self.history, number, self.rules),
+                    text=past_move_name(self.history, number, self.rules),
                     category=move.category,
                     cards=self.moves[number],
                     to_beat=int(self.row[at.TARGET]) != 0 and int(self.row[at.OWNER]) == seat and not move.is_pass,

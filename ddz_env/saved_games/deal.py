@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.core.given_hands import check_bottom
-from ddz_env.core.refusals import ILLEGAL
-from ddz_env.core.state import filled_up
+from ddz_env.core.given_hands import check_landlord_cards
+from ddz_env.core.refusals import ILLEGAL_MOVE_TEXT
+from ddz_env.core.state import fill_hands
 from ddz_env.support.checks import check_integer, check_seed
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidDealError, Message, plural
 
@@ -146,7 +146,7 @@ class Deal:
                 rules=Message(rules.name),
                 most=rules.hand_size,
             )
-        check_bottom(self.bottom or _NOTHING, rules)
+        check_landlord_cards(self.bottom or _NOTHING, rules)
 
     def _made_up(self, moves: Moves) -> State:
         """The game with hands for the others that could have played all this."""
@@ -162,7 +162,7 @@ class Deal:
             if "moves" not in error.said.values:
                 raise
             raise IllegalMoveError(
-                ILLEGAL, **error.said.values
+                ILLEGAL_MOVE_TEXT, **error.said.values
             ) from None  # those moves are of a hand that may be made up
 
     def _filled(self, needed: npt.NDArray[np.int64]) -> State:
@@ -185,7 +185,7 @@ class Deal:
             )
         for seat in np.flatnonzero(least[:-1].sum(axis=1) > rules.hand_size):
             raise IllegalMoveError("seat {seat} would have played more cards than it was dealt", seat=seat)
-        return filled_up(least, rules, self.seed)
+        return fill_hands(least, rules, self.seed)
 
 
 def _played(state: State, moves: Moves) -> State:

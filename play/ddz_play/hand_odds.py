@@ -11,7 +11,7 @@ import numpy as np
 from ddz_agents.bidding.policy import Appraisal, PayoffOptions, appraise, best, both_ways
 from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import View
-from ddz_env.core.move_names import question, worded
+from ddz_env.core.move_names import kind_of_decision, move_name
 from ddz_env.playing.registry import make_agent
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, Settling, settling, wilson_interval
@@ -44,7 +44,7 @@ class HandReport:
     @property
     def question(self) -> str:
         """What the seat has to decide."""
-        return question(self.view.history, self.view.stage, self.view.rules)
+        return kind_of_decision(self.view.history, self.view.stage, self.view.rules)
 
     def rates(self) -> dict[str, Interval]:
         """The win rate in each role, with its 95 % interval."""
@@ -69,14 +69,14 @@ class HandReport:
             "gains": {part: self.played.gain(landlord) for part, landlord in self.landlords.items()},
             "answers": [
                 {
-                    "move": worded(answer.move, self.question),
+                    "move": move_name(answer.move, self.question),
                     "stake": answer.chip,
                     "win_rate": answer.win_rate,
                     "payoff": answer.payoff,
                 }
                 for answer in self.answers
             ],
-            "best": worded(best(self.answers).move, self.question),
+            "best": move_name(best(self.answers).move, self.question),
             "convergence": [{**line._asdict(), "difference": line.spread} for line in self.settling()],
         }
 
@@ -107,7 +107,7 @@ class HandReport:
 
 
 def _answer_cells(answer: Appraisal, asked: str) -> tuple[str, ...]:
-    return worded(answer.move, asked), f"{answer.chip:g}", f"{100 * answer.win_rate:.1f}", f"{answer.payoff:+.2f}"
+    return move_name(answer.move, asked), f"{answer.chip:g}", f"{100 * answer.win_rate:.1f}", f"{answer.payoff:+.2f}"
 
 
 def make_report(view: View, options: PayoffOptions, seed: int) -> HandReport:

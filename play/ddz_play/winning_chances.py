@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ddz_env import Move, Rules, View
-from ddz_env.core.move_names import worded
-from ddz_env.core.view import AUCTION
+from ddz_env.core.move_names import move_name
+from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.registry import LEVELS, spelled_out
 from ddz_env.saved_games import PERSON
 from ddz_play.session import Advice, RankedMove, Replay
@@ -117,7 +117,7 @@ class ChanceEstimator:
             end = None if table.winner is None else float(table.winner == table.landlord)
             return MoveReview(replay.number, None, None, None, end, None)
         view, seat = replay.view(replay.seat), replay.seat
-        text = next((worded(move, replay.question) for _, move in played), None)
+        text = next((move_name(move, replay.question) for _, move in played), None)
         undecided = MoveReview(replay.number, seat, replay.role(seat), text, None, None)
         if not chances_are_known(view):
             return undecided
@@ -137,7 +137,7 @@ class ChanceEstimator:
         if not best:
             return found._replace(loss=0.0)
         outcome = None if moves[best] not in plans else "goes out" if moves[best].cards == view.hand else "wins"
-        return found._replace(loss=round(loss, 4), better=worded(moves[best], replay.question), outcome=outcome)
+        return found._replace(loss=round(loss, 4), better=move_name(moves[best], replay.question), outcome=outcome)
 
     def _rank_by_points(self, view: View, advice: Advice) -> Advice:
         """Rank the answers by the points that they earn on average in deals that are played out.
@@ -202,7 +202,7 @@ def chances_are_known(view: View) -> bool:
 
 def is_decided_by_points(view: View) -> bool:
     """Whether a decision is valued in points: a bid, or an answer to showing or doubling."""
-    return view.stage in AUCTION and auction_changes_points(view.rules)
+    return view.stage in AUCTION_STAGES and auction_changes_points(view.rules)
 
 
 def auction_changes_points(rules: Rules) -> bool:

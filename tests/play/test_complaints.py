@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ddz_env import Move, Rules
-from ddz_env.core.refusals import ILLEGAL
+from ddz_env.core.refusals import ILLEGAL_MOVE_TEXT
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import DouDizhuError, Message, plural
 from ddz_play.session import Replay, Session
@@ -47,7 +47,7 @@ def test_the_texts_are_those_that_are_raised() -> None:
     trees = (ast.parse(file.read_text(encoding="utf-8")) for file in files)
     written = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     composed = {"move={number} must be an integer in {least}..{most}"}
-    composed |= {f"{ILLEGAL}; legal are {{moves}}{more}" for more in ("", " and {number} more")}
+    composed |= {f"{ILLEGAL_MOVE_TEXT}; legal are {{moves}}{more}" for more in ("", " and {number} more")}
     composed |= {plural(number, noun).text for number in (1, 2) for noun in ("card", "landlord card")}
     assert load_catalogue().messages.keys() - written <= composed <= load_catalogue().messages.keys()
     assert Texts("zh").error_text("a fault of ddz") == "a fault of ddz"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.core.move_names import offered, read
+from ddz_env.core.move_names import legal_moves_by_name, parse_move_name
 from ddz_env.core.rules import PRESETS
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError
 from ddz_play.dialogue import answer_format, numbered_moves, parse_answer, position_text, read_move, rules_text
@@ -67,7 +67,7 @@ def test_the_rules_have_an_example_of_every_category(rules: str) -> None:
 def test_a_move_and_its_number_are_read_as_that_move(rules: str) -> None:
     for state, _ in itertools.islice(positions(rules, 9), 0, 60, 15):
         view = state.view()
-        for word, move in offered(view).items():
+        for word, move in legal_moves_by_name(view).items():
             assert parse_answer(f"Not pass, not 102.\n**{word}**", view) == move
             assert parse_answer(json.dumps({"why": "102", "move": word}), view) == move
         for number, move in numbered_moves(view).items():
@@ -134,7 +134,7 @@ def test_a_move_is_read_from_its_key_or_alone_in_the_last_line(answer: str, move
 def test_moves_and_bids_are_read_in_words_of_both_languages(rules: str, moves: str, answer: str, move: str) -> None:
     state = State.from_hands(["33", "55", "66"], check_sizes=False) if rules == "standard" else State.new(0, rules)
     for played in moves.split():
-        state.step(read(played, state))
+        state.step(parse_move_name(played, state))
     assert parse_answer(answer, state.view()) == Move.parse(move)
     assert read_move(answer, state.view()) == Move.parse(move)
 
@@ -182,7 +182,7 @@ def test_no_form_of_an_answer_is_read_as_another_move(rules: str) -> None:
     for state, rng in itertools.islice(positions(rules, 9), 0, 90, 9):
         view = state.view()
         numbers = {move: number for number, move in numbered_moves(view).items()}
-        words = {move: word for word, move in offered(view).items()}
+        words = {move: word for word, move in legal_moves_by_name(view).items()}
         move, other = (view.legal_moves()[rng.integers(len(words))] for _ in range(2))
         values = {"cards": max(len(move.cards), 1), "number": numbers.get(move, words[move])}
         values |= {"move": words[move], "other": words[other]}

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from ddz_env import Rules
 from ddz_env.core.actions import CATEGORIES
-from ddz_env.core.move_names import worded
+from ddz_env.core.move_names import move_name
 from ddz_env.rendering.texts import LANGUAGES
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_play.session import Replay, Session
@@ -42,7 +42,7 @@ def lowest(rules: str, seed: int, seat: int) -> tuple[Record, str]:
     session.let_agents_play()
     while not session.is_over:
         move = session.view(seat).legal_moves()[-1]
-        typed.append(worded(move, session.question))
+        typed.append(move_name(move, session.question))
         session.play(move)
         session.let_agents_play()
     return session.to_saved_game(), "".join(f"{line}\n" for line in typed)

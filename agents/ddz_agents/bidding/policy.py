@@ -38,7 +38,7 @@ from ddz_agents.search_agent import check_turn
 from ddz_env import Move, Rules, View
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.engine.layout import DOUBLES, OWNER
-from ddz_env.core.view import AUCTION
+from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.arrays import OwnsArrays
@@ -107,7 +107,7 @@ def check_stage(view: View) -> None:
     """
     if view.rules.players != 3 or view.rules.half_deck:
         raise InvalidRulesError(f"stakes are for three players and the full deck, not the {view.rules.name} rules")
-    if view.stage not in AUCTION:
+    if view.stage not in AUCTION_STAGES:
         raise IllegalMoveError(f"there is nothing to bid or to double: the stage is {view.stage}")
 
 
@@ -242,7 +242,7 @@ class StakingAgent(OwnsArrays):
             IllegalMoveError: If it is not the seat's turn.
             InvalidRulesError: If there is something to bid under rules that are not for three players.
         """
-        if view.stage not in AUCTION:
+        if view.stage not in AUCTION_STAGES:
             return self._play.act(view, rng)
         return best(self.appraise(view, rng)).move
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.core.cards import RANK_NAMES
-from ddz_env.core.view import AUCTION
+from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, InvalidRulesError, install_hint
 
 _BIDS_FROM = 7
@@ -86,7 +86,9 @@ class RLCardRuleAgent:
         """What RLCard's agent reads of its raw state; seats are counted from the landlord, as RLCard does."""
         landlord = view.landlord or 0
         trace = [
-            ((seat - landlord) % 3, card_string(move)) for seat, move in view.history if move.category not in AUCTION
+            ((seat - landlord) % 3, card_string(move))
+            for seat, move in view.history
+            if move.category not in AUCTION_STAGES
         ]
         return {
             "current_hand": str(view.hand),

@@ -15,7 +15,7 @@ from ddz_env import Move
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import STAGE, STAGE_KICKER
 from ddz_env.core.engine.step import apply_action
-from ddz_env.core.view import legal_ids
+from ddz_env.core.view import list_legal_actions
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.search_statistics import Candidate
 
@@ -92,7 +92,9 @@ def choose(
 def _next_action(statistics: Totals, row: Words, rules: Words) -> int:
     """The best action of one stage; the lowest legal one where the search never came."""
     visits, _, priors = statistics
-    return max(visits, key=lambda action: (visits[action], priors[action], -action), default=legal_ids(row, rules)[0])
+    return max(
+        visits, key=lambda action: (visits[action], priors[action], -action), default=list_legal_actions(row, rules)[0]
+    )
 
 
 MOST_STAGES = 16

@@ -76,12 +76,12 @@ class Layout:
         self.high = np.array([high for f in self.features for high in f.highs], np.int8)
 
     @property
-    def words_of(self) -> Any:
+    def word_offsets(self) -> Any:
         """The word that each feature starts in, by name; only of those that start on a word, as card fields do."""
         starts = {name: offset // WORD for name, offset in self.offsets.items() if offset % WORD == 0}
         return namedtuple("words_of", starts)(**starts)
 
-    def bytes_behind(self, name: str) -> Any:
+    def byte_offsets_from(self, name: str) -> Any:
         """Distance in bytes from a feature to itself and to each feature behind it, by name; uint64."""
         first = self.offsets[name]
         distances = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
@@ -111,22 +111,24 @@ class Layout:
             yield f"{feature.name} {self.offsets[feature.name]} {feature.size} {feature.low} {feature.highs}"
 
 
-def _cards(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
+def _card_field(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
     """A card field and the byte that fills its second word."""
     return Feature(name, len(FULL_DECK), 0, FULL_DECK, description), Feature(beside, 1, 0, high, meaning)
 
 
-def _each(
+def _field_of_each_seat(
     seats: Iterable[object], name: str, description: str, beside: str, high: int, meaning: str
 ) -> Iterator[Feature]:
     """A card field for each seat, which replaces the braces in the names and meanings."""
     for seat in seats:
-        yield from _cards(name.format(seat), description.format(seat), beside.format(seat), high, meaning.format(seat))
+        yield from _card_field(
+            name.format(seat), description.format(seat), beside.format(seat), high, meaning.format(seat)
+        )
 
 
-def _history() -> Iterator[Feature]:
+def _history_fields() -> Iterator[Feature]:
     for ago in range(1, HISTORY + 1):
-        yield from _cards(
+        yield from _card_field(
             f"move_{ago}",
             f"cards of the completed move {ago} back" if ago > 1 else "cards of the last completed move",
             f"actor_{ago}",
@@ -137,37 +139,39 @@ def _history() -> Iterator[Feature]:
 
 _TARGET_KEY = "target_key", 15, "1 + the rank to exceed; 0 on lead"
 _KICKERS_LEFT = "kickers_left", MAX_KICKERS, "kickers still to choose"
-_HELD = _cards("landlord_cards_held", "those the landlord has not played yet", "highest_bid", 3, "highest bid")
+_HELD = _card_field("landlord_cards_held", "those the landlord has not played yet", "highest_bid", 3, "highest bid")
 _RELATIVE = ("self", "next", "previous")
 _KIND = "0 has not moved in play, 1 passed, 2 played cards"
 
 OBSERVATION = Layout(
     (
-        *_cards("hand", "own hand", "bid_self", 4, "own bid: 0 not spoken, 1 no bid, 2..4 bid 1..3"),
-        *_cards(
+        *_card_field("hand", "own hand", "bid_self", 4, "own bid: 0 not spoken, 1 no bid, 2..4 bid 1..3"),
+        *_card_field(
             "unseen",
             "cards in nobody's sight (face-up landlord cards still held count)",
             "unseen_cards",
             54,
             "their number",
         ),
-        *_each(_RELATIVE, "played_{}", "cards played by {}", "cards_left_{}", 20, "hand size of {}"),
-        *_each(_RELATIVE, "last_{}", "cards of the last move of {}", "last_kind_{}", 2, _KIND),
-        *_cards("landlord_cards", "the landlord cards, once face up", "bombs", 14, "bombs and rockets played"),
+        *_field_of_each_seat(_RELATIVE, "played_{}", "cards played by {}", "cards_left_{}", 20, "hand size of {}"),
+        *_field_of_each_seat(_RELATIVE, "last_{}", "cards of the last move of {}", "last_kind_{}", 2, _KIND),
+        *_card_field("landlord_cards", "the landlord cards, once face up", "bombs", 14, "bombs and rockets played"),
         *_HELD,
-        *_cards("target", "cards of the move to beat, kickers included; zero on lead", "passes", 3, "passes in a row"),
-        *_cards("target_body", "its main group as the rules read it", *_TARGET_KEY),
-        *_cards("pending_body", "own half-built move: its main group", *_KICKERS_LEFT),
-        *_cards("kickers", "own half-built move: the kickers so far", "kicker_size", 2, "cards per kicker"),
-        *_cards("hand_next", "hand of the next seat (open hands only)", "bid_next", 4, "bid of the next seat"),
-        *_cards(
+        *_card_field(
+            "target", "cards of the move to beat, kickers included; zero on lead", "passes", 3, "passes in a row"
+        ),
+        *_card_field("target_body", "its main group as the rules read it", *_TARGET_KEY),
+        *_card_field("pending_body", "own half-built move: its main group", *_KICKERS_LEFT),
+        *_card_field("kickers", "own half-built move: the kickers so far", "kicker_size", 2, "cards per kicker"),
+        *_card_field("hand_next", "hand of the next seat (open hands only)", "bid_next", 4, "bid of the next seat"),
+        *_card_field(
             "hand_previous",
             "hand of the previous seat (open hands only)",
             "bid_previous",
             4,
             "bid of the previous seat",
         ),
-        *_history(),
+        *_history_fields(),
         Feature("role", 4, 0, 1, "landlord, peasant down, peasant up, none yet (one-hot)"),
         Feature("stage", 5, 0, 1, "lead, follow, kicker, bid, double (one-hot); zero when the game is over"),
         Feature("to_act", 3, 0, 1, "the seat to act: self, next, previous (one-hot)"),
@@ -179,14 +183,14 @@ OBSERVATION = Layout(
 
 STATE = Layout(
     (
-        *_each(range(3), "hand_{}", "hand of seat {}", "cards_left_{}", 20, "its size"),
-        *_cards("undealt", "cards that no seat holds", "passes", 3, "passes in a row"),
-        *_each(range(3), "played_{}", "cards played by seat {}", "plays_{}", 54, "moves it has played"),
-        *_cards("landlord_cards", "the landlord cards, face up or not", "bombs", 14, "bombs and rockets played"),
+        *_field_of_each_seat(range(3), "hand_{}", "hand of seat {}", "cards_left_{}", 20, "its size"),
+        *_card_field("undealt", "cards that no seat holds", "passes", 3, "passes in a row"),
+        *_field_of_each_seat(range(3), "played_{}", "cards played by seat {}", "plays_{}", 54, "moves it has played"),
+        *_card_field("landlord_cards", "the landlord cards, face up or not", "bombs", 14, "bombs and rockets played"),
         *_HELD,
-        *_cards("target_body", "the main group to beat; zero on lead", *_TARGET_KEY),
-        *_cards("pending_body", "the half-built move: its main group", *_KICKERS_LEFT),
-        *_cards("kickers", "the half-built move: the kickers so far", "kicker_size", 2, "cards per kicker"),
+        *_card_field("target_body", "the main group to beat; zero on lead", *_TARGET_KEY),
+        *_card_field("pending_body", "the half-built move: its main group", *_KICKERS_LEFT),
+        *_card_field("kickers", "the half-built move: the kickers so far", "kicker_size", 2, "cards per kicker"),
         Feature("seat", 3, 0, 1, "the seat to act (one-hot)"),
         Feature("landlord", 4, 0, 1, "the landlord's seat, or none yet (one-hot)"),
         Feature("stage", 5, 0, 1, "lead, follow, kicker, bid, double (one-hot)"),
@@ -201,9 +205,9 @@ STATE = Layout(
 
 CONCEALED = Layout(
     (
-        *_cards("hand_next", "hand of the next seat", "cards_left_next", 20, "its size"),
-        *_cards("hand_previous", "hand of the previous seat", "cards_left_previous", 20, "its size"),
-        *_cards("undealt", "cards that no seat holds and nobody sees", "undealt_cards", NUM_CARDS, "their number"),
+        *_card_field("hand_next", "hand of the next seat", "cards_left_next", 20, "its size"),
+        *_card_field("hand_previous", "hand of the previous seat", "cards_left_previous", 20, "its size"),
+        *_card_field("undealt", "cards that no seat holds and nobody sees", "undealt_cards", NUM_CARDS, "their number"),
     )
 )
 """What an observation conceals: with both, a critic sees everything.  Never a policy's input."""

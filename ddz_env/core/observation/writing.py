@@ -14,9 +14,9 @@ from ddz_env.core.observation.layout import HISTORY, MASK_BYTE_WORDS, OBSERVATIO
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
-_O, _S = OBSERVATION.words_of, STATE.words_of
+_O, _S = OBSERVATION.word_offsets, STATE.word_offsets
 """Words of the features."""
-_O_TAIL, _S_TAIL = OBSERVATION.bytes_behind("role"), STATE.bytes_behind("seat")
+_O_TAIL, _S_TAIL = OBSERVATION.byte_offsets_from("role"), STATE.byte_offsets_from("seat")
 """The features behind the card fields share the bytes of a few words: their first bytes within these."""
 _S_TAIL_WORDS = STATE.words - _S.seat
 
@@ -32,46 +32,46 @@ _NOWHERE = np.uint64(255)
 
 
 @inline_kernel
-def byte_lanes(bits: np.uint64) -> np.uint64:
+def spread_bits(bits: np.uint64) -> np.uint64:
     """Spread eight bits over eight bytes: byte ``i`` is bit ``i``."""
     lanes: np.uint64 = _LANES[bits]
     return lanes
 
 
 @inline_kernel
-def low_counts(hand: np.uint64) -> np.uint64:
+def count_low_ranks(hand: np.uint64) -> np.uint64:
     """The counts of ranks 0..7 as bytes."""
-    counts = byte_lanes(hand & BYTE) + byte_lanes((hand >> U16) & BYTE)
-    return counts + byte_lanes((hand >> U32) & BYTE) + byte_lanes((hand >> U48) & BYTE)
+    counts = spread_bits(hand & BYTE) + spread_bits((hand >> U16) & BYTE)
+    return counts + spread_bits((hand >> U32) & BYTE) + spread_bits((hand >> U48) & BYTE)
 
 
 @inline_kernel
-def high_counts(hand: np.uint64) -> np.uint64:
+def count_high_ranks(hand: np.uint64) -> np.uint64:
     """The counts of ranks 8..14 as bytes; the eighth byte is free."""
-    return low_counts(hand >> U8)
+    return count_low_ranks(hand >> U8)
 
 
 @inline_kernel
-def _put_cards(out: np.ndarray, word: int, hand: np.uint64, beside: np.uint64) -> None:
+def _write_cards(out: np.ndarray, word: int, hand: np.uint64, beside: np.uint64) -> None:
     """Write a card field and the byte beside it."""
-    out[word] = low_counts(hand)
-    out[word + 1] = high_counts(hand) | (beside << _U56)
+    out[word] = count_low_ranks(hand)
+    out[word + 1] = count_high_ranks(hand) | (beside << _U56)
 
 
 @inline_kernel
-def _lane(value: np.uint64, lane: np.uint64) -> np.uint64:
+def _shift_to_lane(value: np.uint64, lane: np.uint64) -> np.uint64:
     """A value in byte ``lane`` of a word; zero for lanes of other words (also below: the index wraps)."""
     return value << (U8 * lane) if lane < U8 else U0
 
 
 @part_kernel
-def _relative(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.uint64:
+def _relative_seat(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.uint64:
     """The number of turns after the observer at which a seat acts."""
     return seat - observer if seat >= observer else seat + players - observer
 
 
 @part_kernel
-def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
+def _stage_index(row: np.ndarray, seat: np.uint64) -> np.uint64:
     """Place in the one-hot stage; the half-built move of another seat is not on the table yet."""
     stage = row[at.STAGE]
     if stage == at.STAGE_BID:
@@ -86,13 +86,13 @@ def _stage_place(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 
 @part_kernel
-def _highest_bid(row: np.ndarray) -> np.uint64:
+def _observed_bid(row: np.ndarray) -> np.uint64:
     """The highest bid; with robbing, 1 after a call, 2 after one rob, 3 after more."""
     return min(get_bid(row, at.HIGHEST_BID) + get_bid(row, at.ROBS), U3)
 
 
 @part_kernel
-def _slot_back(row: np.ndarray, back: np.uint64) -> np.int64:
+def _past_slot(row: np.ndarray, back: np.uint64) -> np.int64:
     """Slot of the ring that holds the completed move ``back`` before the last one."""
     return np.int64((row[at.MOVES] - U1 - back) & U15)
 
@@ -101,39 +101,39 @@ def _slot_back(row: np.ndarray, back: np.uint64) -> np.int64:
 
 
 @part_kernel
-def _put_seats(row: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
+def _write_seats(row: np.ndarray, rules: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
     """Write what belongs to each relative seat: played cards, hand sizes, last moves, bids, open hands; and unseen."""
     hand = row[at.HANDS + np.int64(seat)]
     dealt = remove_hand(rules[R_DECK], row[at.LEFT_OUT])
-    low = low_counts(dealt) - low_counts(hand)
-    high = high_counts(dealt) - high_counts(hand)
+    low = count_low_ranks(dealt) - count_low_ranks(hand)
+    high = count_high_ranks(dealt) - count_high_ranks(hand)
     for relative in range(3):
         word = 2 * relative
         turns = np.uint64(relative)
         if turns >= players:
             for field in (_O.played_self, _O.last_self, _O.hand_next - 2):
-                _put_cards(out, field + word, U0, U0)
+                _write_cards(out, field + word, U0, U0)
             continue
         other = seat + turns
         if other >= players:
             other -= players
-        _put_cards(out, _O.played_self + word, row[at.PLAYED + np.int64(other)], hand_size(row, other))
+        _write_cards(out, _O.played_self + word, row[at.PLAYED + np.int64(other)], hand_size(row, other))
         low -= out[_O.played_self + word]
-        high -= high_counts(row[at.PLAYED + np.int64(other)])
-        _put_cards(out, _O.last_self + word, U0, U0)
+        high -= count_high_ranks(row[at.PLAYED + np.int64(other)])
+        _write_cards(out, _O.last_self + word, U0, U0)
         if relative == 0:
-            _put_cards(out, _O.hand, hand, get_bid(row, seat))
+            _write_cards(out, _O.hand, hand, get_bid(row, seat))
         else:
             visible = row[at.HANDS + np.int64(other)] if rules[R_OPEN_HANDS] == U1 else U0
-            _put_cards(out, _O.hand_next + word - 2, visible, get_bid(row, other))
-            low -= low_counts(visible)
-            high -= high_counts(visible)
+            _write_cards(out, _O.hand_next + word - 2, visible, get_bid(row, other))
+            low -= count_low_ranks(visible)
+            high -= count_high_ranks(visible)
     out[_O.unseen] = low
     out[_O.unseen + 1] = high | (((low + high) * _ONES) >> _U56) << _U56
 
 
 @part_kernel
-def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
+def _write_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
     """Write the recent moves and, from them, the last move of each seat."""
     back = U0
     in_play = True
@@ -143,10 +143,10 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
             out[word] = U0
             out[word + 1] = U0
         else:
-            slot = _slot_back(row, back)
+            slot = _past_slot(row, back)
             main = ring[slot, 1] & _MAIN
-            relative = _relative(ring[slot, 1] >> U16, seat, players)
-            low, high = low_counts(ring[slot, 0]), high_counts(ring[slot, 0])
+            relative = _relative_seat(ring[slot, 1] >> U16, seat, players)
+            low, high = count_low_ranks(ring[slot, 0]), count_high_ranks(ring[slot, 0])
             in_play = in_play and main < BID_ID
             actor = relative + U1 if main < BID_ID else relative + U4
             out[word] = low
@@ -160,57 +160,57 @@ def _put_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: np
 
 
 @part_kernel
-def _put_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
+def _write_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
     """Write the landlord cards, the move to beat and the observer's half-built move."""
     face_up = row[at.BOTTOM] if row[at.LANDLORD] != _NO_SEAT else U0
-    _put_cards(out, _O.landlord_cards, face_up, row[at.BOMBS])
-    _put_cards(out, _O.landlord_cards_held, row[at.KNOWN], _highest_bid(row))
+    _write_cards(out, _O.landlord_cards, face_up, row[at.BOMBS])
+    _write_cards(out, _O.landlord_cards_held, row[at.KNOWN], _observed_bid(row))
     target = row[at.TARGET]
-    cards = ring[_slot_back(row, row[at.PASSES]), 0] if target != U0 and row[at.MOVES] > U0 else U0
-    _put_cards(out, _O.target, cards, row[at.PASSES])
-    _put_target_body(row, _O.target_body, out)
+    cards = ring[_past_slot(row, row[at.PASSES]), 0] if target != U0 and row[at.MOVES] > U0 else U0
+    _write_cards(out, _O.target, cards, row[at.PASSES])
+    _write_target_body(row, _O.target_body, out)
     if row[at.STAGE] == at.STAGE_KICKER and row[at.SEAT] == seat:
-        _put_half_built(row, _O.pending_body, _O.kickers, out)
+        _write_half_built_move(row, _O.pending_body, _O.kickers, out)
     else:
-        _put_cards(out, _O.pending_body, U0, U0)
-        _put_cards(out, _O.kickers, U0, U0)
+        _write_cards(out, _O.pending_body, U0, U0)
+        _write_cards(out, _O.kickers, U0, U0)
 
 
 @part_kernel
-def _put_target_body(row: np.ndarray, word: int, out: np.ndarray) -> None:
+def _write_target_body(row: np.ndarray, word: int, out: np.ndarray) -> None:
     target = row[at.TARGET]
     if target == U0:
-        _put_cards(out, word, U0, U0)
+        _write_cards(out, word, U0, U0)
     else:
-        _put_cards(out, word, body_cards(target) if target != at.BOMBS_ONLY else U0, row[at.KEY] + U1)
+        _write_cards(out, word, body_cards(target) if target != at.BOMBS_ONLY else U0, row[at.KEY] + U1)
 
 
 @part_kernel
-def _put_half_built(row: np.ndarray, body_word: int, kicker_word: int, out: np.ndarray) -> None:
+def _write_half_built_move(row: np.ndarray, body_word: int, kicker_word: int, out: np.ndarray) -> None:
     pending = row[at.PENDING]
-    _put_cards(out, body_word, body_cards(pending), row[at.LEFT])
-    _put_cards(out, kicker_word, row[at.CHOSEN], SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
+    _write_cards(out, body_word, body_cards(pending), row[at.LEFT])
+    _write_cards(out, kicker_word, row[at.CHOSEN], SEGMENT_KICKER_SIZE[MAIN_SEGMENT[pending]])
 
 
 @part_kernel
-def _put_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
+def _write_tail(row: np.ndarray, seat: np.uint64, players: np.uint64, out: np.ndarray) -> None:
     """Write the small features, which share two words."""
     role = _NO_SEAT
     if row[at.LANDLORD] != _NO_SEAT:
-        role = _relative(seat, row[at.LANDLORD], players)
+        role = _relative_seat(seat, row[at.LANDLORD], players)
     over = row[at.STAGE] == at.STAGE_OVER
     for half in range(2):
         first = U8 * np.uint64(half)
-        word = _lane(U1, _O_TAIL.role + role - first)
+        word = _shift_to_lane(U1, _O_TAIL.role + role - first)
         if over:
-            word |= _lane(U1, _O_TAIL.over - first)
+            word |= _shift_to_lane(U1, _O_TAIL.over - first)
         else:
-            word |= _lane(U1, _O_TAIL.stage + _stage_place(row, seat) - first)
-            word |= _lane(U1, _O_TAIL.to_act + _relative(row[at.SEAT], seat, players) - first)
+            word |= _shift_to_lane(U1, _O_TAIL.stage + _stage_index(row, seat) - first)
+            word |= _shift_to_lane(U1, _O_TAIL.to_act + _relative_seat(row[at.SEAT], seat, players) - first)
         turns = U0
         while turns < players:
             other = seat + turns if seat + turns < players else seat + turns - players
-            word |= _lane((row[at.DOUBLES] >> (U2 * other)) & U3, _O_TAIL.doubles + turns - first)
+            word |= _shift_to_lane((row[at.DOUBLES] >> (U2 * other)) & U3, _O_TAIL.doubles + turns - first)
             turns += U1
         out[_O.role + half] = word
 
@@ -229,10 +229,10 @@ def write_observation(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat
         out: Output, shape ``[OBSERVATION_WORDS]``, uint64; its bytes are the observation.
     """
     players = rules[R_PLAYERS]
-    _put_seats(row, rules, seat, players, out)
-    _put_history(row, ring, seat, players, out)
-    _put_table(row, ring, seat, out)
-    _put_tail(row, seat, players, out)
+    _write_seats(row, rules, seat, players, out)
+    _write_history(row, ring, seat, players, out)
+    _write_table(row, ring, seat, out)
+    _write_tail(row, seat, players, out)
 
 
 @pure_kernel
@@ -248,7 +248,7 @@ def expand_mask(mask: np.ndarray, out: np.ndarray) -> None:
         bits = mask[word]
         stop = min(lane + WORD, MASK_BYTE_WORDS)
         while lane < stop:
-            out[lane] = byte_lanes(bits & BYTE)
+            out[lane] = spread_bits(bits & BYTE)
             bits >>= U8
             lane += 1
 
@@ -283,12 +283,12 @@ def write_concealed(row: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np
         if np.uint64(turns) < players:
             other = seat + np.uint64(turns)
             hand = row[at.HANDS + np.int64(other if other < players else other - players)]
-        _put_cards(out, 2 * turns - 2, hand, popcount(hand))
+        _write_cards(out, 2 * turns - 2, hand, popcount(hand))
     undealt = row[at.HIDDEN]
-    low, high = low_counts(undealt), high_counts(undealt)
+    low, high = count_low_ranks(undealt), count_high_ranks(undealt)
     if row[at.LANDLORD] == _NO_SEAT:
-        low += low_counts(row[at.BOTTOM])
-        high += high_counts(row[at.BOTTOM])
+        low += count_low_ranks(row[at.BOTTOM])
+        high += count_high_ranks(row[at.BOTTOM])
     out[4] = low
     out[5] = high | (((low + high) * _ONES) >> _U56) << _U56
 
@@ -306,37 +306,37 @@ def write_state(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
         dealt = np.uint64(seat) < rules[R_PLAYERS]
         hand = row[at.HANDS + seat] if dealt else U0
         played = row[at.PLAYED + seat] if dealt else U0
-        _put_cards(out, _S.hand_0 + 2 * seat, hand, popcount(hand))
-        _put_cards(out, _S.played_0 + 2 * seat, played, (row[at.PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
-    _put_cards(out, _S.undealt, add_hand(row[at.HIDDEN], row[at.LEFT_OUT]), row[at.PASSES])
-    _put_cards(out, _S.landlord_cards, row[at.BOTTOM], row[at.BOMBS])
-    _put_cards(out, _S.landlord_cards_held, row[at.KNOWN], _highest_bid(row))
-    _put_target_body(row, _S.target_body, out)
+        _write_cards(out, _S.hand_0 + 2 * seat, hand, popcount(hand))
+        _write_cards(out, _S.played_0 + 2 * seat, played, (row[at.PLAYS] >> (U8 * np.uint64(seat))) & BYTE)
+    _write_cards(out, _S.undealt, add_hand(row[at.HIDDEN], row[at.LEFT_OUT]), row[at.PASSES])
+    _write_cards(out, _S.landlord_cards, row[at.BOTTOM], row[at.BOMBS])
+    _write_cards(out, _S.landlord_cards_held, row[at.KNOWN], _observed_bid(row))
+    _write_target_body(row, _S.target_body, out)
     if row[at.STAGE] == at.STAGE_KICKER:
-        _put_half_built(row, _S.pending_body, _S.kickers, out)
+        _write_half_built_move(row, _S.pending_body, _S.kickers, out)
     else:
-        _put_cards(out, _S.pending_body, U0, U0)
-        _put_cards(out, _S.kickers, U0, U0)
-    _put_state_tail(row, rules, out)
+        _write_cards(out, _S.pending_body, U0, U0)
+        _write_cards(out, _S.kickers, U0, U0)
+    _write_state_tail(row, rules, out)
 
 
 @part_kernel
-def _put_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
+def _write_state_tail(row: np.ndarray, rules: np.ndarray, out: np.ndarray) -> None:
     over = row[at.STAGE] == at.STAGE_OVER
     for part in range(_S_TAIL_WORDS):
         first = U8 * np.uint64(part)
-        word = _lane(U1, _S_TAIL.landlord + row[at.LANDLORD] - first)
-        word |= _lane(U1, _S_TAIL.players + rules[R_PLAYERS] - U2 - first)
+        word = _shift_to_lane(U1, _S_TAIL.landlord + row[at.LANDLORD] - first)
+        word |= _shift_to_lane(U1, _S_TAIL.players + rules[R_PLAYERS] - U2 - first)
         if over:
-            word |= _lane(U1, _S_TAIL.over - first)
+            word |= _shift_to_lane(U1, _S_TAIL.over - first)
         else:
-            word |= _lane(U1, _S_TAIL.seat + row[at.SEAT] - first)
-            word |= _lane(U1, _S_TAIL.stage + _stage_place(row, row[at.SEAT]) - first)
+            word |= _shift_to_lane(U1, _S_TAIL.seat + row[at.SEAT] - first)
+            word |= _shift_to_lane(U1, _S_TAIL.stage + _stage_index(row, row[at.SEAT]) - first)
         if row[at.TARGET] != U0:
-            word |= _lane(U1, _S_TAIL.owner + row[at.OWNER] - first)
+            word |= _shift_to_lane(U1, _S_TAIL.owner + row[at.OWNER] - first)
         seat = U0
         while seat < rules[R_PLAYERS]:
-            word |= _lane(get_bid(row, seat), _S_TAIL.bids + seat - first)
-            word |= _lane((row[at.DOUBLES] >> (U2 * seat)) & U3, _S_TAIL.doubles + seat - first)
+            word |= _shift_to_lane(get_bid(row, seat), _S_TAIL.bids + seat - first)
+            word |= _shift_to_lane((row[at.DOUBLES] >> (U2 * seat)) & U3, _S_TAIL.doubles + seat - first)
             seat += U1
         out[_S.seat + part] = word

@@ -18,7 +18,7 @@ from ddz_env import State
 from ddz_env.core.actions import CATEGORIES
 from ddz_env.core.cards import CHAIN_RANKS, NUM_CARDS, cards_to_counts
 from ddz_env.core.engine import layout as at
-from ddz_env.core.notation import Hand, readings_of
+from ddz_env.core.notation import Hand, list_readings
 from ddz_env.core.rules import Rules
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import InvalidDealError, InvalidOptionError, InvalidRulesError, shown
@@ -141,7 +141,7 @@ def combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
 @functools.lru_cache(maxsize=1 << 14)
 def _read(counts: tuple[int, ...], name: str) -> Combination | None:
     game, hand = botzone_game(name), Hand(counts)
-    for move in readings_of(hand, game.rules):
+    for move in list_readings(hand, game.rules):
         if (group := move.group) is not None:
             return Combination(move.category, group.rank, group.length, len(hand) - sum(group.need))
     return _sparse_shuttle(counts) if game.quad_kickers == 1 else None

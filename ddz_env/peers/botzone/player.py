@@ -17,8 +17,8 @@ import numpy as np
 from ddz_env import Move, State
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_RANKS, cards_to_counts
-from ddz_env.core.notation import Hand, readings_of
-from ddz_env.core.state import filled_up
+from ddz_env.core.notation import Hand, list_readings
+from ddz_env.core.state import fill_hands
 from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, opened
 from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.playing.agent import Agent, cheats, sight
@@ -108,7 +108,7 @@ def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
     if not cards:
         return Move(0)
     hand = Hand.from_ids(cards)
-    readings = readings_of(hand, game.rules)
+    readings = list_readings(hand, game.rules)
     if not readings:
         raise InvalidMoveError(f"{str(hand)!r} is not a move under the {game.rules.name} rules")
     return readings[0]
@@ -173,7 +173,7 @@ def _possible(game: BotzoneGame, story: _Story) -> State:
     if story.landlord >= 0:
         least[story.landlord] = np.maximum(least[story.landlord] - least[SEATS], 0)
     least[story.seat] = cards_to_counts(story.own)
-    return opened(filled_up(least, game.rules))
+    return opened(fill_hands(least, game.rules))
 
 
 class BotzonePlayer:

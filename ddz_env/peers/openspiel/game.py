@@ -10,7 +10,7 @@ from typing import Any
 import pyspiel
 
 from ddz_env.core.actions import CATEGORIES, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
-from ddz_env.core.notation import kickers_of, word_to_counts
+from ddz_env.core.notation import kicker_ranks, word_to_counts
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.peers.openspiel import observers
@@ -259,7 +259,7 @@ def half_built_actions(state: State, seat: int) -> list[int]:
     main, chosen = half_built(state, seat)
     if not main:
         return []
-    kickers = kickers_of(word_to_counts(chosen), MAIN_GROUPS[main].kicker_size)
+    kickers = kicker_ranks(word_to_counts(chosen), MAIN_GROUPS[main].kicker_size)
     return [main, *(KICKER_BASE + rank for rank in kickers)]
 
 

@@ -31,7 +31,7 @@ from ddz_agents.worlds.determinize import Reals, Words
 from ddz_env import Move, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.rules import Rules
-from ddz_env.core.view import whole_moves, write_view
+from ddz_env.core.view import list_legal_moves, write_view
 from ddz_env.playing.agent import Decision
 from ddz_env.support.options import Options, takes
 from ddz_papers.determinization_2011.expectimax import ExpectimaxSolver
@@ -132,7 +132,7 @@ class ExactAgent(ABC):
         key = self._key(sight, history, rules)
         move = self._decided.get(key)
         if move is None:
-            move, *others = whole_moves(sight, rules.words())
+            move, *others = list_legal_moves(sight, rules.words())
             if others:
                 moves, values = self._weigh(sight, history, rules)
                 move = moves[self._first_best(values)]

@@ -29,7 +29,7 @@ from ddz_agents.neural_search.win_probability import (
     log_odds,
 )
 from ddz_env import State
-from ddz_env.core.view import legal_ids
+from ddz_env.core.view import list_legal_actions
 from ddz_env.playing.generators import published_generator
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
@@ -112,7 +112,7 @@ def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
     while not state.is_over:
         view = state.view()
         move = agent.act(view, rng([seed, deal, _GAME]))  # the likeliest: it draws nothing
-        if len(legal_ids(state.row, state.rule_words)) > 1:
+        if len(list_legal_actions(state.row, state.rule_words)) > 1:
             decisions.append((len(state.history), view, move))
         state.step(move)
     returns = state.returns()

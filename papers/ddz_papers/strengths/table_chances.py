@@ -43,7 +43,7 @@ from ddz_agents.worlds.determinize import Reals
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, WINNER
 from ddz_env.core.engine.step import apply_and_record
-from ddz_env.core.view import legal_ids
+from ddz_env.core.view import list_legal_actions
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import published_generator
 from ddz_env.playing.registry import make_agent
@@ -119,7 +119,7 @@ def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[T
     while not state.is_over:
         view = state.view()
         move = (policy if view.seat == seat else other).act(view, generator)
-        if view.seat == seat and len(legal_ids(state.row, state.rule_words)) > 1:
+        if view.seat == seat and len(list_legal_actions(state.row, state.rule_words)) > 1:
             decisions.append((view, move))
         state.step(move)
     won = int(state.returns()[seat] > 0)

@@ -12,8 +12,8 @@ import unicodedata
 from typing import Any
 
 from ddz_env import Move, View
-from ddz_env.core.move_names import MOST_LISTED, offered, read
-from ddz_env.core.refusals import refusal
+from ddz_env.core.move_names import MAX_LISTED_MOVES, legal_moves_by_name, parse_move_name
+from ddz_env.core.refusals import explain_illegal_move
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
 from ddz_play.dialogue.prompt import numbered_moves
 
@@ -47,7 +47,7 @@ def answer_format(view: View) -> dict[str, Any]:
     """
     listed = numbered_moves(view)
     move: dict[str, Any] = {"type": "integer", "enum": list(listed)}
-    if others := [word for word, move in offered(view).items() if move not in set(listed.values())]:
+    if others := [word for word, move in legal_moves_by_name(view).items() if move not in set(listed.values())]:
         move = {"anyOf": [move, {"type": "string", "enum": others}]}
     schema = {"type": "object", "properties": {"move": move}, "required": ["move"], "additionalProperties": False}
     return {"type": "json_schema", "json_schema": {"name": "move", "strict": True, "schema": schema}}
@@ -102,7 +102,7 @@ def read_move(text: str, view: View) -> Move:
         InvalidMoveError: If it is no move; the message says what is legal.
         IllegalMoveError: If the move is not legal; the message says why, and what is.
     """
-    text, legal = text.strip(_DECORATION), offered(view)
+    text, legal = text.strip(_DECORATION), legal_moves_by_name(view)
     if not legal:
         raise IllegalMoveError("the game is over" if view.stage == "over" else f"seat {view.seat} is not to act")
     if len(text) > _MAX_MOVE_CHARACTERS:
@@ -112,11 +112,11 @@ def read_move(text: str, view: View) -> Move:
     if text in legal:  # which may have several readings, as 333444555666
         return legal[text]
     try:
-        move = read(text, view)
+        move = parse_move_name(text, view)
     except InvalidMoveError as error:
         raise _make_error(str(error), view) from error
     if move not in legal.values():
-        raise IllegalMoveError(refusal(view, move))
+        raise IllegalMoveError(explain_illegal_move(view, move))
     return move
 
 
@@ -128,6 +128,6 @@ def _numbered_move(number: int, view: View) -> Move:
 
 def _make_error(why: str, view: View) -> InvalidMoveError:
     """Make the error of an answer that names no move: what is wrong with it, and what is legal."""
-    legal = list(offered(view))
-    more = f" and {len(legal) - MOST_LISTED} more" if len(legal) > MOST_LISTED else ""
-    return InvalidMoveError(f"{why}; legal are {', '.join(legal[:MOST_LISTED])}{more}")
+    legal = list(legal_moves_by_name(view))
+    more = f" and {len(legal) - MAX_LISTED_MOVES} more" if len(legal) > MAX_LISTED_MOVES else ""
+    return InvalidMoveError(f"{why}; legal are {', '.join(legal[:MAX_LISTED_MOVES])}{more}")

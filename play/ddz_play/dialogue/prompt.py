@@ -12,7 +12,7 @@ from itertools import groupby
 from ddz_env import Hand, Move, Rules, View
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS, Category
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.core.move_names import question, spoken, worded
+from ddz_env.core.move_names import kind_of_decision, move_name, past_move_name
 from ddz_env.rendering.snapshot import Seat, Snapshot, table_of
 from ddz_env.support.errors import plural
 
@@ -134,7 +134,7 @@ def _knowledge_lines(view: View) -> Iterator[str]:
         yield f"Left out of the game: {table.left_out}"
     hidden = f", {table.undealt} of them undealt" if table.undealt else ""
     yield f"Unseen cards ({len(view.unseen)}{hidden}): {_count_text(view.unseen)}"
-    said = (f"{seat} {spoken(view.history, at, view.rules)}" for at, (seat, _) in enumerate(view.history))
+    said = (f"{seat} {past_move_name(view.history, at, view.rules)}" for at, (seat, _) in enumerate(view.history))
     yield f"Moves so far: {', '.join(said) or 'none'}"
     owner = f"; seat {view.target[0]} played it" if view.target and table.acting else ""
     yield f"{table.status}{owner}"
@@ -159,9 +159,9 @@ def _landlord_cards_text(table: Snapshot) -> str:
 def _choice_lines(view: View) -> Iterator[str]:
     if not (legal := view.legal_moves()):
         return
-    listed, wanted = numbered_moves(view), question(view.history, view.stage, view.rules)
+    listed, wanted = numbered_moves(view), kind_of_decision(view.history, view.stage, view.rules)
     yield "Your legal moves:"
-    yield from (f"{number} {worded(move, wanted)}" for number, move in listed.items())
+    yield from (f"{number} {move_name(move, wanted)}" for number, move in listed.items())
     if len(listed) < len(legal):
         yield "And with kickers, which you write yourself:"
         kickers = (move for move in legal if move.kickers)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, action_name
-from ddz_env.core.move_names import question, worded
+from ddz_env.core.move_names import kind_of_decision, move_name
 from ddz_env.playing.agent import Agent, Decision, close
 from ddz_env.playing.game import call, read_answer
 from ddz_env.playing.registry import make_agent
@@ -69,7 +69,7 @@ class Advice:
         seat: The seat that acts.
         move: What it would play.
         options: What it compared, its own move first; at least that move.
-        question: What the seat has to decide (:func:`ddz_env.core.move_names.question`).
+        question: What the seat has to decide (:func:`ddz_env.core.move_names.kind_of_decision`).
         source: Where the chances come from: ``search``, the adviser's own; ``critic``, what a network says of inferred
             worlds; ``solver``, open cards that were played out; ``payoff``, deals that were played out for points; None
             where there are none.
@@ -104,7 +104,7 @@ class Advice:
 
     def option_name(self, option: RankedMove) -> str:
         """Name an option in the words of the rules."""
-        return option.text if option.move is None else worded(option.move, self.question)
+        return option.text if option.move is None else move_name(option.move, self.question)
 
 
 def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generator) -> Advice:
@@ -120,7 +120,7 @@ def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.rando
     Raises:
         AgentFaultError: If it fails.
     """
-    asked = question(sight.history, sight.stage, sight.rules)
+    asked = kind_of_decision(sight.history, sight.stage, sight.rules)
     if hasattr(agent, "decide"):
         decision: Decision = call(agent, seat, "act", agent.decide, sight, rng)
     else:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ddz_env import Hand, Move, View
 from ddz_env.core.actions import BOMB_CATEGORY, ROCKET_CATEGORY, MainGroup
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
-from ddz_env.core.view import role_of
+from ddz_env.core.view import role_name
 from ddz_env.rendering.snapshot import role_text
 from ddz_play.session.advice import CLEARLY_WEAKER_FROM, EQUAL_WITHIN, Advice, RankedMove
 from ddz_play.session.forced_wins import FewestMoves, legal_leads, possible_replies
@@ -110,7 +110,7 @@ def _explain_cards(advice: Advice, view: View, say: Texts) -> Iterator[str]:
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _NEARLY_OUT:
             players = view.rules.players
-            role = say("the " + role_text(role_of(view.row, seat, players) or "", players))
+            role = say("the " + role_text(role_name(view.row, seat, players) or "", players))
             stopped = seat in opposed and not move.is_pass and not possible_replies(view, move, [seat])
             yield say(("why stopped" if stopped else "why last") + f" {size}", role=role)
 

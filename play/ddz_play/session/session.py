@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddz_env import Move, State, View
-from ddz_env.core.move_names import offered, question, read, spoken
+from ddz_env.core.move_names import kind_of_decision, legal_moves_by_name, parse_move_name, past_move_name
 from ddz_env.playing.agent import Agent, cheats, close, sight
 from ddz_env.playing.game import play_answer, tell
 from ddz_env.playing.generators import agent_generator
@@ -148,8 +148,8 @@ class Session:
 
     @property
     def question(self) -> str:
-        """What the seat to act has to decide (:func:`ddz_env.core.move_names.question`)."""
-        return question(self._moves, self.stage, self.rules)
+        """What the seat to act has to decide (:func:`ddz_env.core.move_names.kind_of_decision`)."""
+        return kind_of_decision(self._moves, self.stage, self.rules)
 
     @property
     def is_over(self) -> bool:
@@ -205,9 +205,9 @@ class Session:
         return SeatView(
             table=table_of(position, viewer, reveal=True, suits=self.suits, later=self._future_moves()),
             players=self.players,
-            history=tuple((seat, spoken(history, number, rules)) for number, (seat, _) in enumerate(history)),
+            history=tuple((seat, past_move_name(history, number, rules)) for number, (seat, _) in enumerate(history)),
             waits_for=self.waits_for,
-            legal=tuple(offered(self._state)) if mine else (),
+            legal=tuple(legal_moves_by_name(self._state)) if mine else (),
             decisions=tuple(number for number, (seat, _) in enumerate(self._moves) if seat == viewer),
         )
 
@@ -421,7 +421,7 @@ class Session:
     def _apply_move(self, move: Move | str) -> PlayedMove:
         seat, number = self.seat, len(self._moves)
         if isinstance(move, str):
-            move = read(move, self._state)
+            move = parse_move_name(move, self._state)
         if self.observer in (None, seat):
             self._state.step(move)
         else:
@@ -430,7 +430,7 @@ class Session:
         return self._to_played_move(number, redealt=not self._state.history)
 
     def _to_played_move(self, number: int, redealt: bool) -> PlayedMove:
-        return PlayedMove(*self._moves[number], number, spoken(self._moves, number, self.rules), redealt)
+        return PlayedMove(*self._moves[number], number, past_move_name(self._moves, number, self.rules), redealt)
 
     def _make_generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
         return agent_generator([self.deal.seed, self.deal.game, len(self._moves), seat, purpose])

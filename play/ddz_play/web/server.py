@@ -10,10 +10,10 @@ from pathlib import Path
 
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
-from ddz_env.core.move_names import worded
-from ddz_env.core.notation import readings_of
+from ddz_env.core.move_names import move_name
+from ddz_env.core.notation import list_readings
 from ddz_env.core.rules import PRESETS
-from ddz_env.core.view import AUCTION, ROLES
+from ddz_env.core.view import AUCTION_STAGES, ROLES
 from ddz_env.playing.agent import cheats, close
 from ddz_env.playing.registry import LEVELS, compile_seconds, make_agent, read_agent, split_bidder
 from ddz_env.rendering.snapshot import role_text
@@ -109,14 +109,14 @@ class Server:
         """The moves that chosen cards can be played as; where there is none, why."""
         legal, chosen = self._legal_moves(game, body), Hand.parse(_text(body, "text"))
         readings = [str(move) for move in legal if move.cards == chosen]
-        why = "impossible" if readings_of(chosen, game.session.rules) else "no combination"
+        why = "impossible" if list_readings(chosen, game.session.rules) else "no combination"
         return {"readings": readings, "reason": None if readings else why}
 
     def advance(self, game: StoredGame, body: Json) -> Json:
         """An agent's move; the game can be looked at while it thinks."""
         _check_fresh(game, body)
         session = game.session.copy()
-        self.preparation.wait(BIDDER if session.stage in AUCTION else session.players[session.seat])
+        self.preparation.wait(BIDDER if session.stage in AUCTION_STAGES else session.players[session.seat])
         session.let_agent_play()
         return self.state(self.games.keep(game, session), body)
 
@@ -270,7 +270,7 @@ class Server:
                 players = table.game.players if isinstance(table, Replay) else table.players
                 advice = self._chances.add_chances(table.view(seat), advice, *played, players=players)
         shape = thoughts_shape(advice, belief, table.view(seat), say) | {"better_in": better}
-        return shape | {"played": next((worded(move, advice.question) for move in played), None)}
+        return shape | {"played": next((move_name(move, advice.question) for move in played), None)}
 
     def _dealt(self, body: Json) -> Record:
         rules = Rules.preset(_one_of(body, "rules", RULES))
@@ -363,7 +363,7 @@ def _auction(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
 
 def _check_auction(session: Session, body: Json) -> None:
     """Refuse a table whose auction is over, and one at doubling without its landlord cards."""
-    if session.stage not in AUCTION:
+    if session.stage not in AUCTION_STAGES:
         raise RequestError("the auction is over: choose the rules without one to ask about the play")
     if session.stage != "bid" and not body.get("landlord_cards"):
         raise RequestError("name the landlord cards: they lie open now")

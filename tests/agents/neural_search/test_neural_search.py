@@ -23,7 +23,7 @@ from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_WORDS, action_mask, observe, write_observation
-from ddz_env.core.view import legal_ids
+from ddz_env.core.view import list_legal_actions
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
@@ -99,7 +99,7 @@ def searching(
 
 def firsts_of(view: View, count: int) -> np.ndarray:
     """The root's moves in turn, ``count`` of them."""
-    legal = np.array(legal_ids(view.row, view.rule_words), np.int16)
+    legal = np.array(list_legal_actions(view.row, view.rule_words), np.int16)
     return np.resize(legal, count)
 
 
@@ -336,7 +336,7 @@ def test_prior_and_leaves_can_be_taken_apart() -> None:
 
     for leaf in (None, "playout"):
         assert visits(Uniform(), leaf=leaf, prior="uniform") == visits(Uniform(), leaf=leaf, candidates=400)
-    opinions = Prefers({legal_ids(view.row, view.rule_words)[-1]})
+    opinions = Prefers({list_legal_actions(view.row, view.rule_words)[-1]})
     assert visits(opinions, leaf="playout") != visits(Uniform(), leaf="playout")
     assert opinions.sizes
     opinions.sizes.clear()

@@ -16,7 +16,7 @@ from ddz_env import State, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.engine.step import apply_action
-from ddz_env.core.view import legal_ids
+from ddz_env.core.view import list_legal_actions
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
 
@@ -42,7 +42,7 @@ def test_sampled_worlds_fit_the_view(sample: Callable[[View, int, np.random.Gene
     assert worlds.tobytes() == sample(view, 20, np.random.default_rng(1)).tobytes()
     assert worlds.shape == (20, 4)
     for hands in worlds:
-        assert State.of(view, hands).view(view.seat).key()[: view.row.nbytes] == view.row.tobytes()
+        assert State.from_view(view, hands).view(view.seat).key()[: view.row.nbytes] == view.row.tobytes()
 
 
 def test_the_belief_networks_worlds_are_those_that_it_proposes() -> None:
@@ -107,4 +107,4 @@ def test_a_playout_by_rules_ends_a_move_that_is_half_built() -> None:
     row, memory, plan = state.row.copy(), new_rule_workspace(), np.zeros(2, np.uint64)
     apply_action(row, np.uint64(KICKER_BASE + 4), state.rule_words)  # a 7
     action = int(next_kicker(row, state.rule_words, memory, plan))
-    assert action in legal_ids(row, state.rule_words)
+    assert action in list_legal_actions(row, state.rule_words)

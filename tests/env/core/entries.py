@@ -13,7 +13,7 @@ from ddz_agents.bidding.hand import hand_view
 from ddz_env import Hand, Move, Rules, State, dou_dizhu_v0
 from ddz_env.core.actions import action_name, segments_of
 from ddz_env.core.cards import card_name, card_rank, cards_to_counts
-from ddz_env.core.notation import readings_of
+from ddz_env.core.notation import list_readings
 from ddz_env.core.observation import observe
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
@@ -75,7 +75,7 @@ def _notation() -> dict[str, Entry]:
         "Move.from_ids": Move.from_ids,
         "Move.from_words(main)": lambda wrong: Move.from_words(wrong, 0),
         "Move.from_words": lambda wrong: Move.from_words(wrong, wrong),
-        "readings_of": lambda wrong: readings_of(wrong, rules),
+        "readings_of": lambda wrong: list_readings(wrong, rules),
         "action_name": action_name,
         "segments_of": segments_of,
         "card_rank": card_rank,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ddz_env import PRESETS, Hand, Move, Rules, State
 from ddz_env.core.actions import BID_BASE, KICKER_BASE, MAIN_GROUPS, NUM_ACTIONS, action_name
 from ddz_env.core.cards import FULL_DECK, card_name, card_rank, counts_to_word
-from ddz_env.core.move_names import spoken
+from ddz_env.core.move_names import past_move_name
 from ddz_env.core.notation import word_to_counts
 from ddz_env.support.errors import (
     AmbiguousMoveError,
@@ -56,9 +56,11 @@ def test_answers_are_spoken_in_the_words_of_the_rules() -> None:
     words = ["no call", "call", "no rob", "rob", "show", "double", "no double"]
     rules = Rules.preset("robbing,doubling=true,showing=true")
     history = [(0, Move.parse(word)) for word in words]
-    assert [spoken(history, number, rules) for number in range(len(words))] == words
+    assert [past_move_name(history, number, rules) for number in range(len(words))] == words
     plain = Rules.preset("bidding,doubling=true")
-    assert [spoken(history, number, plain) for number in range(len(words))] == [str(move) for _, move in history]
+    assert [past_move_name(history, number, plain) for number in range(len(words))] == [
+        str(move) for _, move in history
+    ]
 
 
 @pytest.mark.parametrize("preset", PRESETS)

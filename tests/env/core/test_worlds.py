@@ -118,9 +118,9 @@ def test_a_world_looks_to_its_seat_as_the_game_does_and_can_be_played_on(preset:
             view = state.view(seat)
             world = State.sample(view, rng)
             assert world.key(seat) == view.key()
-            made = State.of(view, view.sample_worlds(1, rng)[0])
+            made = State.from_view(view, view.sample_worlds(1, rng)[0])
             assert made.key(seat) == view.key()
-            same = State.of(view, [state.hand(each) for each in range(state.rules.players)])
+            same = State.from_view(view, [state.hand(each) for each in range(state.rules.players)])
             assert [same.hand(each) for each in range(state.rules.players)] == [
                 state.hand(each) for each in range(state.rules.players)
             ]
@@ -138,7 +138,7 @@ def test_cards_that_nobody_holds_in_an_auction_stay_undealt() -> None:
     for world in view.sample_worlds(50, rng):
         total = sum(len(Hand.from_word(int(word))) for word in world)
         assert total == sum(FIXED.deck)
-        assert State.of(view, world).key(0) == view.key() == State.sample(view, rng).key(0)
+        assert State.from_view(view, world).key(0) == view.key() == State.sample(view, rng).key(0)
 
 
 def test_hidden_cards_change_no_world() -> None:
@@ -173,7 +173,7 @@ VIEW = State.from_hands(["3345", "667", "889"], check_sizes=False).view(0)
 )
 def test_hands_that_contradict_the_view_are_refused(hands: list[str], error: type[DouDizhuError], message: str) -> None:
     with pytest.raises(error, match=message):
-        State.of(VIEW, hands)
+        State.from_view(VIEW, hands)
 
 
 def test_a_view_that_no_deal_agrees_with_is_refused() -> None:
@@ -182,7 +182,7 @@ def test_a_view_that_no_deal_agrees_with_is_refused() -> None:
     for draw in (
         lambda: State.sample(view, rng),
         lambda: view.sample_worlds(2, rng),
-        lambda: State.of(view, ["3345"] * 3),
+        lambda: State.from_view(view, ["3345"] * 3),
     ):
         with pytest.raises(InconsistentViewError):
             draw()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, State, View
-from ddz_env.core.move_names import offered
+from ddz_env.core.move_names import legal_moves_by_name
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_play.dialogue import numbered_moves
@@ -121,7 +121,7 @@ def test_a_model_that_answers_in_many_ways_plays_what_it_means(deals: int) -> No
             state = State.new(seed, ("standard", "robbing", "botzone")[seed % 3])
             while not state.is_over:
                 view = state.view()
-                words = list(offered(view).items())
+                words = list(legal_moves_by_name(view).items())
                 (word, move), (other, _) = (words[rng.integers(len(words))] for _ in range(2))
                 number = {each: number for number, each in numbered_moves(view).items()}.get(move, word)
                 meant |= {"move": word, "other": other, "failed": 0}

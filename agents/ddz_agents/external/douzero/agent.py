@@ -18,7 +18,7 @@ from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, State, View
 from ddz_env.core.engine.moves import list_all_moves
 from ddz_env.core.observation import observe
-from ddz_env.core.view import AUCTION
+from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.agent import check_to_act
 from ddz_env.playing.many import Waiting
 from ddz_env.support.errors import InvalidRulesError, install_hint
@@ -152,8 +152,8 @@ class DouZeroAgent:
         return np.array([move.words for move in moves], np.uint64).reshape(-1, 2)
 
     def _moves(self, views: Sequence[View], rng: np.random.Generator) -> list[Move]:
-        chosen = iter(self._best([_observed(view) for view in views if view.stage not in AUCTION]))
-        return [self._auction.act(view, rng) if view.stage in AUCTION else next(chosen) for view in views]
+        chosen = iter(self._best([_observed(view) for view in views if view.stage not in AUCTION_STAGES]))
+        return [self._auction.act(view, rng) if view.stage in AUCTION_STAGES else next(chosen) for view in views]
 
     def values(self, view: View) -> dict[Move, float]:
         """What each legal move is worth to the networks: wins or points, as they were trained.
@@ -210,5 +210,5 @@ def _observed(view: View) -> tuple[Bytes, Candidates]:
     """What the seat to act sees, and its legal moves."""
     if view.rules.players != 3:
         raise InvalidRulesError(f"douzero plays games of three, not the {view.rules.name} rules")
-    check_to_act(view, "kicker", *AUCTION)
+    check_to_act(view, "kicker", *AUCTION_STAGES)
     return observe(view), Candidates(*list_all_moves(view.row, view.rule_words))

@@ -19,7 +19,7 @@ from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import stream_state
-from ddz_env.core.view import whole_moves
+from ddz_env.core.view import list_legal_moves
 from ddz_env.playing.agent import Decision
 from ddz_env.support.options import Options, Range, takes
 
@@ -154,7 +154,7 @@ class DeterminizedSolverAgent(InferringAgent):
         """
         self._solvers[view.rules].clear()
         rows, weights = self._worlds_of(view, rng)
-        moves = whole_moves(view.row, view.rule_words)
+        moves = list_legal_moves(view.row, view.rule_words)
         wins, weight, unknown = np.zeros(len(moves)), 0.0, 0
         for row, share in zip(rows, weights.tolist(), strict=True):
             won = self._won(row, moves, view.rules)

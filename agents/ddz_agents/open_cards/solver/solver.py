@@ -15,7 +15,7 @@ from ddz_agents.worlds.determinize import Words
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
-from ddz_env.core.view import whole_moves
+from ddz_env.core.view import list_legal_moves
 from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.errors import DouDizhuError, shown
 
@@ -138,7 +138,7 @@ class OpenSolver(OwnsArrays):
         landlord = state.seat == int(state.row[at.LANDLORD])
         stop = _deadline(seconds)
         values = list[tuple[Move, bool | None]]()
-        for move in whole_moves(state.row, self._words):
+        for move in list_legal_moves(state.row, self._words):
             wins = self.after(state.row, move, stop).landlord_wins
             values.append((move, None if wins is None else wins == landlord))
         return values
@@ -167,7 +167,7 @@ class OpenSolver(OwnsArrays):
 
     def _move_for(self, game: State, landlord_wins: bool, stop: float | None) -> Move | None:
         """A move that keeps a known verdict; None if a limit came before it was found."""
-        moves = sorted(whole_moves(game.row, self._words), key=lambda move: -len(move.cards))
+        moves = sorted(list_legal_moves(game.row, self._words), key=lambda move: -len(move.cards))
         if (game.seat == int(game.row[at.LANDLORD])) != landlord_wins:
             return next((move for move in sorted(moves, key=lambda move: move.main) if move.main), moves[0])
         return next((move for move in moves if self.after(game.row, move, stop).landlord_wins == landlord_wins), None)

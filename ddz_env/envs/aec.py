@@ -54,8 +54,8 @@ from ddz_env.core.refusals import illegal_action_error
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
-from ddz_env.envs.games import GameBatch, check_position, dealt_state, random_seed
-from ddz_env.envs.stepping import ACT, BEGIN, ILLEGAL_REWARD, play_alone
+from ddz_env.envs.games import GameBatch, check_position, draw_random_seed, state_from_options
+from ddz_env.envs.stepping import ACT, BEGIN, ILLEGAL_REWARD, step_single_game
 from ddz_env.support.checks import as_integer, check_number, check_seed
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, unknown
 from ddz_env.support.threads import GamesLock
@@ -80,7 +80,7 @@ def env(*, illegal_reward: float = ILLEGAL_REWARD, **options: Any) -> AECEnv[str
         InvalidRulesError: If the preset or the scoring is unknown.
         InvalidOptionError: If another option is unknown, or the reward is not a finite number.
     """
-    return wrap(raw_env(**options), illegal_reward)
+    return wrap_env(raw_env(**options), illegal_reward)
 
 
 def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
@@ -100,7 +100,7 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
     return turn_based_aec_to_parallel(env(**options))
 
 
-def wrap(
+def wrap_env(
     game: AECEnv[str, Observation, int | None], illegal_reward: float = ILLEGAL_REWARD
 ) -> AECEnv[str, Observation, int | None]:
     """Put the wrapper around a raw environment.
@@ -112,10 +112,10 @@ def wrap(
     Raises:
         InvalidOptionError: If the reward is not a finite number.
     """
-    return _Guarded(game, check_number("illegal_reward", illegal_reward))
+    return _EndAtIllegalAction(game, check_number("illegal_reward", illegal_reward))
 
 
-def _of_game(name: str) -> property:
+def _game_attribute(name: str) -> property:
     """A property of a wrapper that reads the raw environment's attribute directly.
 
     PettingZoo's wrappers look attributes up layer by layer, twenty times per step, which takes longer than everything
@@ -124,16 +124,16 @@ def _of_game(name: str) -> property:
     return property(operator.attrgetter(f"game.{name}"))
 
 
-class _Guarded(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
+class _EndAtIllegalAction(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
     """Enforces the order of calls, and ends the game at an illegal action, as PettingZoo's wrappers do."""
 
-    agents = _of_game("agents")
-    agent_selection = _of_game("agent_selection")
-    rewards = _of_game("rewards")
-    terminations = _of_game("terminations")
-    truncations = _of_game("truncations")
-    infos = _of_game("infos")
-    _cumulative_rewards = _of_game("_cumulative_rewards")
+    agents = _game_attribute("agents")
+    agent_selection = _game_attribute("agent_selection")
+    rewards = _game_attribute("rewards")
+    terminations = _game_attribute("terminations")
+    truncations = _game_attribute("truncations")
+    infos = _game_attribute("infos")
+    _cumulative_rewards = _game_attribute("_cumulative_rewards")
 
     def __init__(self, env: AECEnv[str, Observation, int | None], illegal_reward: float) -> None:
         self.game, self._illegal_reward = env.unwrapped, illegal_reward
@@ -208,24 +208,24 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.rules = Rules.preset(rules)
         self.render_mode, self._screen = render_mode, outputs.Screen(render_mode)
         self.form = outputs.ObservationForm("dict", dtype, observation_key, mask_key)
-        self._text = outputs.check_infos(infos)
+        self._text = outputs.is_text_wanted(infos)
         self._games = GameBatch(
             1, self.rules, scoring, masks=True, observations=True, logs=True, infos=self.rules.players
         )
         self._bind_rows()
         self._lock = GamesLock()
-        self._seed = random_seed()
+        self._seed = draw_random_seed()
         self._number = 0
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        self.observation_spaces = {agent: self.form.space() for agent in self.possible_agents}
+        self.observation_spaces = {agent: self.form.make_space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents}
-        self.state_space = self.form.box(observation.STATE)
+        self.state_space = self.form.make_box(observation.STATE)
 
     def _bind_rows(self) -> None:
         """Keep the rows of the only game at hand: steps index nothing."""
         self._arrays = tuple(self._games.slots)
-        self._seen, self._mask = self._games.observation[0], self._games.mask[0]
+        self._observation_row, self._mask = self._games.observation[0], self._games.mask[0]
         self._numbers = list(self._games.slots.infos[0])
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
@@ -238,7 +238,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If there is no such agent.
         """
-        return self.observation_spaces[self.possible_agents[self._seat(agent)]]
+        return self.observation_spaces[self.possible_agents[self._seat_of(agent)]]
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:
         """The action space of an agent (always the same object).
@@ -246,7 +246,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If there is no such agent.
         """
-        return self.action_spaces[self.possible_agents[self._seat(agent)]]
+        return self.action_spaces[self.possible_agents[self._seat_of(agent)]]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Deal.
@@ -261,8 +261,8 @@ class raw_env(AECEnv):  # type: ignore[misc]
             InvalidDealError: If the deal does not fit the rules or the seed is out of range.
         """
         chosen, number = (self._seed, self._number) if seed is None else (check_seed(seed), 0)
-        state = dealt_state(options, self.rules, chosen)
-        self._begin(State.new(chosen, self.rules, number) if state is None else state)
+        state = state_from_options(options, self.rules, chosen)
+        self._begin_game(State.new(chosen, self.rules, number) if state is None else state)
         self._seed = chosen
         self._number = number + 1
 
@@ -274,24 +274,24 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
         """
-        self._begin(check_position(state, self.rules))
+        self._begin_game(check_position(state, self.rules))
 
-    def _begin(self, state: State) -> None:
+    def _begin_game(self, state: State) -> None:
         """Put a position on the table; all agents see it, and are paid if it is the end of a game."""
-        self._games.lay_out(0, state)
-        self._run(BEGIN)
+        self._games.set_game_state(0, state)
+        self._run_order(BEGIN)
         self.beginning = object()  # one per game, by which players recognize it
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._select()
+        self._select_agent()
 
     def step(self, action: Any) -> None:
         """Play an action of the selected agent, or None once it is dead.
 
-        One kernel (:func:`ddz_env.envs.stepping.play_alone`) checks the action, plays it, and writes the next
+        One kernel (:func:`ddz_env.envs.stepping.step_single_game`) checks the action, plays it, and writes the next
         observation, mask and infos; then an agent is selected, and at the end of the game every agent gets its return.
 
         Raises:
@@ -309,26 +309,26 @@ class raw_env(AECEnv):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         number = action if type(action) is int else as_integer(action)
-        if number is None or not 0 <= number < NUM_ACTIONS or not self._run(ACT, number):
+        if number is None or not 0 <= number < NUM_ACTIONS or not self._run_order(ACT, number):
             state = self.game_state()
             raise illegal_action_error(state.seat, check_action(action), state.legal_actions())
         self._cumulative_rewards[agent] = 0.0
-        self._select()
+        self._select_agent()
 
-    def _run(self, order: int, action: int = 0) -> bool:
+    def _run_order(self, order: int, action: int = 0) -> bool:
         """Carry out an order in the game; returns False, and does nothing, if the action is not legal."""
         lock = self._lock
         if not lock.acquire(False):
             raise lock.refuse()
         try:
-            seat, over = play_alone(order, action, self._arrays)
+            seat, over = step_single_game(order, action, self._arrays)
         finally:
             lock.release()
         if seat >= 0:
             self._acting_seat, self._over = seat, over
         return seat >= 0
 
-    def _select(self) -> None:
+    def _select_agent(self) -> None:
         """Select the seat to act, and at the end of the game pay everybody's return, once."""
         self.agent_selection = self.possible_agents[self._acting_seat]
         self._infos = {}
@@ -349,12 +349,12 @@ class raw_env(AECEnv):  # type: ignore[misc]
         Raises:
             InvalidOptionError: If there is no such agent.
         """
-        seat = self._seat(agent)
+        seat = self._seat_of(agent)
         if agent == self.agent_selection and not self.terminations.get(agent, True):
-            return self.form.seen(self._seen, self._mask)  # type: ignore[no-any-return]
+            return self.form.convert_observation(self._observation_row, self._mask)  # type: ignore[no-any-return]
         slots, words = self._games.slots, np.empty(observation.OBSERVATION_WORDS, np.uint64)
         observation.write_observation(slots.rows[0], slots.rings[0], slots.rules, np.uint64(seat), words)
-        return self.form.seen(words.view(np.int8), np.zeros_like(self._mask))  # type: ignore[no-any-return]
+        return self.form.convert_observation(words.view(np.int8), np.zeros_like(self._mask))  # type: ignore[no-any-return]
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """What the selected agent sees, its rewards since it acted, how it ended, and its info.
@@ -363,7 +363,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
             observe: Whether the observation is wanted; without, it is None.
         """
         agent = self.agent_selection
-        info = self._infos.get(agent) or self._info(agent)
+        info = self._infos.get(agent) or self._make_info(agent)
         seen = self.observe(agent) if observe else None
         return seen, self._cumulative_rewards[agent], self.terminations[agent], self.truncations[agent], info
 
@@ -371,18 +371,18 @@ class raw_env(AECEnv):  # type: ignore[misc]
     def infos(self) -> dict[str, dict[str, Any]]:
         """The info of each agent in the game; infos are made when they are read."""
         if len(self._infos) != len(self.agents):
-            self._infos = {agent: self._infos.get(agent) or self._info(agent) for agent in self.agents}
+            self._infos = {agent: self._infos.get(agent) or self._make_info(agent) for agent in self.agents}
         return self._infos
 
-    def _info(self, agent: str) -> dict[str, Any]:
-        info = self._infos[agent] = outputs.as_info(self._numbers[self._seats[agent]].tolist(), text=self._text)
+    def _make_info(self, agent: str) -> dict[str, Any]:
+        info = self._infos[agent] = outputs.make_info(self._numbers[self._seats[agent]].tolist(), text=self._text)
         return info
 
     def state(self) -> npt.NDArray[Any]:
         """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
         out = np.empty(observation.STATE_WORDS, np.uint64)
         observation.write_state(self.row, self._games.slots.rules, out)
-        return self.form.vector(out.view(np.int8), observation.STATE)
+        return self.form.convert_vector(out.view(np.int8), observation.STATE)
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
@@ -402,7 +402,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         """Close the window, if there is one."""
         self._screen.close()
 
-    def _seat(self, agent: str) -> int:
+    def _seat_of(self, agent: str) -> int:
         try:
             return self._seats[agent]
         except (KeyError, TypeError):

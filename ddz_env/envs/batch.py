@@ -20,15 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.core.rules import Rules
-from ddz_env.envs.deals import Deal, DealFunction, Deals
-from ddz_env.envs.games import GameBatch, check_actions, check_count, refuse_illegal
-from ddz_env.envs.stepping import ACT, DEAL, LOOK, play, sample, seed_samples
+from ddz_env.envs.deals import CustomDeals, Deal, DealFunction
+from ddz_env.envs.games import GameBatch, check_actions, check_num_games, refuse_illegal
+from ddz_env.envs.stepping import ACT, DEAL, OBSERVE, draw_actions, seed_action_samplers, step_games
 from ddz_env.support.checks import as_array, check_flag, check_seed, described
 from ddz_env.support.errors import InvalidOptionError, shown
 from ddz_env.support.threads import one_at_a_time, usable_threads
 
 
-def _check_saved(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
+def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
     """Check a saved state against the batch's own arrays; returns the saved seed.
 
     Raises:
@@ -89,8 +89,8 @@ class SelfPlayBatch(GameBatch):
         deals: DealFunction | str | Sequence[Deal] | None = None,
     ) -> None:
         rules = Rules.preset(rules)
-        self._deals = None if deals is None else Deals(deals, rules)
-        num_games = check_count("num_games", num_games)
+        self._deals = None if deals is None else CustomDeals(deals, rules)
+        num_games = check_num_games("num_games", num_games)
         super().__init__(
             num_games,
             rules,
@@ -156,11 +156,11 @@ class SelfPlayBatch(GameBatch):
             self.seed = check_seed(seed)
         games = self.slots.games
         games["seed"], games["number"], self.reward[:] = self.seed, np.arange(self.num_games), 0.0
-        self.run(DEAL)
-        self.lay_deals(np.arange(self.num_games))
-        seed_samples(self.slots)
+        self.run_orders(DEAL)
+        self.place_custom_deals(np.arange(self.num_games))
+        seed_action_samplers(self.slots)
 
-    def lay_deals(self, games: npt.NDArray[np.intp]) -> None:
+    def place_custom_deals(self, games: npt.NDArray[np.intp]) -> None:
         """Put deals of one's own, if there are any, into games that have just been dealt.
 
         Args:
@@ -170,14 +170,14 @@ class SelfPlayBatch(GameBatch):
             return
         for index in games.tolist():
             number = int(self.game[index])
-            self.lay_out(index, self._deals.state(self.seed, number, number))
-            self.slots.games["order"][index] = LOOK
-            play(index, index + 1, self.slots)
+            self.set_game_state(index, self._deals.state(self.seed, number, number))
+            self.slots.games["order"][index] = OBSERVE
+            step_games(index, index + 1, self.slots)
 
     @one_at_a_time
     def state_dict(self) -> dict[str, Any]:
         """Everything that :meth:`load_state_dict` needs to continue identically: numbers and arrays."""
-        saved = {name: array.copy() for name, array in self._saved().items()}
+        saved = {name: array.copy() for name, array in self._arrays_to_save().items()}
         return {"rules": self.rules.words(), "seed": self.seed} | saved
 
     @one_at_a_time
@@ -188,14 +188,14 @@ class SelfPlayBatch(GameBatch):
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
             InvalidDealError: If its seed is out of range.
         """
-        arrays = self._saved()
-        self.seed = _check_saved(saved, self.rules, arrays)
+        arrays = self._arrays_to_save()
+        self.seed = _check_saved_state(saved, self.rules, arrays)
         self.slots.games["seed"] = self.seed
         for name, array in arrays.items():
             array[:] = saved[name]
-        self.run(LOOK)
+        self.run_orders(OBSERVE)
 
-    def _saved(self) -> dict[str, Any]:
+    def _arrays_to_save(self) -> dict[str, Any]:
         """The arrays that cannot be computed from the rest, by name."""
         slots = self.slots
         games = {"rows": slots.rows, "rings": slots.rings, "games": self.game, "rewards": self.reward}
@@ -215,8 +215,8 @@ class SelfPlayBatch(GameBatch):
         played = check_actions(actions, self.num_games)
         refuse_illegal(played, self.mask_words)
         self.slots.games["action"] = played
-        self.run(ACT)
-        self.lay_deals(self.done.nonzero()[0])
+        self.run_orders(ACT)
+        self.place_custom_deals(self.done.nonzero()[0])
         self.reward[:] = self.slots.returns
 
     @one_at_a_time
@@ -226,6 +226,6 @@ class SelfPlayBatch(GameBatch):
         Returns:
             Shape ``[num_games]``, int64; the same array at every call.
         """
-        sample(self.slots)
+        draw_actions(self.slots)
         self._actions[:] = self.slots.games["action"]
         return self._actions

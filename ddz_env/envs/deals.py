@@ -38,7 +38,7 @@ DealFunction = Callable[[np.random.Generator, int], Deal]
 _STREAM = 0x4445414C
 
 
-def read_deal(line: str, rules: Rules, seed: int = 0) -> State:
+def parse_deal(line: str, rules: Rules, seed: int = 0) -> State:
     """A game that starts from a line of hands.
 
     Args:
@@ -51,7 +51,7 @@ def read_deal(line: str, rules: Rules, seed: int = 0) -> State:
         InvalidHandError: If a hand cannot be read.
 
     Example:
-        >>> read_deal("4456789TTTJJKKKKR / 333677789TJJQQAA2 / 4455668899QQAA22B / 352", Rules()).hand()
+        >>> parse_deal("4456789TTTJJKKKKR / 333677789TJJQQAA2 / 4455668899QQAA22B / 352", Rules()).hand()
         Hand.parse('344556789TTTJJKKKK2R')
     """
     *hands, bottom = line.split("/")
@@ -62,7 +62,7 @@ def read_deal(line: str, rules: Rules, seed: int = 0) -> State:
     return State.from_hands(hands, bottom, rules, seed=seed)
 
 
-def deal_function(name: str) -> DealFunction:
+def load_deal_function(name: str) -> DealFunction:
     """The function of a ``module:function``, also of the current folder.
 
     Raises:
@@ -80,8 +80,8 @@ def deal_function(name: str) -> DealFunction:
     return function  # type: ignore[no-any-return]
 
 
-def deal_line(state: State) -> str:
-    """A game before its first move as a line of hands, the inverse of :func:`read_deal`."""
+def format_deal(state: State) -> str:
+    """A game before its first move as a line of hands, the inverse of :func:`parse_deal`."""
     return " / ".join(map(str, (*dealt_hands(state), state.bottom)))
 
 
@@ -93,7 +93,7 @@ def dealt_hands(state: State) -> list[Hand]:
     return hands
 
 
-class Deals:
+class CustomDeals:
     """Deals of one's own, by their numbers.
 
     Args:
@@ -105,7 +105,7 @@ class Deals:
     """
 
     def __init__(self, source: DealFunction | str | Sequence[Deal], rules: Rules) -> None:
-        self._source, self._rules = deal_function(source) if isinstance(source, str) else source, rules
+        self._source, self._rules = load_deal_function(source) if isinstance(source, str) else source, rules
         if not callable(self._source) and not (isinstance(self._source, Sequence) and self._source):
             raise InvalidDealError(f"deals are a function, its module:function or a list, not {shown(source)}")
 
@@ -127,5 +127,5 @@ class Deals:
         else:
             deal = source[number % len(source)]
         if isinstance(deal, str):
-            return read_deal(deal, self._rules, int(game_key(seed, game)))
+            return parse_deal(deal, self._rules, int(game_key(seed, game)))
         return check_position(deal, self._rules).copy()

@@ -18,13 +18,13 @@ from ddz_env.core.actions import NUM_ACTIONS, action_name, format_actions
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State, restore_state
 from ddz_env.core.view import mask_to_ids
-from ddz_env.envs.stepping import Slots, allocate, first_illegal, play
+from ddz_env.envs.stepping import Slots, allocate_slots, first_illegal, step_games
 from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.checks import as_array, check_choice, check_integer, described
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
 from ddz_env.support.threads import GamesLock, one_at_a_time, run_chunks
 
-MOST_GAMES = 2**24
+MAX_GAMES = 2**24
 """Games of one batch; each takes a kilobyte and a half."""
 
 _DEAL_OPTIONS = ("hands", "bottom", "check_sizes")
@@ -38,7 +38,7 @@ class GameBatch(OwnsArrays):
         rules: The rules.
         scoring: A key of ``SCORINGS``, the rules' own by default.
         threads: How many threads step.
-        **settings: What else the games need (:func:`ddz_env.envs.stepping.allocate`).
+        **settings: What else the games need (:func:`ddz_env.envs.stepping.allocate_slots`).
 
     Attributes:
         num_games: As above.
@@ -54,7 +54,7 @@ class GameBatch(OwnsArrays):
         self.num_games, self.rules, self.threads = num_games, rules, threads
         self._lock = GamesLock()
         name = rules.scoring if scoring is None else check_choice("scoring", scoring, SCORINGS, InvalidRulesError)
-        self.slots = allocate(num_games, rules, name, **settings)
+        self.slots = allocate_slots(num_games, rules, name, **settings)
 
     @property
     def observation(self) -> npt.NDArray[np.int8]:
@@ -73,16 +73,16 @@ class GameBatch(OwnsArrays):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "slots": Slots._make(map(copy, self.slots))}
 
-    def run(self, orders: Any) -> None:
+    def run_orders(self, orders: Any) -> None:
         """Carry out an order in each game (:mod:`ddz_env.envs.stepping`).
 
         Args:
             orders: One for all games, or one per game.
         """
         self.slots.games["order"] = orders
-        run_chunks(play, self.num_games, self.threads, self.slots)
+        run_chunks(step_games, self.num_games, self.threads, self.slots)
 
-    def lay_out(self, index: int, state: State) -> None:
+    def set_game_state(self, index: int, state: State) -> None:
         """Write a state into a game."""
         self.slots.rows[index], self.slots.rings[index] = state.row, state.ring
         log = self.slots.logs[index]
@@ -100,13 +100,13 @@ class GameBatch(OwnsArrays):
         return restore_state(slots.rows[index], slots.rings[index], slots.logs[index], self.rules)
 
 
-def check_count(option: str, value: object) -> int:
+def check_num_games(option: str, value: object) -> int:
     """Check the number of games that are stepped at once.
 
     Raises:
         InvalidOptionError: If it is not an integer in 1..2**24.
     """
-    return check_integer(option, value, 1, MOST_GAMES)
+    return check_integer(option, value, 1, MAX_GAMES)
 
 
 def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
@@ -147,7 +147,7 @@ def refuse_illegal(
     raise IllegalMoveError(f"{where(wrong)}: {problem}")
 
 
-def dealt_state(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:
+def state_from_options(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:
     """The deal that ``reset(options=...)`` names, None if it names none.
 
     Args:
@@ -193,6 +193,6 @@ def check_position(position: object, rules: Rules) -> State:
     return position
 
 
-def random_seed() -> int:
+def draw_random_seed() -> int:
     """A seed from the operating system's entropy."""
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])

@@ -34,10 +34,10 @@ from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.envs import outputs
-from ddz_env.envs.games import check_count
+from ddz_env.envs.games import check_num_games
 from ddz_env.envs.learner_games import LearnerGames
-from ddz_env.envs.opponents import with_partner
-from ddz_env.envs.outputs import RENDER_MODES, as_info
+from ddz_env.envs.opponents import add_partner
+from ddz_env.envs.outputs import RENDER_MODES, make_info
 from ddz_env.envs.stepping import INFO_WIDTH
 from ddz_env.support import checks
 from ddz_env.support.arrays import OwnsArrays
@@ -74,12 +74,12 @@ class LearnerOptions(Options):
 
 
 @dataclass(frozen=True)
-class _Count(Options):
+class _NumEnvsOption(Options):
     num_envs: int = 1
 
 
 @dataclass(frozen=True)
-class VectorOptions(LearnerOptions, _Count):
+class VectorOptions(LearnerOptions, _NumEnvsOption):
     """The options of :class:`DouDizhuVectorEnv`, where they are described."""
 
     _: KW_ONLY
@@ -99,17 +99,19 @@ class _LearnerEnv(OwnsArrays):
     observation_space: Any
     action_space: Any
     np_random: Any
-    _modes: tuple[str, ...] = RENDER_MODES
+    _render_modes: tuple[str, ...] = RENDER_MODES
 
-    def _begin(self, options: LearnerOptions, count: int = 1, **settings: Any) -> None:
+    def _make_games(self, options: LearnerOptions, count: int = 1, **settings: Any) -> None:
         """Make the games; ``settings`` are those of :class:`~ddz_env.envs.learner_games.LearnerGames`."""
-        self._refuse = checks.check_choice("illegal_action", options.illegal_action, ILLEGAL_ACTIONS) == "raise"
-        self.render_mode, self._screen = options.render_mode, outputs.Screen(options.render_mode, self._modes)
+        self._raises_on_illegal = (
+            checks.check_choice("illegal_action", options.illegal_action, ILLEGAL_ACTIONS) == "raise"
+        )
+        self.render_mode, self._screen = options.render_mode, outputs.Screen(options.render_mode, self._render_modes)
         keys = options.observation_key, options.mask_key
         self.form = outputs.ObservationForm(options.observation, options.dtype, *keys)
-        self._text = outputs.check_infos(options.infos)
-        self.observation_space, self.action_space = self.form.space(), spaces.Discrete(NUM_ACTIONS)
-        opponents = with_partner(options.partner, options.opponents, options.role, Rules.preset(options.rules))
+        self._text = outputs.is_text_wanted(options.infos)
+        self.observation_space, self.action_space = self.form.make_space(), spaces.Discrete(NUM_ACTIONS)
+        opponents = add_partner(options.partner, options.opponents, options.role, Rules.preset(options.rules))
         game = options.rules, opponents, options.role, options.scoring
         settings |= {"log": options.render_mode is not None, "deals": options.deals}
         self._games = LearnerGames(count, *game, **settings)
@@ -117,7 +119,7 @@ class _LearnerEnv(OwnsArrays):
         self._source: Any = None  # np_random as it was at the last reset
         self._lock = GamesLock()
 
-    def _seeded(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
+    def _fill_in_seeds(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
         """The seeds of the chosen games; one with neither a seed nor a generator gets one from ``np_random``."""
         was_set = self.np_random is not self._source
         without = np.array([seed is None for seed in seeds]) & chosen
@@ -129,7 +131,7 @@ class _LearnerEnv(OwnsArrays):
     def _draw_seed(self) -> int:
         return int(self.np_random.integers(0, 2**64, dtype=np.uint64))
 
-    def _picture(self, index: int, fps: float) -> Any:
+    def _render_game(self, index: int, fps: float) -> Any:
         """Text or a picture of what a game's learner sees."""
         return self._screen.show(self._games.state(index).view(int(self._games.slots.games["learner"][index])), fps)
 
@@ -168,7 +170,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     @takes(LearnerOptions)
     def __init__(self, options: LearnerOptions) -> None:
-        self._begin(options)
+        self._make_games(options)
 
     @one_at_a_time
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -188,8 +190,8 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         """
         seed = None if seed is None else checks.check_seed(seed)
         super().reset(seed=seed)
-        self._games.begin(self._all, self._seeded([seed], self._all), options)
-        return self._seen()
+        self._games.begin(self._all, self._fill_in_seeds([seed], self._all), options)
+        return self._make_outputs()
 
     @one_at_a_time
     def set_state(self, state: State, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
@@ -211,7 +213,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
             InvalidDealError: If the seed is out of range.
         """
         self._games.resume(self._all, state, self._draw_seed() if seed is None else seed)
-        return self._seen()
+        return self._make_outputs()
 
     def game_state(self) -> State:
         """The game as a :class:`~ddz_env.State` of its own, hidden cards included.
@@ -235,28 +237,28 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         """
         if (number := checks.as_integer(action)) is None:
             raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {shown(action)}")
-        checked = self._games.check(np.asarray([number]), self._all, refuse=self._refuse)
+        checked = self._games.check(np.asarray([number]), self._all, refuse=self._raises_on_illegal)
         self._games.step(checked, self._all)
         (ended,), (reward,), _ = self._games.outcome()
-        observed, info = self._seen()
+        observed, info = self._make_outputs()
         return observed, float(reward), bool(ended), False, info
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Legal actions, shape ``[400]``, bool; action 0 alone when the game is over."""
         return np.asarray(self._games.mask[0], np.bool_)
 
-    def _seen(self) -> tuple[Any, dict[str, Any]]:
+    def _make_outputs(self) -> tuple[Any, dict[str, Any]]:
         """The learner's observation and info, all of the caller's own; the window, if there is one, shows the game."""
         if self.render_mode == "human":
             self.render()
         slots, mask = self._games.slots, self._games.mask[0]
-        info = as_info(slots.infos[0, 0].tolist(), text=self._text)
+        info = make_info(slots.infos[0, 0].tolist(), text=self._text)
         info |= {"illegal": np.int64(slots.games["illegal"][0]), "action_mask": mask.copy()}
-        return self.form.seen(self._games.observation[0], mask), info
+        return self.form.convert_observation(self._games.observation[0], mask), info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw what the learner may see: text, a picture or a window, by the render mode."""
-        return self._picture(0, self.metadata["render_fps"])  # type: ignore[no-any-return]
+        return self._render_game(0, self.metadata["render_fps"])  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """Close the window and the opponents."""
@@ -302,34 +304,34 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         UnknownAgentError: If an opponent cannot be found.
     """
 
-    _modes = RENDER_MODES[:2]
+    _render_modes = RENDER_MODES[:2]
 
     @takes(VectorOptions)
     def __init__(self, options: VectorOptions) -> None:
         if not isinstance(options.autoreset_mode, AutoresetMode):
             checks.check_choice("autoreset_mode", options.autoreset_mode, [mode.value for mode in AutoresetMode])
-        self.num_envs = check_count("num_envs", options.num_envs)
+        self.num_envs = check_num_games("num_envs", options.num_envs)
         self.autoreset_mode = AutoresetMode(options.autoreset_mode)
-        modes = {"render_modes": [*self._modes], "render_fps": 2}
+        modes = {"render_modes": [*self._render_modes], "render_fps": 2}
         self.metadata = {**modes, "autoreset_mode": self.autoreset_mode}
-        self._hands_out = checks.check_flag("copy", options.copy)
+        self._new_arrays = checks.check_flag("copy", options.copy)
         self._renews = self.autoreset_mode == AutoresetMode.SAME_STEP
-        self._begin(
+        self._make_games(
             options,
             self.num_envs,
             threads=usable_threads(options.threads),
             renews=self._renews,
-            hands_out=self._hands_out,
+            new_arrays=self._new_arrays,
         )
         self.single_observation_space, self.single_action_space = self.observation_space, self.action_space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._ended = np.zeros(self.num_envs, np.bool_)
-        self._elapsed = np.zeros(self.num_envs, np.int64)
-        self._most_steps = _NO_LIMIT
+        self._elapsed_steps = np.zeros(self.num_envs, np.int64)
+        self._max_steps = _NO_LIMIT
         limit = options.max_episode_steps
         if limit is not None and checks.as_integer(limit) != -1:
-            self._most_steps = checks.check_integer("max_episode_steps", limit, 1, _NO_LIMIT)
+            self._max_steps = checks.check_integer("max_episode_steps", limit, 1, _NO_LIMIT)
 
     @one_at_a_time
     def reset(
@@ -350,15 +352,15 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             InvalidOptionError: If the mask, the number of seeds or a deal does not fit.
             InvalidDealError: If a seed is out of range.
         """
-        seeds = self._seeds(seed)
+        seeds = self._list_seeds(seed)
         super().reset(seed=checks.as_integer(seed))
-        chosen, deal_options = self._reset_mask(options)
-        self._games.begin(chosen, self._seeded(seeds, chosen), deal_options)
+        chosen, deal_options = self._split_options(options)
+        self._games.begin(chosen, self._fill_in_seeds(seeds, chosen), deal_options)
         self._ended[chosen] = False
-        self._elapsed[chosen] = 0
-        return self._seen(chosen)
+        self._elapsed_steps[chosen] = 0
+        return self._make_outputs(chosen)
 
-    def _reset_mask(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
+    def _split_options(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
         if not isinstance(options, (Mapping, type(None))):
             raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
         deal_options = dict(options or {})
@@ -369,7 +371,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             raise InvalidOptionError(f"reset_mask must be {expected}, not {checks.described(chosen)}")
         return mask, deal_options
 
-    def _seeds(self, seed: Any) -> list[int | None]:
+    def _list_seeds(self, seed: Any) -> list[int | None]:
         if seed is None:
             return [None] * self.num_envs
         if isinstance(seed, (list, tuple, range)) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
@@ -399,22 +401,22 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
             IllegalMoveError: If one is not legal and ``illegal_action="raise"``.  No game has changed.
         """
         played = ~self._ended if self.autoreset_mode == AutoresetMode.NEXT_STEP else self._all
-        checked = self._games.check(actions, played, refuse=self._refuse)
+        checked = self._games.check(actions, played, refuse=self._raises_on_illegal)
         self._games.step(checked, played)
         ended, rewards, illegal = self._games.outcome()
         truncated = np.zeros(self.num_envs, np.bool_)
-        if self._most_steps < _NO_LIMIT:
-            self._elapsed = np.where(played, self._elapsed + 1, 0)
-            truncated = self._elapsed >= self._most_steps
+        if self._max_steps < _NO_LIMIT:
+            self._elapsed_steps = np.where(played, self._elapsed_steps + 1, 0)
+            truncated = self._elapsed_steps >= self._max_steps
         self._ended, cut = ended | truncated, truncated & ~ended
         final: dict[str, Any] = {}
         if self._renews and self._ended.any():
             left = cut if self._games.renews else self._ended  # what still shows its last position
-            final = self._final(ended, left, illegal)
-            self._elapsed[self._ended] = 0
+            final = self._make_final_infos(ended, left, illegal)
+            self._elapsed_steps[self._ended] = 0
             if left.any():
                 self._games.begin(left)
-        observed, infos = self._seen()
+        observed, infos = self._make_outputs()
         return observed, rewards, ended, truncated, infos | final
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -422,25 +424,25 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         bits = self._games.slots.bits.view(np.uint8)
         return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little").view(np.bool_)
 
-    def _seen(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
+    def _make_outputs(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
         """Observations and infos of all games; the infos are marked as valid for all, or for those just dealt."""
         games, slots = self._games, self._games.slots
-        values, masks = games.handed
+        values, masks = games.learner_outputs
         if self.form.scaled:
-            values = self.form.vector(values, OBSERVATION)
+            values = self.form.convert_vector(values, OBSERVATION)
         present = (self._all if dealt is None else dealt).copy()
         # Where the step that ends a game deals the next one, no game that is shown has ended by an illegal action.
         illegal = np.zeros(self.num_envs, np.int64) if self._renews else slots.games["illegal"].astype(np.int64)
-        infos = self._stacked(present, slots.infos[:, 0].T.copy(), illegal, masks)
-        return self.form.of(values, masks), infos
+        infos = self._stack_infos(present, slots.infos[:, 0].T.copy(), illegal, masks)
+        return self.form.make_observation(values, masks), infos
 
-    def _stacked(
+    def _stack_infos(
         self, present: npt.NDArray[np.bool_], written: Any, illegal: Any, masks: npt.NDArray[np.int8]
     ) -> dict[str, Any]:
         """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
         columns: dict[str, Any] = dict(zip(outputs.KEYS, written, strict=False))
         if self._text:
-            texts = [as_info(numbers, text=True) for numbers in written.T.tolist()]
+            texts = [make_info(numbers, text=True) for numbers in written.T.tolist()]
             columns = {"seat": columns["seat"]}
             for key in outputs.TEXT_KEYS[1:]:
                 columns[key] = np.array([info[key] for info in texts], object)
@@ -448,26 +450,30 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         columns |= {"illegal": illegal, "action_mask": masks}
         return columns | dict.fromkeys(map("_".__add__, columns), present)
 
-    def _final(self, ended: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], illegal: Any) -> dict[str, Any]:
+    def _make_final_infos(
+        self, ended: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], illegal: Any
+    ) -> dict[str, Any]:
         """The last observations and infos of games that have just ended or were truncated, in Gymnasium's form."""
         slots, over = self._games.slots, self._ended
         (indices,) = over.nonzero()
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
         masks[indices, 0] = 1
         if left.any():
-            vectors, masks[left] = (part[left] for part in self._games.handed)
+            vectors, masks[left] = (part[left] for part in self._games.learner_outputs)
             slots.last_observations[left], slots.last_infos[left] = vectors, slots.infos[left, 0]
-        last_seen = self.form.vector(slots.last_observations[indices], OBSERVATION)
+        last_seen = self.form.convert_vector(slots.last_observations[indices], OBSERVATION)
         observations = np.empty(self.num_envs, object)  # of None
-        observations[indices] = np.fromiter(self.form.each(last_seen, masks[indices]), object, len(indices))
+        observations[indices] = np.fromiter(
+            self.form.make_observations(last_seen, masks[indices]), object, len(indices)
+        )
         written = np.zeros((INFO_WIDTH, self.num_envs), np.int64)
         written[:, indices] = slots.last_infos[indices].T
-        info = self._stacked(over.copy(), written, (illegal & ended).astype(np.int64), masks)
+        info = self._stack_infos(over.copy(), written, (illegal & ended).astype(np.int64), masks)
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
 
     def render(self) -> tuple[Any, ...] | None:
         """One text or picture per game, as its learner sees it."""
-        return tuple(self._picture(index, 0) for index in range(self.num_envs)) if self.render_mode else None
+        return tuple(self._render_game(index, 0) for index in range(self.num_envs)) if self.render_mode else None
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the opponents."""

@@ -21,8 +21,15 @@ from ddz_env.core.engine.words import U0
 from ddz_env.core.rules import R_PLAYERS, Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES, role_number
-from ddz_env.envs.deals import Deals
-from ddz_env.envs.games import GameBatch, check_actions, check_position, dealt_state, random_seed, refuse_illegal
+from ddz_env.envs.deals import CustomDeals
+from ddz_env.envs.games import (
+    GameBatch,
+    check_actions,
+    check_position,
+    draw_random_seed,
+    refuse_illegal,
+    state_from_options,
+)
 from ddz_env.envs.opponents import STAGED, UNIFORM, Opponents
 from ddz_env.envs.stepping import (
     ACT,
@@ -32,7 +39,7 @@ from ddz_env.envs.stepping import (
     FINISHED,
     ILLEGAL_REWARD,
     LEARNER_TURN,
-    LOOK,
+    OBSERVE,
     OPPONENT_TURN,
     RANDOM_ROLE,
     RENEW,
@@ -41,7 +48,7 @@ from ddz_env.envs.stepping import (
     Slots,
     clear_outcome,
     deal_game,
-    is_playable,
+    is_action_legal,
     play_action,
     play_whole_move,
     write_outcome,
@@ -52,7 +59,7 @@ from ddz_env.support.compiling import part_kernel, pure_kernel
 from ddz_env.support.errors import GameOverError, InvalidRulesError
 from ddz_env.support.threads import run_chunks
 
-Chosen = npt.NDArray[np.bool_]
+GameMask = npt.NDArray[np.bool_]
 """Which of the games, shape ``[num_games]``, bool."""
 
 _OPPONENT_STREAM = np.uint64(0x4F50504F4E454E54)
@@ -64,7 +71,7 @@ _STAGE_OVER = np.uint64(STAGE_OVER)
 
 
 @part_kernel
-def _seat_learner(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> None:
+def _assign_learner_seat(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> None:
     """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
     game["decided"] = False
     game["stream"] = advance(stream_state(game["seed"] ^ _OPPONENT_STREAM, game["number"]))
@@ -76,7 +83,7 @@ def _seat_learner(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> N
 
 
 @part_kernel
-def _obey_and_seat(index: int, slots: Slots) -> bool:
+def _carry_out_order(index: int, slots: Slots) -> bool:
     """Carry out the order of a game; returns whether the game goes on from there."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
     order = game["order"]
@@ -85,7 +92,7 @@ def _obey_and_seat(index: int, slots: Slots) -> bool:
     elif order == ACT:
         clear_outcome(game, slots.returns[index])
         game["decided"] = True
-        if not is_playable(game["action"], slots.bits[index]):
+        if not is_action_legal(game["action"], slots.bits[index]):
             game["reward"] = ILLEGAL_REWARD
             game["illegal"] = True
             game["done"] = True
@@ -97,7 +104,7 @@ def _obey_and_seat(index: int, slots: Slots) -> bool:
             clear_outcome(game, slots.returns[index])
         if order in (DEAL, RENEW):
             deal_game(row, ring, game, slots.bits[index], slots.rules)
-        _seat_learner(row, game, slots.role, slots.rules)
+        _assign_learner_seat(row, game, slots.role, slots.rules)
     return True
 
 
@@ -134,7 +141,7 @@ def _copy_row(source: np.ndarray, target: np.ndarray) -> None:
 
 
 @pure_kernel
-def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray, masks: np.ndarray) -> None:
+def step_learner_games(first: int, stop: int, slots: Slots, observations: np.ndarray, masks: np.ndarray) -> None:
     """Carry out the order of each of the games ``first..stop-1``, play on, and write what they show.
 
     Where the step that ends a game deals the next one, what the learner saw last is kept, and games that end before the
@@ -151,13 +158,13 @@ def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray,
         game = slots.games[index]
         if game["order"] == WAIT:
             continue
-        plays = game["order"] != LOOK
+        plays = game["order"] != OBSERVE
         if game["order"] == ACT and game["status"] == FINISHED:  # over before its learner could act
             game["decided"] = True
             game["done"] = True
             plays = False
         while True:
-            if plays and _obey_and_seat(index, slots):
+            if plays and _carry_out_order(index, slots):
                 _play_opponents(index, slots)
             over = game["status"] == FINISHED
             if game["status"] != OPPONENT_TURN and (game["decided"] or not (over and slots.renews)):
@@ -174,7 +181,7 @@ def play_learners(first: int, stop: int, slots: Slots, observations: np.ndarray,
 # --- The games --------------------------------------------------------------------------------------------------------
 
 
-def check_role(role: str, rules: Rules) -> int:
+def parse_role(role: str, rules: Rules) -> int:
     """The number of a learner's role.
 
     Raises:
@@ -201,13 +208,13 @@ class LearnerGames(GameBatch):
         log: Whether all moves are kept even if no opponent reads them (for pictures and infos).
         renews: Whether the step that ends a game deals the next one.  A game that ends before its learner has decided
             anything (possible in the half-deck game) is passed over.
-        hands_out: Whether every step writes what the learners see into new arrays, the caller's own.
+        new_arrays: Whether every step writes what the learners see into new arrays, the caller's own.
         deals: Deals of one's own (:mod:`ddz_env.envs.deals`); no step deals the next game then.
 
     Attributes:
-        handed: What each learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8, and its legal actions, shape
-            ``[num_games, 400]``, int8, action 0 alone when the game is over.  Steps that hand nothing out overwrite
-            ``observation`` and ``mask``.
+        learner_outputs: What each learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8, and its legal actions,
+            shape ``[num_games, 400]``, int8, action 0 alone when the game is over.  Without ``new_arrays`` steps
+            overwrite them.
         seeded: Which games have had a seed, shape ``[num_games]``, bool.
         renews: Whether the step that ends a game deals the next one.
 
@@ -228,13 +235,13 @@ class LearnerGames(GameBatch):
         threads: int = 1,
         log: bool = False,
         renews: bool = False,
-        hands_out: bool = False,
+        new_arrays: bool = False,
         deals: Any = None,
     ) -> None:
         rules = Rules.preset(rules)
-        self._deals = None if deals is None else Deals(deals, rules)
+        self._deals = None if deals is None else CustomDeals(deals, rules)
         self.renews = renews and deals is None
-        number = check_role(role, rules)
+        number = parse_role(role, rules)
         self._opponents = players = Opponents(opponents, role, rules, num_games, threads)
         super().__init__(
             num_games,
@@ -251,17 +258,17 @@ class LearnerGames(GameBatch):
             last=renews,
         )
         self.seeded = np.zeros(num_games, np.bool_)
-        self._hands_out = hands_out
+        self._new_arrays = new_arrays
 
     def begin(
-        self, chosen: Chosen, seeds: list[int | None] | None = None, options: Mapping[str, Any] | None = None
+        self, chosen: GameMask, seeds: list[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
         """Deal the chosen games.
 
         Args:
             chosen: Which.
             seeds: One per game; a seed starts its game 0, None (and no list at all) the next game of the last seed.
-            options: A deal for all chosen games (:func:`ddz_env.envs.games.dealt_state`).
+            options: A deal for all chosen games (:func:`ddz_env.envs.games.state_from_options`).
 
         Raises:
             InvalidDealError: If a seed or the deal does not fit.
@@ -270,9 +277,9 @@ class LearnerGames(GameBatch):
         for seed in seeds or ():
             if seed is not None:
                 check_seed(seed)
-        self._start(chosen, seeds, dealt_state(options, self.rules, 0), BEGIN)
+        self._start_games(chosen, seeds, state_from_options(options, self.rules, 0), BEGIN)
 
-    def resume(self, chosen: Chosen, state: State, seed: int) -> None:
+    def resume(self, chosen: GameMask, state: State, seed: int) -> None:
         """Put a position into the chosen games; what follows is drawn from a seed.
 
         Args:
@@ -285,22 +292,28 @@ class LearnerGames(GameBatch):
             InvalidDealError: If the seed is out of range.
         """
         position = check_position(state, self.rules)
-        self._start(chosen, [check_seed(seed)] * self.num_games, position, np.where(self.seeded, RESUME, BEGIN))
+        self._start_games(chosen, [check_seed(seed)] * self.num_games, position, np.where(self.seeded, RESUME, BEGIN))
 
-    def _start(self, chosen: Chosen, seeds: list[int | None] | None, position: State | None, order: Any) -> None:
+    def _start_games(
+        self, chosen: GameMask, seeds: list[int | None] | None, position: State | None, order: Any
+    ) -> None:
         """Give the chosen games their numbers, and deal them, or carry out an order on a given position."""
-        self._number(chosen, seeds)
+        self._assign_seeds(chosen, seeds)
         if position is not None:
             for index in np.flatnonzero(chosen).tolist():
-                self.lay_out(index, position)
+                self.set_game_state(index, position)
         self._opponents.begin(chosen)
         self._play_to_learners(
-            np.where(chosen, self._deal(chosen) if position is None else order, np.where(self.seeded, LOOK, WAIT))
+            np.where(
+                chosen,
+                self._place_custom_deals(chosen) if position is None else order,
+                np.where(self.seeded, OBSERVE, WAIT),
+            )
         )
-        for part in self.handed:
+        for part in self.learner_outputs:
             part[~self.seeded] = 0
 
-    def _number(self, chosen: Chosen, seeds: list[int | None] | None) -> None:
+    def _assign_seeds(self, chosen: GameMask, seeds: list[int | None] | None) -> None:
         """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""
         games = self.slots.games
         games["number"][chosen] += np.uint64(1)
@@ -310,20 +323,20 @@ class LearnerGames(GameBatch):
             seed = None if seeds is None else seeds[index]
             if seed is None and self.seeded[index]:
                 continue
-            games["seed"][index] = random_seed() if seed is None else seed
+            games["seed"][index] = draw_random_seed() if seed is None else seed
             games["number"][index] = 0
             self.seeded[index] = True
 
-    def _deal(self, chosen: Chosen) -> int:
+    def _place_custom_deals(self, chosen: GameMask) -> int:
         """Lay deals of one's own into the chosen games if there are any; returns the order that begins the games."""
         if self._deals is None:
             return DEAL
         for index in np.flatnonzero(chosen).tolist():
             seed, game = int(self.slots.games["seed"][index]), int(self.slots.games["number"][index])
-            self.lay_out(index, self._deals.state(seed, game, game * self.num_games + index))
+            self.set_game_state(index, self._deals.state(seed, game, game * self.num_games + index))
         return BEGIN
 
-    def check(self, actions: npt.ArrayLike, chosen: Chosen, *, refuse: bool) -> npt.NDArray[np.int64]:
+    def check(self, actions: npt.ArrayLike, chosen: GameMask, *, refuse: bool) -> npt.NDArray[np.int64]:
         """Check the learner's actions.
 
         Args:
@@ -347,20 +360,20 @@ class LearnerGames(GameBatch):
             refuse_illegal(checked[indices], self.slots.bits[indices], lambda wrong: f"game {indices[wrong]}")
         return checked
 
-    def step(self, actions: npt.NDArray[np.int64], chosen: Chosen) -> None:
+    def step(self, actions: npt.NDArray[np.int64], chosen: GameMask) -> None:
         """Play checked actions in the chosen games, deal the next in the others, and let the opponents reply.
 
         In a game that ended before its learner could act any action plays nothing and brings the reward.
         """
         orders: Any = ACT
         if not chosen.all():
-            self._number(~chosen, None)
-            orders = np.where(chosen, ACT, self._deal(~chosen))
+            self._assign_seeds(~chosen, None)
+            orders = np.where(chosen, ACT, self._place_custom_deals(~chosen))
             self._opponents.begin(~chosen)
         self.slots.games["action"] = actions
         self._play_to_learners(orders)
 
-    def outcome(self) -> tuple[Chosen, npt.NDArray[np.float64], Chosen]:
+    def outcome(self) -> tuple[GameMask, npt.NDArray[np.float64], GameMask]:
         """Which games the last step ended, the learners' rewards and whether their actions were illegal; copies."""
         games = self.slots.games
         ended = games["done"].copy()
@@ -369,21 +382,21 @@ class LearnerGames(GameBatch):
     def _play_to_learners(self, orders: Any) -> None:
         """Carry out orders, then ask opponents until every game waits for its learner."""
         observations, masks = self.slots.observations, self.slots.masks
-        if self._hands_out:
+        if self._new_arrays:
             observations, masks = np.empty_like(observations), np.empty_like(masks)
-        self.handed = observations, masks[:, :NUM_ACTIONS]
+        self.learner_outputs = observations, masks[:, :NUM_ACTIONS]
         while orders is not None:
             self.slots.games["order"] = orders
-            run_chunks(play_learners, self.num_games, self.threads, self.slots, observations, masks)
-            self._opponents.tell(self.state)
-            orders = self._answered() if self._opponents.in_python else None
+            run_chunks(step_learner_games, self.num_games, self.threads, self.slots, observations, masks)
+            self._opponents.notify_of_moves(self.state)
+            orders = self._request_opponent_moves() if self._opponents.in_python else None
 
-    def _answered(self) -> npt.NDArray[Any] | None:
+    def _request_opponent_moves(self) -> npt.NDArray[Any] | None:
         """Ask the opponents in all games that wait for one; None if no game does."""
         waiting = self.slots.games["status"] == OPPONENT_TURN
         if not waiting.any():
             return None
-        self._opponents.answer(waiting.nonzero()[0], self.slots)
+        self._opponents.choose_moves(waiting.nonzero()[0], self.slots)
         return np.where(waiting, ANSWER, WAIT)
 
     def close(self) -> None:

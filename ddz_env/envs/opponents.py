@@ -101,7 +101,7 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules) -> list[Opponent]
     return by_role
 
 
-def with_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
+def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
     """Opponents of a peasant whose partner is somebody else.
 
     Args:
@@ -152,26 +152,26 @@ class Opponents(OwnsArrays):
         self.read_moves = any(not answers_many(opponent.agent) for opponent in self.in_python)
         self._rules, self._threads = rules, threads
         # Opponents of a single game may follow it; opponents of many games cannot.
-        self._listeners = [one for one in self.in_python if not answers_many(one.agent)] if count == 1 else []
-        self._told = 0
+        self._followers = [one for one in self.in_python if not answers_many(one.agent)] if count == 1 else []
+        self._num_notified = 0
         self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}
 
     def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
         """Prepare for the beginning of the chosen games."""
         self._rngs = {index: entry for index, entry in self._rngs.items() if not chosen[index]}
-        self._told = 0
-        for opponent in self._listeners:
+        self._num_notified = 0
+        for opponent in self._followers:
             tell(opponent.agent, opponent.role, self._rules, ())
 
-    def tell(self, state: Callable[[int], State]) -> None:
+    def notify_of_moves(self, state: Callable[[int], State]) -> None:
         """Tell the opponents of a single game the moves that they have not heard of."""
-        if self._listeners:
+        if self._followers:
             history = state(0).history
-            for opponent in self._listeners:
-                tell(opponent.agent, opponent.role, self._rules, history, self._told)
-            self._told = len(history)
+            for opponent in self._followers:
+                tell(opponent.agent, opponent.role, self._rules, history, self._num_notified)
+            self._num_notified = len(history)
 
-    def answer(self, waiting: npt.NDArray[np.intp], slots: Slots) -> None:
+    def choose_moves(self, waiting: npt.NDArray[np.intp], slots: Slots) -> None:
         """Write an answer in each of the games that wait.
 
         Args:
@@ -182,14 +182,14 @@ class Opponents(OwnsArrays):
             AgentFaultError: If an opponent raises.
             IllegalAgentMoveError: If its answer is not a legal move.
         """
-        called = self._called(slots.rows[waiting]) if len(self.in_python) > 1 else None
+        called = self._agents_to_act(slots.rows[waiting]) if len(self.in_python) > 1 else None
         for number, opponent in enumerate(self.in_python):
             games = waiting if called is None else waiting[called == number]
             if len(games):
-                moves = ask(opponent.agent, self._waiting(games, slots), self._threads)
+                moves = ask(opponent.agent, self._select_waiting(games, slots), self._threads)
                 slots.games["main"][games], slots.games["kickers"][games] = moves.T
 
-    def _waiting(self, games: npt.NDArray[np.intp], slots: Slots) -> Waiting:
+    def _select_waiting(self, games: npt.NDArray[np.intp], slots: Slots) -> Waiting:
         def rng(index: int) -> np.random.Generator:
             game = int(games[index])
             key = int(slots.games["seed"][game]), int(slots.games["number"][game])
@@ -200,7 +200,7 @@ class Opponents(OwnsArrays):
         logs = slots.logs[games] if self.read_moves else None
         return Waiting(slots.rows[games], slots.rings[games], self._rules, rng, logs)
 
-    def _called(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
+    def _agents_to_act(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
         """For each row, the index in ``in_python`` of the agent that plays the seat to act."""
         players, landlords = np.uint64(self._rules.players), rows[:, LANDLORD]
         roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)

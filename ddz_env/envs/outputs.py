@@ -63,7 +63,7 @@ class ObservationForm:
             raise InvalidOptionError(f"observation_key and mask_key must differ, not both be {shown(mask_key)}")
         self.observation_key, self.mask_key = observation_key, mask_key
 
-    def box(self, layout: Layout) -> spaces.Box:
+    def make_box(self, layout: Layout) -> spaces.Box:
         """The space of a vector with this layout."""
         if self.scaled:
             return spaces.Box(0.0, 1.0, layout.high.shape, np.float32)
@@ -71,27 +71,27 @@ class ObservationForm:
         space.high_repr = f"{layout.high.min()}..{layout.high.max()}"
         return space
 
-    def space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
+    def make_space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
         """The space of observations with a mask over that many actions."""
-        vector, mask = self.box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
+        vector, mask = self.make_box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
         return spaces.Dict({self.observation_key: vector, self.mask_key: mask}) if self._beside else vector
 
-    def vector(self, values: npt.NDArray[np.int8], layout: Layout) -> npt.NDArray[Any]:
+    def convert_vector(self, values: npt.NDArray[np.int8], layout: Layout) -> npt.NDArray[Any]:
         """Bytes of a layout, shape ``[..., size]``, in the dtype of the form; a new array."""
         # Divided, not multiplied with the inverse: the highest value is 1 exactly.
         return np.divide(values, layout.high, dtype=np.float32) if self.scaled else values.copy()
 
-    def of(self, values: Any, mask: npt.NDArray[np.int8]) -> Any:
+    def make_observation(self, values: Any, mask: npt.NDArray[np.int8]) -> Any:
         """The observation, with a copy of its mask beside it if the form has one."""
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
-    def each(self, values: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> Iterable[Any]:
+    def make_observations(self, values: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> Iterable[Any]:
         """The observation of each of several games."""
-        return map(self.of, values, masks) if self._beside else values
+        return map(self.make_observation, values, masks) if self._beside else values
 
-    def seen(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Any:
+    def convert_observation(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Any:
         """The observation of one seat in the dtype of the form, and its mask; both are the caller's own."""
-        values = self.vector(observed, OBSERVATION) if self.scaled else observed.copy()
+        values = self.convert_vector(observed, OBSERVATION) if self.scaled else observed.copy()
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
 
@@ -119,14 +119,14 @@ class Info(NamedTuple):
     meaning: str
 
 
-def _numbered(names: tuple[str, ...]) -> str:
+def _number_names(names: tuple[str, ...]) -> str:
     return ", ".join(f"{number} {name}" for number, name in enumerate(names))
 
 
 INFOS = (
     Info("seat", "0..2", "seat", "the same number", "the seat that the info is for"),
-    Info("role", f"{_numbered(ROLES)}, 3 none yet", "role", "its name; empty: none yet", "its role"),
-    Info("stage", _numbered(STAGE_NAMES), "stage", "its name", "the stage, as this seat sees it"),
+    Info("role", f"{_number_names(ROLES)}, 3 none yet", "role", "its name; empty: none yet", "its role"),
+    Info("stage", _number_names(STAGE_NAMES), "stage", "its name", "the stage, as this seat sees it"),
     Info("last_action", "0..399; -1 none yet", "last_move", "in notation, with kickers; empty", "the last whole move"),
     Info("last_player", "0..2; -1 no one yet", "last_player", "`player_0` ...; empty", "the seat that made it"),
 )
@@ -136,7 +136,7 @@ KEYS = tuple(info.key for info in INFOS)
 TEXT_KEYS = tuple(info.text_key for info in INFOS)
 
 
-def check_infos(infos: str) -> bool:
+def is_text_wanted(infos: str) -> bool:
     """Check the option ``infos``; returns whether it asks for texts.
 
     Raises:
@@ -145,7 +145,7 @@ def check_infos(infos: str) -> bool:
     return check_choice("infos", infos, KINDS) == "text"
 
 
-def as_info(written: list[int], *, text: bool) -> dict[str, Any]:
+def make_info(written: list[int], *, text: bool) -> dict[str, Any]:
     """An info as environments return it.
 
     Args:
@@ -156,7 +156,7 @@ def as_info(written: list[int], *, text: bool) -> dict[str, Any]:
         An ``np.int64`` under each of :data:`KEYS`, or words under :data:`TEXT_KEYS`.
     """
     if text:
-        return _in_words(*written)
+        return _make_text_info(*written)
     seat, role, stage, action, player, _ = written
     return {  # spelled out, because it is done at every step
         "seat": _NUMBERS[seat],
@@ -167,7 +167,7 @@ def as_info(written: list[int], *, text: bool) -> dict[str, Any]:
     }
 
 
-def _in_words(seat: int, role: int, stage: int, action: int, player: int, cards: int) -> dict[str, Any]:
+def _make_text_info(seat: int, role: int, stage: int, action: int, player: int, cards: int) -> dict[str, Any]:
     move, mover = ("", "") if player < 0 else (format_recorded_move(action, cards), f"player_{player}")
     return dict(zip(TEXT_KEYS, (seat, (*ROLES, "")[role], STAGE_NAMES[stage], move, mover), strict=True))
 

@@ -13,7 +13,7 @@ from ddz_env.envs.stepping import play_whole_move
 from ddz_env.playing.many import Waiting
 from ddz_env.support.compiling import kernel
 
-Answer = Callable[[int, Waiting], npt.NDArray[np.uint64]]
+ChooseMoves = Callable[[int, Waiting], npt.NDArray[np.uint64]]
 """The whole moves of a player, given its number and the games that wait for it (:func:`ddz_env.playing.many.ask`)."""
 
 
@@ -29,15 +29,15 @@ def _play_moves(
         play_whole_move(row, rings[games[index]], log, moves[index, 0], moves[index, 1], rules)
 
 
-def play_side_by_side(
+def play_games_together(
     rows: npt.NDArray[np.uint64],
     rules: Rules,
     players: npt.NDArray[np.int64],
-    answer: Answer,
+    answer: ChooseMoves,
     rng: Callable[[int, int], np.random.Generator],
     *,
     rings: npt.NDArray[np.uint64] | None = None,
-    most_moves: int | None = None,
+    max_moves: int | None = None,
 ) -> npt.NDArray[np.int64]:
     """Play games to their end, or for some moves.
 
@@ -48,7 +48,7 @@ def play_side_by_side(
         answer: Gets the moves of a player, which must be legal.
         rng: The generator of a game's seat.
         rings: The recent moves of each game, shape ``[n, 16, 2]``, uint64, changed in place; by default there are none.
-        most_moves: How many moves are played in each game at most.
+        max_moves: How many moves are played in each game at most.
 
     Returns:
         The decisions of each seat, shape ``[n, 3]``, int64.
@@ -67,7 +67,7 @@ def play_side_by_side(
             moves[indices] = answer(player, Waiting(*of))
         _play_moves(rows, rings, games, words, moves, decided)
         running = rows[games, STAGE] != STAGE_OVER
-        if most_moves is not None:
-            running &= decided[games].sum(axis=1) < most_moves
+        if max_moves is not None:
+            running &= decided[games].sum(axis=1) < max_moves
         games = games[running]
     return decided

@@ -1,14 +1,14 @@
 """Stepping games: their arrays, and the kernels that deal them, play in them and write what they show.
 
-Here are games whose seats are all the caller's, stepped action by action (:func:`play`); games with one learner and
-opponents are in :mod:`ddz_env.envs.learner_games`.  Kernels that take :class:`Slots` are pure, because other kernels
+Here are games whose seats are all the caller's, stepped action by action (:func:`step_games`); games with one learner
+and opponents are in :mod:`ddz_env.envs.learner_games`.  Kernels that take :class:`Slots` are pure, because other kernels
 count references to each array.
 
 An *order* says what a step does with a game:
 
 ==========  ============================================================================================
 ``WAIT``    nothing
-``LOOK``    show the position
+``OBSERVE`` show the position
 ``DEAL``    deal the game of its seed and number
 ``BEGIN``   begin with a row that is dealt already
 ``RESUME``  likewise, and the learner keeps its random seat
@@ -58,7 +58,7 @@ from ddz_env.core.state import SCORINGS
 from ddz_env.core.view import role_number
 from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
-WAIT, LOOK, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
+WAIT, OBSERVE, DEAL, BEGIN, RESUME, ACT, ANSWER, RENEW = range(8)
 
 LEARNER_TURN, FINISHED, OPPONENT_TURN = range(3)
 """What a game waits for: the learner, a new deal, an agent, an agent who needs no observation."""
@@ -88,7 +88,7 @@ Integers = npt.NDArray[np.int64]
 
 # --- The arrays -------------------------------------------------------------------------------------------------------
 
-GAME = np.dtype(
+GAME_DTYPE = np.dtype(
     [
         ("seed", np.uint64),  # of its deals
         ("number", np.uint64),  # its number under that seed
@@ -122,7 +122,7 @@ class Slots(NamedTuple):
         kinds: How the opponent of each role plays (:mod:`ddz_env.envs.opponents`), shape ``[players]``, int64.
         stride: By how much the number of a slot's game grows.
         renews: Whether the step that ends a game deals the next one.
-        games: What is noted of each game, shape ``[n]``, of :data:`GAME`.
+        games: What is noted of each game, shape ``[n]``, of :data:`GAME_DTYPE`.
         rows: The games as the engine holds them, shape ``[n, 32]``, uint64.
         rings: Their recent moves, shape ``[n, 16, 2]``, uint64.
         returns: Of the game that the last step ended, by seat, shape ``[n, 3]``, float64.
@@ -161,7 +161,7 @@ class Slots(NamedTuple):
     last_infos: Integers
 
 
-def allocate(
+def allocate_slots(
     n: int,
     rules: Rules,
     scoring: str,
@@ -201,7 +201,7 @@ def allocate(
     def rows_of_bytes(wanted: bool, width: int) -> Bytes:
         return np.zeros((n if wanted else 0, 8 * width), np.int8)
 
-    games = np.zeros(n, GAME)
+    games = np.zeros(n, GAME_DTYPE)
     games["status"] = FINISHED
     return Slots(
         rules=rules.words(),
@@ -230,7 +230,7 @@ def allocate(
 
 
 @pure_kernel
-def is_playable(action: int, bits: np.ndarray) -> bool:
+def is_action_legal(action: int, bits: np.ndarray) -> bool:
     """Whether any integer is a legal action of a mask of shape ``[7]``."""
     return 0 <= action < NUM_ACTIONS and is_legal_action(bits, np.uint64(action))
 
@@ -239,7 +239,7 @@ def is_playable(action: int, bits: np.ndarray) -> bool:
 def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
     """Index of the first action that is not legal, -1 if all are."""
     for index in range(actions.shape[0]):
-        if not is_playable(actions[index], bits[index]):
+        if not is_action_legal(actions[index], bits[index]):
             return index
     return -1
 
@@ -371,7 +371,7 @@ def write_outputs(
 
 
 @pure_kernel
-def play(first: int, stop: int, slots: Slots) -> None:
+def step_games(first: int, stop: int, slots: Slots) -> None:
     """Carry out the order of each of the games ``first..stop-1``: look, deal, begin, or play a legal action.
 
     Args:
@@ -380,16 +380,16 @@ def play(first: int, stop: int, slots: Slots) -> None:
         slots: The games.
     """
     for index in range(first, stop):
-        if _obey_order(index, slots):
+        if _carry_out_order(index, slots):
             deal_game(slots.rows[index], slots.rings[index], slots.games[index], slots.bits[index], slots.rules)
         write_outputs(index, slots, slots.rows[index, SEAT], False, slots.observations, slots.masks)
 
 
 @inline_kernel
-def _obey_order(index: int, slots: Slots) -> bool:
+def _carry_out_order(index: int, slots: Slots) -> bool:
     """Carry out the order of a game except dealing; returns whether a game is to be dealt."""
     row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
-    if game["order"] != LOOK:
+    if game["order"] != OBSERVE:
         clear_outcome(game, returns)
         game["decided"] = game["order"] == ACT
     if game["order"] == ACT:
@@ -404,7 +404,7 @@ def _obey_order(index: int, slots: Slots) -> bool:
 
 
 @pure_kernel
-def play_alone(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, bool]:
+def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, bool]:
     """Carry out an order in a single game, after checking the action.
 
     Args:
@@ -416,17 +416,17 @@ def play_alone(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, b
         The seat to act, or -1 if the action is not legal, and nothing has changed; and whether the game is over.
     """
     slots = Slots(*arrays)
-    if order == ACT and not is_playable(action, slots.bits[0]):
+    if order == ACT and not is_action_legal(action, slots.bits[0]):
         return -1, False
     game = slots.games[0]
     game["order"], game["action"] = order, action
-    _obey_order(0, slots)  # it deals no next game, so that dealing need not be compiled
+    _carry_out_order(0, slots)  # it deals no next game, so that dealing need not be compiled
     write_outputs(0, slots, slots.rows[0, SEAT], False, slots.observations, slots.masks)
     return np.int64(game["seat"]), slots.rows[0, STAGE] == _STAGE_OVER  # type: ignore[return-value]  # Numba's integers
 
 
 @pure_kernel
-def seed_samples(slots: Slots) -> None:
+def seed_action_samplers(slots: Slots) -> None:
     """Seed each game's generator of sampled actions."""
     for index in range(slots.games.shape[0]):
         game = slots.games[index]
@@ -434,7 +434,7 @@ def seed_samples(slots: Slots) -> None:
 
 
 @pure_kernel
-def sample(slots: Slots) -> None:
+def draw_actions(slots: Slots) -> None:
     """Draw a uniform legal action for each game from its own stream."""
     for index in range(slots.games.shape[0]):
         game, bits = slots.games[index], slots.bits[index]

@@ -85,7 +85,7 @@ def env(
     Raises:
         InvalidRulesError: If the rules are unknown or not covered.
     """
-    return aec.wrap(raw_env(rules=rules, **options), illegal_reward)
+    return aec.wrap_env(raw_env(rules=rules, **options), illegal_reward)
 
 
 def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
@@ -121,7 +121,7 @@ class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]
         self.inner = env
         moves = len(flat_moves())
         self._rule_words = env.rules.words()
-        self._spaces = {agent: env.form.space(moves) for agent in env.possible_agents}
+        self._spaces = {agent: env.form.make_space(moves) for agent in env.possible_agents}
         self._action_spaces = {agent: spaces.Discrete(moves) for agent in env.possible_agents}
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:

@@ -20,7 +20,7 @@ from ddz_env.core.engine.step import apply_action, make_landlord
 from ddz_env.core.engine.tables import DOUBLE_ID
 from ddz_env.core.engine.words import U0, U1, U24
 from ddz_env.core.engine.worlds import determinize
-from ddz_env.envs.side_by_side import play_side_by_side
+from ddz_env.envs.side_by_side import play_games_together
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game
 from ddz_env.playing.many import answers_many, ask
@@ -117,7 +117,7 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
             row[:] = play_game(State(row.copy(), rules), [agent] * rules.players, [rng] * rules.players).row
         return
     seats = np.zeros((len(rows), rules.players), np.int64)
-    play_side_by_side(rows, rules, seats, lambda _, waiting: ask(agent, waiting), lambda game, seat: rng)
+    play_games_together(rows, rules, seats, lambda _, waiting: ask(agent, waiting), lambda game, seat: rng)
 
 
 def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:

@@ -63,7 +63,7 @@ def _form_of(policy: Any, where: object) -> tuple[str, tuple[str, str] | None]:
     orders = itertools.permutations(space) if beside else [DICT_KEYS]
     for dtype, (observation_key, mask_key) in itertools.product(DTYPES, orders):
         form = ObservationForm("dict" if beside else "vector", dtype, observation_key, mask_key)
-        if form.space() == space:
+        if form.make_space() == space:
             return dtype, (observation_key, mask_key) if beside else None
     raise TensorFileMismatchError(f"{where}: its observations are not ours, but of {shown(space)}; {_RIGHT}")
 

@@ -68,7 +68,7 @@ class TorchModel:
         if self.module.training:  # also where its training goes on between games
             self.module.eval()
         weight = first_weight(self.module)
-        seen = torch.from_numpy(self._form.vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
+        seen = torch.from_numpy(self._form.convert_vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
         legal = torch.from_numpy(masks != 0)
         with torch.inference_mode():
             try:

@@ -15,7 +15,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.peers.openspiel import observers
 from ddz_env.peers.openspiel.dealing import PartialDeal, all_splits, resampled_hands
-from ddz_env.peers.openspiel.observers import half_built, most_moves, opener_of
+from ddz_env.peers.openspiel.observers import half_built, max_moves, opener_of
 from ddz_env.support.errors import InvalidRulesError
 
 NAME = "python_ddz"
@@ -77,7 +77,7 @@ def _game_info(rules: Rules) -> Any:
         min_utility=lowest,
         max_utility=highest,
         utility_sum=0.0 if is_zero_sum(rules) else None,
-        max_game_length=most_moves(rules),
+        max_game_length=max_moves(rules),
     )
 
 

@@ -42,7 +42,7 @@ def most_answers(rules: Rules) -> int:
     return _SPEAKS[rules.bidding] + rules.showing + (rules.players if rules.doubling else 0)
 
 
-def most_moves(rules: Rules) -> int:
+def max_moves(rules: Rules) -> int:
     """Completed moves in the longest game: one card at a time, and everybody passes on each but the last.
 
     As many actions are enough: a kicker is an action of its own, and also a card.
@@ -130,7 +130,7 @@ class InformationStateObserver(_Tensor):
             hands=(rules.players, NUM_RANKS),
             landlord_cards=(NUM_RANKS,),
             opener=(rules.players,),
-            moves=(most_moves(rules), rules.players + 2 * NUM_RANKS + answers),
+            moves=(max_moves(rules), rules.players + 2 * NUM_RANKS + answers),
             half_built=(2, NUM_RANKS),
         )
 

@@ -13,7 +13,7 @@ import pytest
 from ddz_env import Rules, State
 from ddz_env.batch import SelfPlayBatch
 from ddz_env.core.engine.layout import HANDS
-from ddz_env.envs.deals import Deals, deal_line, read_deal
+from ddz_env.envs.deals import CustomDeals, format_deal, parse_deal
 from ddz_env.gym import DouDizhuVectorEnv
 from ddz_env.support.errors import DouDizhuError
 
@@ -24,7 +24,7 @@ ARRAYS = "observation", "mask", "seat", "role", "reward", "done", "game"
 
 def shuffled(rng: np.random.Generator, number: int) -> str:
     """The deal that a batch of this seed has anyway."""
-    return deal_line(State.new(SEED, "standard", number))
+    return format_deal(State.new(SEED, "standard", number))
 
 
 def drawn(rng: np.random.Generator, number: int) -> str:
@@ -60,7 +60,7 @@ def test_a_batch_deals_a_list_in_turn_and_its_state_continues_with_the_same_deal
     for _ in range(300):
         batch.step(batch.sample_actions())
         for slot in batch.done.nonzero()[0].tolist():
-            started = read_deal(deals[int(batch.game[slot]) % len(deals)], Rules())
+            started = parse_deal(deals[int(batch.game[slot]) % len(deals)], Rules())
             assert (batch.state(slot).row[: HANDS + 3] == started.row[: HANDS + 3]).all()
     assert batch.game.max() > len(deals)
     again = SelfPlayBatch(3, seed=SEED, deals=deals)
@@ -125,4 +125,4 @@ def test_a_function_is_found_in_the_current_folder(tmp_path: Path, monkeypatch: 
     (tmp_path / "my_own_deals.py").write_text(f"def deal(rng, number):\n    return {JOKERS!r}\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    assert deal_line(Deals("my_own_deals:deal", Rules()).state(1, 2, 3)) == JOKERS
+    assert format_deal(CustomDeals("my_own_deals:deal", Rules()).state(1, 2, 3)) == JOKERS

@@ -277,7 +277,7 @@ def test_a_position_is_put_back_and_played_on(opponent: Any, role: str) -> None:
     env.reset(seed=4)
     for _ in range(2):
         env.step(int(np.flatnonzero(env.action_masks())[0]))
-    saved, seen, seat = env.game_state(), env._seen()[0], env._seen()[1]["seat"]
+    saved, seen, seat = env.game_state(), env._make_outputs()[0], env._make_outputs()[1]["seat"]
     actions = env.action_masks()
     endings: dict[int | None, list[bytes]] = {None: [], 5: []}
     for seed in (None, 5, None, 5):

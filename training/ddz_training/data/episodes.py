@@ -105,8 +105,8 @@ def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:
 
     spec = copy.deepcopy(gymnasium.spec("ddz_env/DouDizhu-v0"))
     spec.kwargs.update(rules=file.rules.name, opponents=file.agents[-1], observation="dict")
-    observed, actions = ObservationForm("dict", "int8", _SEEN, _MASK).space(), gymnasium.spaces.Discrete(NUM_ACTIONS)
-    storage = MinariStorage.new(path, observed, actions, spec)
+    observed = ObservationForm("dict", "int8", _SEEN, _MASK).make_space()
+    storage = MinariStorage.new(path, observed, gymnasium.spaces.Discrete(NUM_ACTIONS), spec)
     identity = f"{re.sub(r'-v[0-9]+$', '', re.sub(r'[^-0-9A-Za-z_]', '-', name))}-v0"
     storage.update_metadata({"dataset_id": identity, "minari_version": minari.__version__})
     return storage

@@ -1,6 +1,6 @@
 """Files of deals (``--deal-file``): hands or numbers of deals, one deal per line; or a function that deals.
 
-A line of hands is one of :func:`ddz_env.envs.deals.read_deal`::
+A line of hands is one of :func:`ddz_env.envs.deals.parse_deal`::
 
     4456789TTTJJKKKKR / 333677789TJJQQAA2 / 4455668899QQAA22B / 352
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ddz_env import Rules
-from ddz_env.envs.deals import Deals, deal_line, read_deal
+from ddz_env.envs.deals import CustomDeals, format_deal, parse_deal
 from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import DouDizhuError, shown
 from ddz_training.measure.errors import InvalidDealFileError
@@ -72,10 +72,10 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
         InvalidDealError: If there is no such function, or a deal of it does not fit.
     """
     if ":" in path.name and not path.exists():
-        source = Deals(str(path), rules)
+        source = CustomDeals(str(path), rules)
         states = (source.state(seed or 0, number, number) for number in range(deals))
         hands = tuple(
-            _hands(f"deal {number} of {path}", deal_line(state), rules) for number, state in enumerate(states)
+            _hands(f"deal {number} of {path}", format_deal(state), rules) for number, state in enumerate(states)
         )
         return DealFile(list(range(deals)), hands, path)
     if path.suffix in DATABASES or holds_results(path):
@@ -102,6 +102,6 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
 def _hands(where: str, line: str, rules: Rules) -> str:
     """The hands of a deal, each in the order of its ranks."""
     try:
-        return deal_line(read_deal(line, rules))
+        return format_deal(parse_deal(line, rules))
     except DouDizhuError as error:
         raise InvalidDealFileError(f"{where}: {error}") from error

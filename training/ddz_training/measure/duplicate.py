@@ -28,8 +28,8 @@ import numpy.typing as npt
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
 from ddz_env.core.state import game_key
-from ddz_env.envs.deals import read_deal
-from ddz_env.envs.side_by_side import play_side_by_side
+from ddz_env.envs.deals import parse_deal
+from ddz_env.envs.side_by_side import play_games_together
 from ddz_env.playing.agent import Agent, sight
 from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_and_tell, seat_generators, tell
 from ddz_env.playing.generators import agent_generator
@@ -140,7 +140,7 @@ def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> S
     """
     if not hands:
         return State.new(seed, rules, deal)
-    return read_deal(hands[deal], rules, seed=int(game_key(seed, deal)))
+    return parse_deal(hands[deal], rules, seed=int(game_key(seed, deal)))
 
 
 def hands_settings(hands: Sequence[str]) -> dict[str, str]:
@@ -348,7 +348,7 @@ class DealPlayer:
             spent[:, index] += self._times() - start
             return moves
 
-        decided = play_side_by_side(rows, self.rules, spec_indices, answer, rng)[:, : self.rules.players]
+        decided = play_games_together(rows, self.rules, spec_indices, answer, rng)[:, : self.rules.players]
         spent /= np.maximum(np.bincount(spec_indices.ravel(), decided.ravel(), len(specs)), 1)  # of each decision
         records = [
             self._record(Played(State(row, self.rules), counts.tolist(), *(counts * spent[:, indices]).tolist()), *game)

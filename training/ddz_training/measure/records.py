@@ -32,7 +32,7 @@ from ddz_env import Move, Rules, State
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, TARGET, WINNER
 from ddz_env.core.view import ROLES
-from ddz_env.envs.side_by_side import play_side_by_side
+from ddz_env.envs.side_by_side import play_games_together
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import agent_generator
 from ddz_env.playing.many import ask
@@ -262,7 +262,7 @@ def _finish(
     def rng(index: int, seat: int) -> np.random.Generator:
         return agent_generator([*seed, int(which[index]), seat])
 
-    _play(rows, rings, positions.rules, agent, rng, most_moves=1)
+    _play(rows, rings, positions.rules, agent, rng, max_moves=1)
     agreed = (rows == positions.rows[which + 1]).all(axis=1)
     played_on = np.flatnonzero(~agreed & (rows[:, STAGE] != STAGE_OVER))
     rest, recent = rows[played_on], rings[played_on]
@@ -277,12 +277,12 @@ def _play(
     rules: Rules,
     agent: Any,
     rng: Callable[[int, int], np.random.Generator],
-    most_moves: int | None = None,
+    max_moves: int | None = None,
 ) -> None:
     """Let an agent play games in all seats; they are changed in place."""
     one_player = np.zeros((len(rows), 3), np.int64)
-    play_side_by_side(
-        rows, rules, one_player, lambda _, waiting: ask(agent, waiting), rng, rings=rings, most_moves=most_moves
+    play_games_together(
+        rows, rules, one_player, lambda _, waiting: ask(agent, waiting), rng, rings=rings, max_moves=max_moves
     )
 
 

@@ -28,7 +28,7 @@ from ddz_env.core.engine.words import U0
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.view import NO_ROLE
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.envs.stepping import ACT, Slots, play
+from ddz_env.envs.stepping import ACT, Slots, step_games
 from ddz_env.playing.generators import agent_generator
 from ddz_env.support.compiling import kernel
 from ddz_env.support.errors import InvalidOptionError
@@ -225,7 +225,7 @@ class RolloutGames:
 
     def play(self, first: int, stop: int) -> None:
         """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""
-        play(first, stop, self.batch.slots)
+        step_games(first, stop, self.batch.slots)
 
     def note(self, played: PlayedSteps, step: int, first_row: int) -> None:
         """Record who decides, before the actions are played; ``first_row`` is the number of the first decision."""
@@ -243,7 +243,7 @@ class RolloutGames:
         rewards = batch.slots.returns
         played.rewards[step] = shared_rewards(rewards, landlords, batch.rules.players, self.config.objective)
         played.done[step] = done
-        batch.lay_deals(done.nonzero()[0])
+        batch.place_custom_deals(done.nonzero()[0])
         self._draw_sides(done)
 
     def _draw_sides(self, begun: Flags) -> None:

@@ -1,8 +1,8 @@
 """Stepping games: their arrays, and the kernels that deal them, play in them and write what they show.
 
-Here are games whose seats are all the caller's, stepped action by action (:func:`step_games`); games with one learner
-and opponents are in :mod:`ddz_env.envs.learner_games`.  Kernels that take :class:`Slots` are pure, because other kernels
-count references to each array.
+Here are games whose seats are all the caller's, stepped action by action (:func:`step_games`); games with one
+learner and opponents are in :mod:`ddz_env.envs.learner_games`.  Kernels that take :class:`Slots` are pure, because
+other kernels count references to each array.
 
 An *order* says what a step does with a game:
 

@@ -18,7 +18,7 @@ from ddz_agents.neural_search.win_probability import Judge
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN
 from ddz_env.envs.side_by_side import play_games_together
-from ddz_env.playing.many import ask
+from ddz_env.playing.many import request_moves
 from ddz_training.measure.statistics import normal_interval
 
 PARTICLES = 1500
@@ -43,7 +43,9 @@ def played_out(agent: ModelAgent, games: list[State], seat: int) -> np.ndarray:
     rng = np.random.default_rng(0)  # it draws nothing: the likeliest move is played
     rows, rings = np.stack([game.row for game in games]), np.stack([game.view().ring for game in games])
     rules, seats = games[0].rules, np.zeros((len(games), 3), np.int64)
-    play_games_together(rows, rules, seats, lambda _, waiting: ask(agent, waiting), lambda game, of: rng, rings=rings)
+    play_games_together(
+        rows, rules, seats, lambda _, waiting: request_moves(agent, waiting), lambda game, of: rng, rings=rings
+    )
     ended = [State(row, rules) for row in rows]
     return np.array([game.returns()[seat] > 0 for game in ended])
 

@@ -15,7 +15,7 @@ from typing import Any
 from ddz_env.core.observation import OBSERVATION, STATE
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
-from ddz_env.playing.registry import GROUP, POLICIES, agent_options
+from ddz_env.playing.registry import GROUP, POLICIES, list_agent_options
 from ddz_env.support.options import as_written, meanings
 from ddz_papers.experiments.registry import load_experiments
 from ddz_training.cli import tables
@@ -84,7 +84,7 @@ def _own_agents() -> metadata.EntryPoints:
 
 def agent_options_tables() -> str:
     """The options of every agent that has some, each under a heading."""
-    every = {name: tables.options_table(name, agent_options(name)) for name in sorted(_own_agents().names)}
+    every = {name: tables.options_table(name, list_agent_options(name)) for name in sorted(_own_agents().names)}
     return "\n\n".join(f"### `{name}`\n\n{page_table(table)}" for name, table in every.items() if table.lines)
 
 

@@ -69,7 +69,7 @@ def installed() -> Callable[[], Any]:
     """The entry points of all installed agents, looked for once: that takes longer than a request."""
     from ddz_env.playing import registry
 
-    return functools.cache(registry._entry_points)
+    return functools.cache(registry._find_entry_points)
 
 
 @pytest.fixture
@@ -77,5 +77,5 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, installed: Callable[[]
     """A page that talks to ``ddz web``."""
     from tests.play.web.web_page import Page
 
-    monkeypatch.setattr("ddz_env.playing.registry._entry_points", installed)
+    monkeypatch.setattr("ddz_env.playing.registry._find_entry_points", installed)
     return Page(tmp_path / "games")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ddz_env import State
-from ddz_env.playing.agent import sight
+from ddz_env.playing.agent import agent_input
 from ddz_env.playing.registry import make_agent
 from ddz_papers.textbook_search.agent import CheatingAlphaBetaAgent, DepthLimitedAgent, ExpectiminimaxAgent
 
@@ -47,7 +47,8 @@ def same_moves(make: Callable[[], DepthLimitedAgent[Any]], states: list[State]) 
     plain, doubled = make(), make()
     doubled.weights = 2 * plain.weights
     moves = [
-        [agent.act(sight(agent, state), np.random.default_rng(1)) for state in states] for agent in (plain, doubled)
+        [agent.act(agent_input(agent, state), np.random.default_rng(1)) for state in states]
+        for agent in (plain, doubled)
     ]
     same = sum(first == second for first, second in zip(*moves, strict=True))
     print(f"{type(plain).__name__}: {same} of {len(states)} moves are the same", flush=True)

@@ -12,7 +12,7 @@ from ddz_env.core.engine.playout import random_action, random_kickers
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
 from ddz_env.playing.agent import check_to_act
-from ddz_env.playing.many import Waiting
+from ddz_env.playing.many import WaitingGames
 from ddz_env.support.compiling import kernel
 
 
@@ -48,7 +48,7 @@ class RandomAgent:
     name = "random"
     same_in_batches = True
 
-    def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+    def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
         """Draw as :meth:`act` in many games (:mod:`ddz_env.playing.many`)."""
         words, moves = waiting.rules.words(), np.empty((len(waiting.rows), 2), np.uint64)
         for index, row in enumerate(waiting.rows):

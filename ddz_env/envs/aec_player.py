@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ddz_env.envs.aec import raw_env
-from ddz_env.playing.agent import Agent, StagedAdapter, close, sight
-from ddz_env.playing.game import call, tell
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, StagedAdapter, agent_input, close_agent
+from ddz_env.playing.game import call_agent, notify_of_game
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.checks import check_seed
 from ddz_env.support.errors import GameOverError, InvalidOptionError, shown
@@ -70,14 +70,16 @@ class AECPlayer:
                 raise InvalidOptionError("env must have this package's actions in two stages, not others, as flat ones")
             self._beginning, self._heard = game.beginning, None
             self._games += 1
-            self._rng = agent_generator([self._seed, self._games])
+            self._rng = make_agent_generator([self._seed, self._games])
         seat = state.seat
-        self._heard = tell(self.agent, seat, state.rules, state.history, self._heard)
-        action: int = call(self.agent, seat, "act", self._staged.action, sight(self.agent, state), self._rng)
+        self._heard = notify_of_game(self.agent, seat, state.rules, state.history, self._heard)
+        action: int = call_agent(
+            self.agent, seat, "act", self._staged.action, agent_input(self.agent, state), self._rng
+        )
         if state.stage != "kicker":
-            call(self.agent, seat, "act", state.step, self._staged.move)  # a copy: is the whole move legal?
+            call_agent(self.agent, seat, "act", state.step, self._staged.move)  # a copy: is the whole move legal?
         return action
 
     def close(self) -> None:
         """Release what the agent holds."""
-        close(self.agent)
+        close_agent(self.agent)

@@ -18,10 +18,10 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES
 from ddz_env.envs.stepping import Slots
-from ddz_env.playing.agent import close
-from ddz_env.playing.game import call, tell
-from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.many import Waiting, answers_many, ask
+from ddz_env.playing.agent import close_agent
+from ddz_env.playing.game import call_agent, notify_of_game
+from ddz_env.playing.generators import make_agent_generator
+from ddz_env.playing.many import WaitingGames, has_act_many, request_moves
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.errors import InvalidOptionError
@@ -149,10 +149,10 @@ class Opponents(OwnsArrays):
         self.kinds = np.array([opponent.kind for opponent in by_role])
         self.in_python = [player for i, player in enumerate(by_role) if player.agent and player not in by_role[:i]]
         self._by_role = np.array([self.in_python.index(opponent) if opponent.agent else -1 for opponent in by_role])
-        self.read_moves = any(not answers_many(opponent.agent) for opponent in self.in_python)
+        self.read_moves = any(not has_act_many(opponent.agent) for opponent in self.in_python)
         self._rules, self._threads = rules, threads
         # Opponents of a single game may follow it; opponents of many games cannot.
-        self._followers = [one for one in self.in_python if not answers_many(one.agent)] if count == 1 else []
+        self._followers = [one for one in self.in_python if not has_act_many(one.agent)] if count == 1 else []
         self._num_notified = 0
         self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}
 
@@ -161,14 +161,14 @@ class Opponents(OwnsArrays):
         self._rngs = {index: entry for index, entry in self._rngs.items() if not chosen[index]}
         self._num_notified = 0
         for opponent in self._followers:
-            tell(opponent.agent, opponent.role, self._rules, ())
+            notify_of_game(opponent.agent, opponent.role, self._rules, ())
 
     def notify_of_moves(self, state: Callable[[int], State]) -> None:
         """Tell the opponents of a single game the moves that they have not heard of."""
         if self._followers:
             history = state(0).history
             for opponent in self._followers:
-                tell(opponent.agent, opponent.role, self._rules, history, self._num_notified)
+                notify_of_game(opponent.agent, opponent.role, self._rules, history, self._num_notified)
             self._num_notified = len(history)
 
     def choose_moves(self, waiting: npt.NDArray[np.intp], slots: Slots) -> None:
@@ -186,19 +186,19 @@ class Opponents(OwnsArrays):
         for number, opponent in enumerate(self.in_python):
             games = waiting if called is None else waiting[called == number]
             if len(games):
-                moves = ask(opponent.agent, self._select_waiting(games, slots), self._threads)
+                moves = request_moves(opponent.agent, self._select_waiting(games, slots), self._threads)
                 slots.games["main"][games], slots.games["kickers"][games] = moves.T
 
-    def _select_waiting(self, games: npt.NDArray[np.intp], slots: Slots) -> Waiting:
+    def _select_waiting(self, games: npt.NDArray[np.intp], slots: Slots) -> WaitingGames:
         def rng(index: int) -> np.random.Generator:
             game = int(games[index])
             key = int(slots.games["seed"][game]), int(slots.games["number"][game])
             if self._rngs.get(game, ((), None))[0] != key:
-                self._rngs[game] = key, agent_generator(key)
+                self._rngs[game] = key, make_agent_generator(key)
             return self._rngs[game][1]
 
         logs = slots.logs[games] if self.read_moves else None
-        return Waiting(slots.rows[games], slots.rings[games], self._rules, rng, logs)
+        return WaitingGames(slots.rows[games], slots.rings[games], self._rules, rng, logs)
 
     def _agents_to_act(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
         """For each row, the index in ``in_python`` of the agent that plays the seat to act."""
@@ -210,4 +210,4 @@ class Opponents(OwnsArrays):
     def close(self) -> None:
         """Close the opponents that can be closed."""
         for opponent in self.in_python:
-            call(opponent.agent, opponent.role, "close", close, opponent.agent)
+            call_agent(opponent.agent, opponent.role, "close", close_agent, opponent.agent)

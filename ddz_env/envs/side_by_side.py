@@ -10,11 +10,12 @@ import numpy.typing as npt
 from ddz_env.core.engine.layout import HISTORY_MOVES, HISTORY_WORDS, SEAT, STAGE, STAGE_OVER
 from ddz_env.core.rules import Rules
 from ddz_env.envs.stepping import play_whole_move
-from ddz_env.playing.many import Waiting
+from ddz_env.playing.many import WaitingGames
 from ddz_env.support.compiling import kernel
 
-ChooseMoves = Callable[[int, Waiting], npt.NDArray[np.uint64]]
-"""The whole moves of a player, given its number and the games that wait for it (:func:`ddz_env.playing.many.ask`)."""
+ChooseMoves = Callable[[int, WaitingGames], npt.NDArray[np.uint64]]
+"""The whole moves of a player, given its number and the games that wait for it, as
+:func:`ddz_env.playing.many.request_moves` returns them."""
 
 
 @kernel
@@ -64,7 +65,7 @@ def play_games_together(
             indices = np.flatnonzero(asked == player)
             keys = list(zip(games[indices].tolist(), seats[indices].tolist(), strict=True))
             of = rows[games[indices]], rings[games[indices]], rules, lambda index, keys=keys: rng(*keys[index])
-            moves[indices] = answer(player, Waiting(*of))
+            moves[indices] = answer(player, WaitingGames(*of))
         _play_moves(rows, rings, games, words, moves, decided)
         running = rows[games, STAGE] != STAGE_OVER
         if max_moves is not None:

@@ -22,7 +22,7 @@ class Agent(Protocol):
 
     ``act`` gets a :class:`ddz_env.View`, at the start of a decision of its seat (a bid, an answer to doubling or a
     whole move), and a generator, which is its only source of randomness.  An agent with a class attribute
-    ``cheats = True`` gets the :class:`ddz_env.State` instead; :func:`cheats` reads it, and no attribute means no.
+    ``cheats = True`` gets the :class:`ddz_env.State` instead; :func:`is_cheating` reads it, and no attribute means no.
 
     ``same_in_batches = True`` says that an answer of ``act_many`` is that of ``act`` to the bit, beside any others: the
     arena then plays many games of the agent at once, unless it has ``reset`` or ``observe``.  With ``parallel = True``
@@ -30,19 +30,21 @@ class Agent(Protocol):
 
     Optional methods, called where they exist:
 
-    ==============================  =====================================================================
+    ==============================  ====================================================================
     ``reset(seat, rules)``          before the first decision of every game
     ``observe(seat, move)``         after every completed move, the agent's own included
     ``act_many(waiting)``           whole moves for many independent games at once
-                                    (:class:`ddz_env.playing.many.Waiting`): main ids and kickers as hands, shape
-                                    ``[k, 2]``, uint64; a subclass that overrides ``act`` alone is not asked for it
+                                    (:class:`ddz_env.playing.many.WaitingGames`): main ids and kickers as
+                                    hands, shape ``[k, 2]``, uint64; a subclass that overrides ``act`` alone
+                                    is not asked for it
     ``decide(view, rng)``           like ``act``, with the statistics of the search (:class:`Decision`)
     ``candidates(view)``            the whole moves that the last ``decide`` compared, where it has visits
                                     (:class:`ddz_env.playing.search_statistics.Candidate`)
-    ``believe(view, rng)``          where it thinks that the hidden cards are
-    (:class:`ddz_env.playing.search_statistics.Belief`) ``close()``                     when the agent is needed no more
-    ``most_cards``                  an attribute: matches with a larger deck are refused ==============================
-    =====================================================================
+    ``believe(view, rng)``          the estimated distribution of the hidden cards
+                                    (:class:`ddz_env.playing.search_statistics.Belief`)
+    ``close()``                     when the agent is needed no more
+    ``max_cards``                   an attribute: matches with a larger deck are refused
+    ==============================  ====================================================================
     """
 
     @property
@@ -69,29 +71,29 @@ def check_to_act(view: View, *refused: str) -> None:
         raise IllegalMoveError(f"seat {view.seat} has nothing to decide: the stage is {view.stage}")
 
 
-def cheats(agent: Agent) -> bool:
+def is_cheating(agent: Agent) -> bool:
     """Whether the agent declares that it looks at the whole state."""
     return bool(getattr(agent, "cheats", False))
 
 
-def sight(agent: Agent, state: State) -> View | State:
+def agent_input(agent: Agent, state: State) -> View | State:
     """What the agent may see when it is its seat's turn: the view, or a copy of the state if it cheats."""
-    return state.copy() if cheats(agent) else state.view()
+    return state.copy() if is_cheating(agent) else state.view()
 
 
-def reset(agent: Agent, seat: int, rules: Rules) -> None:
+def reset_agent(agent: Agent, seat: int, rules: Rules) -> None:
     """Call an agent's ``reset``, if it has one."""
     if hasattr(agent, "reset"):
         agent.reset(seat, rules)
 
 
-def observe(agent: Agent, seat: int, move: Move) -> None:
+def notify_agent(agent: Agent, seat: int, move: Move) -> None:
     """Call an agent's ``observe``, if it has one."""
     if hasattr(agent, "observe"):
         agent.observe(seat, move)
 
 
-def close(agent: Agent) -> None:
+def close_agent(agent: Agent) -> None:
     """Release what an agent holds, if anything."""
     if hasattr(agent, "close"):
         agent.close()
@@ -117,7 +119,7 @@ class Decision:
     unit: Literal["chance", "score"] = "chance"
 
     @classmethod
-    def of_moves(
+    def from_moves(
         cls, moves: Sequence[Move], values: npt.NDArray[np.float64], best: int, unit: Literal["chance", "score"]
     ) -> Decision:
         """The choice of one of some moves, with the value of the best move of each main group.

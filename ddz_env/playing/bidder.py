@@ -12,12 +12,12 @@ from ddz_env import Move
 from ddz_env.core.engine.layout import STAGE, STAGE_BID, STAGE_DOUBLE, STAGE_SHOW
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import AUCTION_STAGES
-from ddz_env.playing.agent import Agent, Decision, cheats, close, observe, reset
-from ddz_env.playing.many import Waiting, answers_many
+from ddz_env.playing.agent import Agent, Decision, close_agent, is_cheating, notify_agent, reset_agent
+from ddz_env.playing.many import WaitingGames, has_act_many
 from ddz_env.playing.search_statistics import Candidate
 
 
-class WithBidder:
+class AgentWithBidder:
     """An agent whose bids and answers to doubling are another's.
 
     It is what the option ``bidder=`` of :func:`ddz_env.playing.registry.make_agent` makes.  It offers what both offer:
@@ -29,15 +29,15 @@ class WithBidder:
 
     Example:
         >>> from ddz_env.playing.registry import make_agent
-        >>> WithBidder(make_agent("random"), make_agent("rules")).name
+        >>> AgentWithBidder(make_agent("random"), make_agent("rules")).name
         'random+rules'
     """
 
     def __init__(self, player: Agent, bidder: Agent) -> None:
         self.player, self.bidder = player, bidder
         self.name = f"{player.name}+{bidder.name}"
-        self.cheats = cheats(player) or cheats(bidder)
-        if answers_many(player) and answers_many(bidder) and not self.cheats:
+        self.cheats = is_cheating(player) or is_cheating(bidder)
+        if has_act_many(player) and has_act_many(bidder) and not self.cheats:
             self.act_many = self._act_many
         if hasattr(player, "decide"):
             self.decide = self._decide
@@ -48,51 +48,51 @@ class WithBidder:
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
         """Ask the bidder in the auction and at doubling, the player elsewhere."""
-        agent = self._agent(view)
-        return agent.act(self._sight(agent, view), rng)
+        agent = self._choose_agent(view)
+        return agent.act(self._input_for(agent, view), rng)
 
     def reset(self, seat: int, rules: Rules) -> None:
         """Tell both agents that a game begins."""
         for agent in (self.player, self.bidder):
-            reset(agent, seat, rules)
+            reset_agent(agent, seat, rules)
 
     def observe(self, seat: int, move: Move) -> None:
         """Tell both agents of a move."""
         for agent in (self.player, self.bidder):
-            observe(agent, seat, move)
+            notify_agent(agent, seat, move)
 
     def close(self) -> None:
         """Release what both hold."""
         for agent in (self.player, self.bidder):
-            close(agent)
+            close_agent(agent)
 
-    def _act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+    def _act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
         moves = np.empty((len(waiting.rows), 2), np.uint64)
         bids = np.isin(waiting.rows[:, STAGE], (STAGE_BID, STAGE_DOUBLE, STAGE_SHOW))
         for agent, asked in ((self.player, ~bids), (self.bidder, bids)):
             games = np.flatnonzero(asked)
             if len(games):
-                moves[games] = agent.act_many(waiting.chosen(games))  # type: ignore[attr-defined]
+                moves[games] = agent.act_many(waiting.select(games))  # type: ignore[attr-defined]
         return moves
 
     def _decide(self, view: Any, rng: np.random.Generator) -> Decision:
-        agent: Any = self._agent(view)
+        agent: Any = self._choose_agent(view)
         if hasattr(agent, "decide"):
-            decided: Decision = agent.decide(self._sight(agent, view), rng)
+            decided: Decision = agent.decide(self._input_for(agent, view), rng)
             return decided
         move = self.act(view, rng)
         return Decision(move, line=move.actions)
 
     def _candidates(self, view: Any) -> Sequence[Candidate]:
-        if self._agent(view) is self.bidder:
+        if self._choose_agent(view) is self.bidder:
             return ()
         player: Any = self.player
-        candidates: Sequence[Candidate] = player.candidates(self._sight(player, view))
+        candidates: Sequence[Candidate] = player.candidates(self._input_for(player, view))
         return candidates
 
-    def _agent(self, view: Any) -> Agent:
+    def _choose_agent(self, view: Any) -> Agent:
         return self.bidder if view.stage in AUCTION_STAGES else self.player
 
-    def _sight(self, agent: Agent, view: Any) -> Any:
+    def _input_for(self, agent: Agent, view: Any) -> Any:
         """What one of the two may see: the state if it cheats, otherwise a view."""
-        return view.view() if self.cheats and not cheats(agent) else view
+        return view.view() if self.cheats and not is_cheating(agent) else view

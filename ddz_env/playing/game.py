@@ -13,8 +13,8 @@ import numpy as np
 
 from ddz_env import Move, State
 from ddz_env.core.rules import Rules
-from ddz_env.playing.agent import Agent, observe, reset, sight
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, agent_input, notify_agent, reset_agent
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
 from ddz_env.support.folders import PACKAGES
 
@@ -46,7 +46,7 @@ class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
     """An agent answered with something that is not a legal move; the message names the agent."""
 
 
-def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
+def call_agent(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
     """Call a function that runs an agent's code, and name the agent in the error that it raises.
 
     ``SystemExit`` is named, too: it would end the program as if all were well.  Where the agent forks and both come
@@ -69,14 +69,16 @@ def call(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *argumen
     except (Exception, SystemExit) as error:
         kind = IllegalAgentMoveError if isinstance(error, (IllegalMoveError, InvalidMoveError)) else AgentFaultError
         name = agent if isinstance(agent, str) else getattr(agent, "name", type(agent).__name__)
-        raise kind(name, seat, phase, reason_of(error)) from error
+        raise kind(name, seat, phase, describe_error(error)) from error
     finally:
         if os.getpid() != process:
             os._exit(1)
     return answer
 
 
-def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None) -> int:
+def notify_of_game(
+    agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None
+) -> int:
     """Report a game to an agent: that it begins, unless it has heard some of its moves, and the moves since.
 
     Args:
@@ -93,21 +95,21 @@ def tell(agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]
         AgentFaultError: If it fails.
     """
     if heard is None:
-        call(agent, seat, "reset", reset, agent, seat, rules)
+        call_agent(agent, seat, "reset", reset_agent, agent, seat, rules)
     for mover, move in history[heard or 0 :]:
-        call(agent, seat, "observe", observe, agent, mover, move)
+        call_agent(agent, seat, "observe", notify_agent, agent, mover, move)
     return len(history)
 
 
-def reason_of(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error as text; unless it is one of ours, its class and where it arose come first."""
     if isinstance(error, DouDizhuError):
         return str(error)
-    named = f"{type(error).__name__}{_place_of(error)}"
+    named = f"{type(error).__name__}{_locate_user_code(error)}"
     return f"{named}: {error}" if str(error) else named
 
 
-def _place_of(error: BaseException) -> str:
+def _locate_user_code(error: BaseException) -> str:
     """The innermost line of a user's own code that an error came through; empty if there is none."""
     ours = {*PACKAGES, *sys.stdlib_module_names}
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
@@ -119,14 +121,14 @@ def _place_of(error: BaseException) -> str:
 
 
 def seat_generators(
-    key: Sequence[int], players: int, make: MakeGenerator = agent_generator
+    key: Sequence[int], players: int, make: MakeGenerator = make_agent_generator
 ) -> list[np.random.Generator]:
     """One generator per seat, keyed by the game and the seat: no seat's draws depend on another's.
 
     Args:
         key: What names the game, as ``[seed, game]`` or ``[seed, deal, game]``.
         players: How many seats.
-        make: :func:`ddz_env.playing.generators.agent_generator`, or another that makes a generator of a key.
+        make: :func:`ddz_env.playing.generators.make_agent_generator`, or another that makes a generator of a key.
     """
     return [make([*key, seat]) for seat in range(players)]
 
@@ -156,13 +158,13 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
     if len(agents) != players or len(rngs) != players:
         raise DouDizhuError(f"{players} seats need as many agents and generators, not {len(agents)} and {len(rngs)}")
     for seat, agent in enumerate(agents):
-        tell(agent, seat, state.rules, ())
+        notify_of_game(agent, seat, state.rules, ())
     while not state.is_over:
-        play_one(state, agents, rngs)
+        play_turn(state, agents, rngs)
     return state
 
 
-def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> Move:
+def play_turn(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> Move:
     """Get the move of the seat to act, check it, play it, and let every agent observe it.
 
     Raises:
@@ -170,10 +172,12 @@ def play_one(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Gen
         IllegalAgentMoveError: If the answer is not a legal move.
     """
     agent, seat = agents[state.seat], state.seat
-    return play_and_tell(state, agents, call(agent, seat, "act", agent.act, sight(agent, state), rngs[seat]))
+    return play_and_notify(
+        state, agents, call_agent(agent, seat, "act", agent.act, agent_input(agent, state), rngs[seat])
+    )
 
 
-def play_and_tell(state: State, agents: Sequence[Agent], answer: object) -> Move:
+def play_and_notify(state: State, agents: Sequence[Agent], answer: object) -> Move:
     """Check and play what the agent of the seat to act has answered, and let every agent observe it.
 
     Raises:
@@ -181,25 +185,25 @@ def play_and_tell(state: State, agents: Sequence[Agent], answer: object) -> Move
         IllegalAgentMoveError: If the answer is not a legal move.
     """
     seat = state.seat
-    move = play_answer(state, agents[seat], answer)
+    move = play_agent_move(state, agents[seat], answer)
     for listening_seat, listener in enumerate(agents):
-        call(listener, listening_seat, "observe", observe, listener, seat, move)
+        call_agent(listener, listening_seat, "observe", notify_agent, listener, seat, move)
     return move
 
 
-def play_answer(state: State, agent: Any, answer: object) -> Move:
+def play_agent_move(state: State, agent: Any, answer: object) -> Move:
     """Play what an agent, named in errors, answered.
 
     Raises:
         IllegalAgentMoveError: If it is not a legal move; the state is unchanged.
     """
     seat = state.seat
-    move = call(agent, seat, "act", read_answer, answer)
-    call(agent, seat, "act", state.step, move)
+    move = call_agent(agent, seat, "act", check_is_move, answer)
+    call_agent(agent, seat, "act", state.step, move)
     return move
 
 
-def read_answer(answer: object) -> Move:
+def check_is_move(answer: object) -> Move:
     """Read an agent's answer as a move, which may still be illegal.
 
     Raises:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def agent_generator(key: Sequence[int]) -> np.random.Generator:
+def make_agent_generator(key: Sequence[int]) -> np.random.Generator:
     """A generator that follows from a key without revealing it: its seed is the key's SHA-256.
 
     The same key gives the same draws.  A key can be found only by trying keys, and who can guess the seed of a match
@@ -22,14 +22,14 @@ def agent_generator(key: Sequence[int]) -> np.random.Generator:
         key: What names the game and the seat, as ``[seed, deal, game, seat]``.
 
     Example:
-        >>> int(agent_generator([1, 2]).integers(100)) == int(agent_generator([1, 2]).integers(100))
+        >>> int(make_agent_generator([1, 2]).integers(100)) == int(make_agent_generator([1, 2]).integers(100))
         True
     """
     text = "ddz-env agent generator " + ",".join(str(int(part)) for part in key)
     return np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode()).digest(), "big"))
 
 
-def published_generator(key: Sequence[int]) -> np.random.Generator:
+def make_published_generator(key: Sequence[int]) -> np.random.Generator:
     """A generator that draws as ``numpy.random.default_rng(key)`` does, but does not hold the key.
 
     For experiments whose results are published, and for training, so that these stay what they were.  The state of the
@@ -38,6 +38,6 @@ def published_generator(key: Sequence[int]) -> np.random.Generator:
     Args:
         key: What names the game and the seat.
     """
-    rng = agent_generator(key)
+    rng = make_agent_generator(key)
     rng.bit_generator.state = np.random.PCG64([*key]).state
     return rng

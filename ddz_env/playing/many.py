@@ -1,7 +1,7 @@
 """Asking an agent in many games at once, each time for a whole move.
 
 Whoever plays many games (environments with opponents, duplicate deals, games side by side, training) asks by
-:func:`ask`.  An agent that offers ``act_many`` answers for all games in one call, any other view by view.
+:func:`request_moves`.  An agent that offers ``act_many`` answers for all games in one call, any other view by view.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_by
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import restore_state
 from ddz_env.core.view import View, write_view
-from ddz_env.playing.agent import cheats, sight
-from ddz_env.playing.game import call, play_answer
+from ddz_env.playing.agent import agent_input, is_cheating
+from ddz_env.playing.game import call_agent, play_agent_move
 from ddz_env.support.compiling import kernel, pure_kernel
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
 from ddz_env.support.threads import run_chunks
 
 Words = npt.NDArray[np.uint64]
-Choose = Callable[
+ChooseActions = Callable[
     [npt.NDArray[np.int8], npt.NDArray[np.int8], Callable[[int], np.random.Generator]], npt.NDArray[np.int64]
 ]
 """Chooses the next action of each of some seats, given what they see, ``[n, OBSERVATION_SIZE]``, their legal actions,
@@ -40,7 +40,7 @@ Choose = Callable[
 _NO_LOG = np.empty((0, 2), np.uint64)
 
 
-class Waiting(NamedTuple):
+class WaitingGames(NamedTuple):
     """Games that wait for an agent, each at the start of a decision.
 
     Attributes:
@@ -59,7 +59,7 @@ class Waiting(NamedTuple):
     logs: Words | None = None
 
     @classmethod
-    def of(cls, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> Waiting:
+    def from_views(cls, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> WaitingGames:
         """What some seats to act know, of games under the same rules; one view at least, each with its generator."""
         rows, rings = np.stack([view.row for view in views]), np.stack([view.ring for view in views])
         return cls(rows, rings, views[0].rules, rngs.__getitem__)
@@ -70,13 +70,15 @@ class Waiting(NamedTuple):
         history = tuple(decode_slot(cards, packed) for cards, packed in logs[: int(row[MOVES])].tolist())
         return View(row.copy(), self.rules, self.rules.words(), int(row[SEAT]), history, self.rings[index].copy())
 
-    def chosen(self, games: npt.NDArray[np.intp]) -> Waiting:
+    def select(self, games: npt.NDArray[np.intp]) -> WaitingGames:
         """Some of the games, by their places in these arrays; copies."""
         logs = None if self.logs is None else self.logs[games]
-        return Waiting(self.rows[games], self.rings[games], self.rules, lambda index: self.rng(int(games[index])), logs)
+        return WaitingGames(
+            self.rows[games], self.rings[games], self.rules, lambda index: self.rng(int(games[index])), logs
+        )
 
 
-def answers_many(agent: Any) -> bool:
+def has_act_many(agent: Any) -> bool:
     """Whether an agent offers ``act_many``.
 
     A subclass that overrides ``act`` alone does not: what it inherits would choose as its parent does.
@@ -91,7 +93,7 @@ def answers_many(agent: Any) -> bool:
     return False
 
 
-def ask(agent: Any, waiting: Waiting, threads: int = 1, name: str | None = None) -> Words:
+def request_moves(agent: Any, waiting: WaitingGames, threads: int = 1, name: str | None = None) -> Words:
     """An agent's whole move in each of some games, checked.
 
     Args:
@@ -107,36 +109,36 @@ def ask(agent: Any, waiting: Waiting, threads: int = 1, name: str | None = None)
         AgentFaultError: If the agent raises.
         IllegalAgentMoveError: If an answer is not a legal move.
     """
-    if not answers_many(agent):
-        return _moves_one_by_one(agent, waiting, name)
-    seen = waiting if cheats(agent) else waiting._replace(rows=_views(waiting))
-    return call(name or agent, int(waiting.rows[0, SEAT]), "act", _checked_moves, agent, seen, threads)
+    if not has_act_many(agent):
+        return _request_one_by_one(agent, waiting, name)
+    seen = waiting if is_cheating(agent) else waiting._replace(rows=_make_view_rows(waiting))
+    return call_agent(name or agent, int(waiting.rows[0, SEAT]), "act", _request_checked_moves, agent, seen, threads)
 
 
-def _views(waiting: Waiting) -> Words:
+def _make_view_rows(waiting: WaitingGames) -> Words:
     views = np.empty_like(waiting.rows)
-    _write_views(waiting.rows, waiting.rules.words(), views)
+    _write_view_rows(waiting.rows, waiting.rules.words(), views)
     return views
 
 
 @pure_kernel
-def _write_views(rows: np.ndarray, rules: np.ndarray, views: np.ndarray) -> None:
+def _write_view_rows(rows: np.ndarray, rules: np.ndarray, views: np.ndarray) -> None:
     """Write what the seats to act know of some games."""
     for index in range(rows.shape[0]):
         write_view(rows[index], int(np.int64(rows[index, SEAT])), rules, views[index])
 
 
-def _checked_moves(agent: Any, waiting: Waiting, threads: int) -> Words:
+def _request_checked_moves(agent: Any, waiting: WaitingGames, threads: int) -> Words:
     count = len(waiting.rows)
     if threads > 1 and getattr(agent, "parallel", False):
         moves = np.empty((count, 2), np.uint64)
 
         def work(first: int, stop: int) -> None:
-            moves[first:stop] = _act_many(agent, waiting.chosen(np.arange(first, stop)))
+            moves[first:stop] = _call_act_many(agent, waiting.select(np.arange(first, stop)))
 
         run_chunks(work, count, threads)
     else:
-        moves = _act_many(agent, waiting)
+        moves = _call_act_many(agent, waiting)
     wrong = first_illegal_move(waiting.rows, waiting.rules.words(), np.empty(MASK_WORDS, np.uint64), moves)
     if wrong >= 0:
         main, kickers = moves[wrong].tolist()
@@ -144,21 +146,21 @@ def _checked_moves(agent: Any, waiting: Waiting, threads: int) -> Words:
     return moves
 
 
-def _act_many(agent: Any, waiting: Waiting) -> Words:
+def _call_act_many(agent: Any, waiting: WaitingGames) -> Words:
     moves = agent.act_many(waiting)
     if not isinstance(moves, np.ndarray) or moves.shape != (len(waiting.rows), 2) or moves.dtype != np.uint64:
         raise InvalidMoveError(f"act_many must return uint64 of shape [{len(waiting.rows)}, 2], not {shown(moves)}")
     return moves
 
 
-def _moves_one_by_one(agent: Any, waiting: Waiting, name: str | None) -> Words:
+def _request_one_by_one(agent: Any, waiting: WaitingGames, name: str | None) -> Words:
     """The moves of an agent that chooses view by view; it may read the moves so far where they are kept."""
     moves = np.empty((len(waiting.rows), 2), np.uint64)
     for index, (row, ring) in enumerate(zip(waiting.rows, waiting.rings, strict=True)):
         log = _NO_LOG if waiting.logs is None else waiting.logs[index]
         state = restore_state(row, ring, log, waiting.rules)
-        answer = call(name or agent, state.seat, "act", agent.act, sight(agent, state), waiting.rng(index))
-        move = play_answer(state, name or agent, answer)
+        answer = call_agent(name or agent, state.seat, "act", agent.act, agent_input(agent, state), waiting.rng(index))
+        move = play_agent_move(state, name or agent, answer)
         moves[index] = move.words
     return moves
 
@@ -189,7 +191,7 @@ def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, mo
 # --- Moves that are chosen stage by stage -----------------------------------------------------------------------------
 
 
-def build_moves(waiting: Waiting, choose: Choose) -> Words:
+def choose_stage_by_stage(waiting: WaitingGames, choose: ChooseActions) -> Words:
     """Whole moves of a policy that chooses one stage at a time: the main group, then each kicker.
 
     Args:
@@ -204,15 +206,15 @@ def build_moves(waiting: Waiting, choose: Choose) -> Words:
     while len(building):
         seen = np.empty((len(building), OBSERVATION_WORDS), np.uint64)
         legal = np.empty((len(building), MASK_BYTE_WORDS), np.uint64)
-        _look(rows, rings, building, words, seen, legal)
-        actions = choose(seen.view(np.int8), mask_bytes(legal), waiting.chosen(building).rng)
-        _extend(rows, rings, building, words, actions, moves)
+        _write_observations(rows, rings, building, words, seen, legal)
+        actions = choose(seen.view(np.int8), mask_bytes(legal), waiting.select(building).rng)
+        _play_actions(rows, rings, building, words, actions, moves)
         building = building[rows[building, STAGE] == STAGE_KICKER]
     return moves
 
 
 @kernel
-def _look(
+def _write_observations(
     rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, seen: np.ndarray, legal: np.ndarray
 ) -> None:
     """Write what the seats to act see in some games, and their legal actions."""
@@ -224,7 +226,7 @@ def _look(
 
 
 @kernel
-def _extend(
+def _play_actions(
     rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, actions: np.ndarray, moves: np.ndarray
 ) -> None:
     """Play an action in each of some games, and add it to the move in progress there."""

@@ -15,9 +15,9 @@ import numpy as np
 
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.view import AUCTION_STAGES
-from ddz_env.playing.agent import Agent, Decision, close, sight
-from ddz_env.playing.game import tell
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, Decision, agent_input, close_agent
+from ddz_env.playing.game import notify_of_game
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.support.compile_cache import compiling
 
 ENGINE_SECONDS = 12
@@ -40,10 +40,10 @@ _SEED = 2026
 _GAMES = 6
 _CARDS = 6
 """In a hand from which an agent practises: enough to compare moves, and too few to take long."""
-_TRIED = 5
+_MAX_POSITIONS = 5
 """Positions of a kind in which an agent is asked at most: a search may be sure of its move, and so not begin."""
 
-_turns: dict[tuple[str, Rules], threading.Lock] = {}
+_locks: dict[tuple[str, Rules], threading.Lock] = {}
 _compiled: set[tuple[str, Rules]] = set()
 
 
@@ -59,28 +59,28 @@ def compile_agent(agent: str, make: Callable[[], Agent], rules: Rules, seconds: 
         rules: The rules under which it will play.
         seconds: About how long a fresh machine compiles, for the line.
     """
-    with _turns.setdefault((agent, rules), threading.Lock()):
+    with _locks.setdefault((agent, rules), threading.Lock()):
         if (agent, rules) not in _compiled:
             with contextlib.suppress(Exception), compiling(agent, seconds), contextlib.ExitStack() as leave:
                 copy = make()
-                leave.callback(close, copy)
-                practise(copy, rules)
+                leave.callback(close_agent, copy)
+                decide_for_practice(copy, rules)
             _compiled.add((agent, rules))
 
 
-def practise(agent: Agent, rules: Rules) -> None:
+def decide_for_practice(agent: Agent, rules: Rules) -> None:
     """Have an agent decide once for each kind of decision.
 
     Args:
         agent: The agent, which is needed for nothing else.
         rules: The rules.
     """
-    rng = agent_generator([_SEED])
-    for kind, positions in practice_positions(rules).items():
-        any(_is_of_use(_decided(agent, state, rng), kind) for state in positions[:_TRIED])
+    rng = make_agent_generator([_SEED])
+    for kind, positions in list_practice_positions(rules).items():
+        any(_exercises_kind(_decide(agent, state, rng), kind) for state in positions[:_MAX_POSITIONS])
 
 
-def practice_positions(rules: Rules) -> dict[str, list[State]]:
+def list_practice_positions(rules: Rules) -> dict[str, list[State]]:
     """Positions of a few games by chance, by the kind of decision; the most suitable come first.
 
     Args:
@@ -97,14 +97,14 @@ def practice_positions(rules: Rules) -> dict[str, list[State]]:
         while not state.is_over:
             moves, view = state.legal_moves(), state.view()
             if len(moves) > 1:
-                found.setdefault(_kind(view, moves), []).append(state.copy())
+                found.setdefault(_kind_of_decision(view, moves), []).append(state.copy())
             state.step(moves[int(rng.integers(len(moves)))])
     return {
         kind: sorted(states, key=lambda state: abs(len(state.view().hand) - _CARDS)) for kind, states in found.items()
     }
 
 
-def _kind(view: View, moves: Sequence[Move]) -> str:
+def _kind_of_decision(view: View, moves: Sequence[Move]) -> str:
     """The kind of a decision between some moves."""
     if view.stage in AUCTION_STAGES:
         return view.stage
@@ -115,14 +115,14 @@ def _kind(view: View, moves: Sequence[Move]) -> str:
     return "lead" if view.on_lead else "reply"
 
 
-def _decided(agent: Any, state: State, rng: np.random.Generator) -> Decision:
+def _decide(agent: Any, state: State, rng: np.random.Generator) -> Decision:
     """An agent's decision."""
-    tell(agent, state.seat, state.rules, state.history)
+    notify_of_game(agent, state.seat, state.rules, state.history)
     decide = agent.decide if hasattr(agent, "decide") else lambda *seen: Decision(agent.act(*seen))
-    decision: Decision = decide(sight(agent, state), rng)
+    decision: Decision = decide(agent_input(agent, state), rng)
     return decision
 
 
-def _is_of_use(decision: Decision, kind: str) -> bool:
+def _exercises_kind(decision: Decision, kind: str) -> bool:
     """Whether an agent has done what such a decision is for: compared moves, if it ever does, or chosen kickers."""
     return sum(decision.visits.values()) != 1 and (kind != "kickers" or bool(decision.move.kickers))

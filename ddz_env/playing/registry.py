@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.bidder import WithBidder
-from ddz_env.playing.game import reason_of
+from ddz_env.playing.bidder import AgentWithBidder
+from ddz_env.playing.game import describe_error
 from ddz_env.playing.practice import COMPILE_SECONDS, ENGINE_SECONDS, compile_agent
 from ddz_env.support.errors import InvalidAgentOptionError, Message, UnknownAgentError, did_you_mean, shown
 from ddz_env.support.options import (
@@ -101,15 +101,15 @@ _LEVELS = {level.name: level.agent for level in LEVELS}
 _POLICIES = {policy.name: policy.agent for policy in POLICIES}
 
 
-def spelled_out(agent: str) -> str:
+def expand_alias(agent: str) -> str:
     """An agent's specification, where a level (``easy`` ...) or a policy's id is replaced by the agent that plays it.
 
     Its own options come before those that are added; an option that a level and its user name is the user's.
 
     Example:
-        >>> spelled_out("medium"), spelled_out("easy:exploration=0.9"), spelled_out("random")
+        >>> expand_alias("medium"), expand_alias("easy:exploration=0.9"), expand_alias("random")
         ('rules-without:rule=pass', 'isuct:iterations=200,exploration=0.9', 'random')
-        >>> spelled_out("policy-v1:temperature=1")
+        >>> expand_alias("policy-v1:temperature=1")
         'policy:path=policy-v1,temperature=1'
     """
     name, _, extra = agent.strip().partition(":")
@@ -124,9 +124,9 @@ def spelled_out(agent: str) -> str:
     return f"{player}:{options}" if options else player
 
 
-def agent_names() -> list[str]:
+def list_agent_names() -> list[str]:
     """All names that :func:`make_agent` knows but the levels', sorted."""
-    points = _entry_points()
+    points = _find_entry_points()
     return sorted([*points, *(_POLICIES if "policy" in points else ())])
 
 
@@ -151,27 +151,27 @@ def make_agent(agent: str | object, rules: Rules | None = None) -> Agent:
         'random'
     """
     if not isinstance(agent, str):
-        return _checked(agent, shown(agent), type(agent).__name__)
-    seconds = None if rules is None else compile_seconds(agent)
-    if rules is not None and seconds is not None and sum(rules.deck) <= (most_cards(agent) or sum(rules.deck)):
+        return _check_agent(agent, shown(agent), type(agent).__name__)
+    seconds = None if rules is None else estimate_compile_seconds(agent)
+    if rules is not None and seconds is not None and sum(rules.deck) <= (max_cards_of_agent(agent) or sum(rules.deck)):
         compile_agent(agent, partial(make_agent, agent), rules, ENGINE_SECONDS + seconds)
     player, bidder = split_bidder(agent)
-    factory, options = read_agent(player)
+    factory, options = parse_agent(player)
     try:
-        agent_object = _made(factory, options)
+        agent_object = _call_factory(factory, options)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
-    checked = _checked(agent_object, player, player)
-    return checked if bidder is None else WithBidder(checked, make_agent(bidder))
+    checked = _check_agent(agent_object, player, player)
+    return checked if bidder is None else AgentWithBidder(checked, make_agent(bidder))
 
 
-def most_cards(agent: str) -> int | None:
+def max_cards_of_agent(agent: str) -> int | None:
     """The largest deck of an agent that searches whole games; None for all others."""
-    most: int | None = getattr(read_agent(agent)[0], "most_cards", None)
+    most: int | None = getattr(parse_agent(agent)[0], "max_cards", None)
     return most
 
 
-def is_given_time(agent: str) -> bool:
+def has_time_limit(agent: str) -> bool:
     """Whether an agent is given milliseconds for each decision, and not a number of iterations.
 
     Args:
@@ -182,16 +182,16 @@ def is_given_time(agent: str) -> bool:
         InvalidAgentOptionError: If the options cannot be read, or a value is not allowed.
 
     Example:
-        >>> is_given_time("ddz_agents.random:RandomAgent")
+        >>> has_time_limit("ddz_agents.random:RandomAgent")
         False
     """
-    factory, options = read_agent(agent)
+    factory, options = parse_agent(agent)
     declared = options_type(factory)
     made = vars(declared.of(**options)) if declared is not None else options
     return made.get(_TIME) is not None
 
 
-def compile_seconds(agent: str) -> int | None:
+def estimate_compile_seconds(agent: str) -> int | None:
     """About how many processor seconds a fresh machine compiles for an agent of this package, besides the engine.
 
     Args:
@@ -205,22 +205,22 @@ def compile_seconds(agent: str) -> int | None:
         InvalidAgentOptionError: If the options cannot be read, or a value is not allowed.
 
     Example:
-        >>> compile_seconds("rules"), compile_seconds("ddz_agents.random:RandomAgent")
+        >>> estimate_compile_seconds("rules"), estimate_compile_seconds("ddz_agents.random:RandomAgent")
         (12, None)
     """
     player, bidder = split_bidder(agent)
-    name = _read_name(player)[0]
-    point = _entry_points(name).get(name)
+    name = _parse_agent_name(player)[0]
+    point = _find_entry_points(name).get(name)
     if point is None or not _is_ours(point) or name not in COMPILE_SECONDS:
         return None
-    factory, options = read_agent(player)
+    factory, options = parse_agent(player)
     declared = options_type(factory)
     asked = () if declared is None else declared.of(**options).asked_agents()
-    parts = [compile_seconds(other) for other in {*asked, *filter(None, [bidder])}]
+    parts = [estimate_compile_seconds(other) for other in {*asked, *filter(None, [bidder])}]
     return None if None in parts else COMPILE_SECONDS[name] + sum(filter(None, parts))
 
 
-def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
+def parse_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Read an agent's name and options without making it.
 
     Args:
@@ -233,9 +233,9 @@ def read_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
         UnknownAgentError: If nothing answers to the name.
         InvalidAgentOptionError: If the options cannot be read or the agent has no such option.
     """
-    _, factory, text = _read_name(split_bidder(agent)[0])
+    _, factory, text = _parse_agent_name(split_bidder(agent)[0])
     try:
-        options = {name: plain_value(value) for name, value in _split(text).items()}
+        options = {name: plain_value(value) for name, value in _split_agent_options(text).items()}
         _check_options(factory, options)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from None
@@ -262,11 +262,11 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     """
     if _BIDDER not in agent:
         return agent, None
-    name, factory, text = _read_name(agent)
+    name, factory, text = _parse_agent_name(agent)
     declared = options_type(factory)
     if declared is not None and _BIDDER in [option.name for option in declared.options()]:
         return agent, None
-    written = _split(text)
+    written = _split_agent_options(text)
     bidder = written.pop(_BIDDER, None)
     dotted = [option for option in written if option.startswith(f"{_BIDDER}.")]
     bidder_options = [f"{option.partition('.')[2]}={written.pop(option)}" for option in dotted]
@@ -277,20 +277,20 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     return player, f"{bidder}:{','.join(bidder_options)}" if bidder_options else bidder
 
 
-def _read_name(agent: str) -> tuple[str, Callable[..., Any], str]:
+def _parse_agent_name(agent: str) -> tuple[str, Callable[..., Any], str]:
     """An agent's name, its factory, and its options as text; the main option's name may be left out."""
-    name, _, options = spelled_out(agent).strip().partition(":")
-    factory = _factory(name)
+    name, _, options = expand_alias(agent).strip().partition(":")
+    factory = _load_factory(name)
     if factory is None:
         attribute, _, options = options.partition(":")
         if not attribute or "=" in attribute:
-            raise _unknown(name, attribute)
-        factory, name = _find(name, attribute), f"{name}:{attribute}"
+            raise _unknown_agent_error(name, attribute)
+        factory, name = _import_factory(name, attribute), f"{name}:{attribute}"
     main = getattr(factory, "main_option", None)
     return name, factory, f"{main}={options}" if main and options and "=" not in options.partition(",")[0] else options
 
 
-def _checked(agent: Any, text: str, name: str) -> Agent:
+def _check_agent(agent: Any, text: str, name: str) -> Agent:
     """The agent, which is given a name if it has none."""
     if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
         raise UnknownAgentError(f"{text} is not an agent: it needs a method act(view, rng) that returns a Move")
@@ -302,7 +302,7 @@ def _checked(agent: Any, text: str, name: str) -> Agent:
     return agent  # type: ignore[no-any-return]
 
 
-def agent_options(name: str) -> tuple[Option, ...]:
+def list_agent_options(name: str) -> tuple[Option, ...]:
     """The options of an agent that text can name: those that its factory declares, or its parameters.
 
     Args:
@@ -311,29 +311,29 @@ def agent_options(name: str) -> tuple[Option, ...]:
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
-    factory = agent_factory(name)
+    factory = find_agent_factory(name)
     declared = options_type(factory)
     options = (signature_options(factory) or ()) if declared is None else declared.options()
     return tuple(option for option in options if option.textual)
 
 
-def agent_factory(name: str) -> Callable[..., Any]:
+def find_agent_factory(name: str) -> Callable[..., Any]:
     """What makes the agent of a name, of a level, or the user's own ``module:factory``.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
     """
     if not isinstance(name, str):
-        raise _unknown(name)
-    return _read_name(name)[1]
+        raise _unknown_agent_error(name)
+    return _parse_agent_name(name)[1]
 
 
-def _split(text: str) -> dict[str, str]:
+def _split_agent_options(text: str) -> dict[str, str]:
     """``option=value,option=value`` by name."""
     return split_options(filter(None, map(str.strip, text.split(","))), InvalidAgentOptionError)
 
 
-def _entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
+def _find_entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
     """Entry points by name, all or those of one; ours come last, so that no other distribution shadows them unseen."""
     points = [point for point in metadata.entry_points(group=GROUP) if name in (None, point.name)]
     return {point.name: point for point in sorted(points, key=_is_ours)}
@@ -343,9 +343,9 @@ def _is_ours(point: metadata.EntryPoint) -> bool:
     return point.dist is not None and point.dist.name.replace("_", "-").lower() == _DISTRIBUTION
 
 
-def _factory(name: str) -> Callable[..., Any] | None:
+def _load_factory(name: str) -> Callable[..., Any] | None:
     """The factory of a known name."""
-    point = _entry_points(name).get(name)
+    point = _find_entry_points(name).get(name)
     return None if point is None else point.load()
 
 
@@ -354,7 +354,7 @@ def _is_missing(module: str, error: ImportError) -> bool:
     return bool(error.name) and f"{module}.".startswith(f"{error.name}.")
 
 
-def _find(module_name: str, attribute: str) -> Callable[..., Any]:
+def _import_factory(module_name: str, attribute: str) -> Callable[..., Any]:
     """The user's own ``module:factory``, also from the current folder, which console scripts do not search."""
     if module_name.endswith(".py"):
         module = ".".join(Path(module_name).with_suffix("").parts)
@@ -376,7 +376,7 @@ def _import_module(name: str) -> Any:
     except ModuleNotFoundError as error:
         if not _is_missing(name, error):
             raise
-        near = did_you_mean(name, agent_names())
+        near = did_you_mean(name, list_agent_names())
         raise UnknownAgentError(
             "there is no module {name} in the current folder or on the path, and no such agent{near}",
             name=shown(name),
@@ -385,7 +385,7 @@ def _import_module(name: str) -> Any:
     except ImportError:
         raise
     except Exception as error:
-        raise UnknownAgentError(f"the module {name!r} cannot be imported: {reason_of(error)}") from error
+        raise UnknownAgentError(f"the module {name!r} cannot be imported: {describe_error(error)}") from error
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -402,7 +402,7 @@ def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None
             raise InvalidAgentOptionError(f"{_TIME} replaces {name}: leave one of the two out")
 
 
-def _made(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
+def _call_factory(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Call a factory; if its parameters do not fit the options, that is an error of the options."""
     try:
         return factory(**options)
@@ -412,15 +412,17 @@ def _made(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
         raise InvalidAgentOptionError(str(error)) from None
 
 
-def _unknown(name: str, options: str = "") -> UnknownAgentError:
-    near = did_you_mean(name, [*agent_names(), *(level.name for level in LEVELS)])
+def _unknown_agent_error(name: str, options: str = "") -> UnknownAgentError:
+    near = did_you_mean(name, [*list_agent_names(), *(level.name for level in LEVELS)])
     if not near and options.startswith("path="):  # a file of a policy, whatever wrote it
         near = Message(" (did you mean {near}?)", near=repr(f"policy:{options}"))
-    return UnknownAgentError("no agent is called {name}{near}; {names}", name=shown(name), near=near, names=_known())
+    return UnknownAgentError(
+        "no agent is called {name}{near}; {names}", name=shown(name), near=near, names=_list_known_agents()
+    )
 
 
-def _known() -> str:
-    names, levels = agent_names(), ", ".join(level.name for level in LEVELS)
+def _list_known_agents() -> str:
+    names, levels = list_agent_names(), ", ".join(level.name for level in LEVELS)
     if not names:
         return f"none is installed: run `pip install -e .` in a clone of {_DISTRIBUTION}"
     return f"known are {', '.join(names)}, the levels {levels}, and module:Class for your own"

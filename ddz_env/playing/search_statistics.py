@@ -19,7 +19,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.view import View
 
-NOBODY = 3
+NO_HOLDER = 3
 """The holder of cards that no seat holds: undealt ones, and the landlord cards while they are face down."""
 
 
@@ -45,13 +45,13 @@ class Belief:
 
     Attributes:
         chances: The chance that a holder has at least a number of cards of a rank, shape ``[4, 15, 5]``, float64:
-            holder (three seats, then :data:`NOBODY`), rank, number 0..4.
+            holder (three seats, then :data:`NO_HOLDER`), rank, number 0..4.
     """
 
     chances: npt.NDArray[np.float64]
 
     @classmethod
-    def of_worlds(cls, hands: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]) -> Belief:
+    def from_worlds(cls, hands: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]) -> Belief:
         """The belief that weighted deals express.
 
         Args:
@@ -67,7 +67,7 @@ class Belief:
     def uniform(cls, view: View) -> Belief:
         """The belief without any inference: all deals of the cards that the seat cannot place are equally likely."""
         pool = Hand.from_word(int(view.row[at.HIDDEN])).counts
-        known, room = _known(view)
+        known, room = _known_cards(view)
         total = sum(pool)
         chances = np.zeros((4, NUM_RANKS, 5))
         for holder in range(4):
@@ -77,16 +77,16 @@ class Belief:
                     chances[holder, rank, : known[holder][rank] + extra + 1] += share
         return cls(chances)
 
-    def expected(self) -> npt.NDArray[np.float64]:
+    def expected_counts(self) -> npt.NDArray[np.float64]:
         """The mean number of cards of each holder and rank, shape ``[4, 15]``, float64."""
         return np.asarray(self.chances[..., 1:].sum(axis=-1))
 
     def as_dict(self) -> dict[str, Any]:
         """The belief as plain lists and numbers, for JSON."""
-        return {"expected": self.expected().tolist(), "chances": self.chances.tolist()}
+        return {"expected": self.expected_counts().tolist(), "chances": self.chances.tolist()}
 
 
-def _known(view: View) -> tuple[list[Sequence[int]], list[int]]:
+def _known_cards(view: View) -> tuple[list[Sequence[int]], list[int]]:
     """The cards that each holder certainly holds, and the number of its other cards."""
     sizes = list(view.hand_sizes) + [0] * (3 - len(view.hand_sizes))
     hands = [view.row[at.HANDS + seat] for seat in range(3)]

@@ -13,7 +13,7 @@ import numpy as np
 from ddz_env import Move, Rules, View
 from ddz_env.core.move_names import move_name
 from ddz_env.core.view import AUCTION_STAGES
-from ddz_env.playing.registry import LEVELS, spelled_out
+from ddz_env.playing.registry import LEVELS, expand_alias
 from ddz_env.saved_games import PERSON
 from ddz_play.session import Advice, RankedMove, Replay
 from ddz_play.session.advice import EQUAL_WITHIN
@@ -189,8 +189,8 @@ def calibration_opponents(players: Sequence[str], seat: int) -> str:
     """
     from ddz_agents.neural_search.win_probability import CALIBRATIONS, STRONG
 
-    levels = {spelled_out(level.name): level.name for level in LEVELS}
-    others = {levels.get(spelled_out(name), STRONG) for place, name in enumerate(players) if place != seat}
+    levels = {expand_alias(level.name): level.name for level in LEVELS}
+    others = {levels.get(expand_alias(name), STRONG) for place, name in enumerate(players) if place != seat}
     [level] = others if len(others) == 1 else [STRONG]
     return level if level in CALIBRATIONS else STRONG
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ddz_env import PRESETS, Move, State
-from ddz_env.playing.agent import cheats, sight
+from ddz_env.playing.agent import agent_input, is_cheating
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError
@@ -80,7 +80,7 @@ def test_what_does_not_search_is_as_good_as_new_too(spec: str, rules: str, packa
     pytest.importorskip(package)
     used = make_agent(spec)
     for state in (State.new(3, rules), played(4, 9, rules), played(8, 4, rules), State.new(3, rules)):
-        view = sight(used, state)
+        view = agent_input(used, state)
         assert used.act(view, RNG(0)) == make_agent(spec).act(view, RNG(0))
 
 
@@ -96,7 +96,7 @@ def test_permuting_the_hidden_cards_changes_nothing(spec: str, seed: int, moves:
     state, agents = played(seed, moves, preset), [make_agent(spec.format(60)) for _ in range(2)]
     other = permuted(state, state.seat, RNG(seed))
     assert other.hand((state.seat + 1) % 3) != state.hand((state.seat + 1) % 3)
-    if not cheats(agents[0]):
+    if not is_cheating(agents[0]):
         assert thought(agents[0], state) == thought(agents[1], other)
 
 
@@ -109,7 +109,7 @@ def test_the_auction_and_doubling_are_the_rule_agents(name: str, rules: str) -> 
     for seed in range(4):
         state = State.new(seed, rules)
         while state.stage not in ("play", "over"):
-            move = agent.act(sight(agent, state), rng)
+            move = agent.act(agent_input(agent, state), rng)
             assert move == usual.act(state.view(), RNG(0))
             state.step(move)
     assert rng.bit_generator.state == before
@@ -123,7 +123,7 @@ def test_what_needs_no_search_is_played_at_once(spec: str) -> None:
     for state, move in ((forced_pass, "pass"), (last_move, "333444+56")):
         rng = RNG(1)
         before = rng.bit_generator.state
-        decision = agent.decide(sight(agent, state), rng)
+        decision = agent.decide(agent_input(agent, state), rng)
         assert (str(decision.move), decision.visits, decision.values) == (move, {}, {})
         assert rng.bit_generator.state == before
 
@@ -136,8 +136,8 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
     over.step("3")
     for state, message in ((half_built, "half built"), (over, "game is over")):
         with pytest.raises(IllegalMoveError, match=message):
-            agent.act(sight(agent, state), RNG(0))
-    if cheats(agent):
+            agent.act(agent_input(agent, state), RNG(0))
+    if is_cheating(agent):
         wrong: Any = [(State.new(1).view(), "seat 1's hand is hidden")]
     else:
         wrong = [(view_with(State.new(1), next=1), "the deck is"), (State.new(1).view(1), "seat 1 cannot act")]

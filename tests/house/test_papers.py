@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from ddz_env import PRESETS
-from ddz_env.playing.registry import agent_names, agent_options, make_agent
+from ddz_env.playing.registry import list_agent_names, list_agent_options, make_agent
 from ddz_papers.experiments.registry import EXPERIMENTS
 from ddz_papers.payoff_policy.holdem.agents import Player as HoldemPlayer
 from ddz_training.cli.app import named_commands
@@ -43,7 +43,7 @@ def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None
     for experiment in re.findall(r"ddz reproduce ([\w-]+)", here):
         assert experiment in EXPERIMENTS
     for agent in re.findall(r"agent `([\w-]+)`", here):
-        assert agent in agent_names()
+        assert agent in list_agent_names()
     for agent in re.findall(r"`(uct-\w+)`", here):
         assert agent in get_args(HoldemPlayer)
     for study in re.findall(r"ddz (study \w+)", here):
@@ -53,7 +53,7 @@ def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None
     for text in re.findall(r"`([\w-]+:[\w=,-]+)`", here):
         assert make_agent(text)
     for option in re.findall(r"option `([\w-]+)`", here):
-        assert option in {known.name for agent in agent_names() for known in agent_options(agent)}
+        assert option in {known.name for agent in list_agent_names() for known in list_agent_options(agent)}
 
 
 def _numbers(section: str, kind: str) -> set[str]:

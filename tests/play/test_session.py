@@ -12,7 +12,7 @@ import pytest
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.cards import counts_to_word
 from ddz_env.playing.agent import Decision
-from ddz_env.playing.search_statistics import NOBODY, Belief, Candidate
+from ddz_env.playing.search_statistics import NO_HOLDER, Belief, Candidate
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidDealError
 from ddz_play.session import HiddenCardsError, NotYourTurnError, Session, SessionError
@@ -280,13 +280,13 @@ def test_belief_without_inference_is_what_shuffling_gives(rules: str, bids: tupl
         twin = permuted(state, seat, rng)
         for place in range(state.rules.players):
             world[place] = twin.hand(place).counts
-        world[NOBODY] = total - world.sum(axis=0)
+        world[NO_HOLDER] = total - world.sum(axis=0)
     belief = Belief.uniform(view)
-    expected = belief.expected()
+    expected = belief.expected_counts()
     assert expected.sum(axis=1) == pytest.approx(worlds[0].sum(axis=1))
     assert expected.sum(axis=0) == pytest.approx(total)
     assert expected[seat].tolist() == list(view.hand.counts)
     words = np.array([[counts_to_word(hand) for hand in world] for world in worlds.tolist()], np.uint64)
-    drawn = Belief.of_worlds(words, np.full(len(words), 1 / len(words)))
+    drawn = Belief.from_worlds(words, np.full(len(words), 1 / len(words)))
     assert np.abs(drawn.chances - belief.chances).max() < 0.06
-    assert (belief.chances[NOBODY, :, 1].max() > 0) == worlds[0, NOBODY].any()
+    assert (belief.chances[NO_HOLDER, :, 1].max() > 0) == worlds[0, NO_HOLDER].any()

@@ -23,7 +23,7 @@ from ddz_env.core.engine.worlds import determinize
 from ddz_env.envs.side_by_side import play_games_together
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game
-from ddz_env.playing.many import answers_many, ask
+from ddz_env.playing.many import has_act_many, request_moves
 from ddz_env.support.compiling import kernel, pure_kernel
 
 _NO_SEAT = np.uint64(at.NO_SEAT)
@@ -112,12 +112,12 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
         agent: The agent; one with ``act_many`` plays all games at once.
         rng: Its generator.
     """
-    if not answers_many(agent):
+    if not has_act_many(agent):
         for row in rows:
             row[:] = play_game(State(row.copy(), rules), [agent] * rules.players, [rng] * rules.players).row
         return
     seats = np.zeros((len(rows), rules.players), np.int64)
-    play_games_together(rows, rules, seats, lambda _, waiting: ask(agent, waiting), lambda game, seat: rng)
+    play_games_together(rows, rules, seats, lambda _, waiting: request_moves(agent, waiting), lambda game, seat: rng)
 
 
 def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:

@@ -17,8 +17,8 @@ from typing import Any
 from ddz_agents.external.rlcard_rule import card_string
 from ddz_env import State
 from ddz_env.core.notation import Hand
-from ddz_env.playing.agent import Agent, cheats
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, is_cheating
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.checks import check_seed
 from ddz_env.support.errors import IllegalMoveError, InvalidOptionError
@@ -48,9 +48,9 @@ class RLCardPlayer:
 
     def __init__(self, agent: str | Agent, seed: int = 0) -> None:
         self.agent: Agent = make_agent(agent)
-        if cheats(self.agent):
+        if is_cheating(self.agent):
             raise InvalidOptionError(f"{self.agent.name} looks at hidden cards, which RLCard does not show")
-        self._rng = agent_generator([check_seed(seed)])
+        self._rng = make_agent_generator([check_seed(seed)])
 
     def step(self, state: Mapping[str, Any]) -> str:
         """Choose a move in RLCard's notation; RLCard calls it in training.

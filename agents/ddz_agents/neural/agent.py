@@ -21,7 +21,7 @@ from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.playing.agent import check_to_act
-from ddz_env.playing.many import Waiting, build_moves
+from ddz_env.playing.many import WaitingGames, choose_stage_by_stage
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS
 
@@ -163,7 +163,7 @@ class ModelAgent:
         """
         check_to_act(view, "kicker")
         if not isinstance(self.model, CompiledPolicy):
-            waiting = Waiting(view.row[None], view.ring[None], view.rules, lambda _: rng)
+            waiting = WaitingGames(view.row[None], view.ring[None], view.rules, lambda _: rng)
             main, kickers = self.act_many(waiting)[0].tolist()
             return Move.from_words(main, kickers)
         return self.model.build_move(view, self._drawing(rng) if self.temperature else None)
@@ -171,9 +171,9 @@ class ModelAgent:
     def _drawing(self, rng: np.random.Generator) -> Callable[[Floats], int]:
         return lambda logs: int(choose_actions(logs[None], self.temperature, [rng])[0])
 
-    def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+    def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
         """Choose a move in each of many games; each stage is one evaluation for all that have a choice."""
-        return build_moves(waiting, self.choose)
+        return choose_stage_by_stage(waiting, self.choose)
 
     def choose(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]

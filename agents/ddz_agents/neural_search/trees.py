@@ -31,7 +31,7 @@ from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.layout import MOVES, SEAT
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.many import Waiting, ask
+from ddz_env.playing.many import WaitingGames, request_moves
 from ddz_env.support.arrays import OwnsArrays
 
 _FIRST_ROOM = 1 << 14
@@ -147,10 +147,10 @@ class RootParallelTrees(OwnsArrays):
             return False
         seat = games.rows[numbers[0], SEAT]
         numbers = numbers[games.rows[numbers, SEAT] == seat]
-        waiting = Waiting(
+        waiting = WaitingGames(
             games.rows[numbers], games.rings[numbers], self._view.rules, lambda _: rng, self._logs(numbers)
         )
-        moves = _stages_of(ask(self._players[int(seat)], waiting))
+        moves = _stages_of(request_moves(self._players[int(seat)], waiting))
         for index, part in enumerate(self._parts):
             own = numbers // self.batch == index
             self._follow(index, part, numbers[own] - index * self.batch, moves[own])

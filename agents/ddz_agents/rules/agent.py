@@ -18,7 +18,7 @@ from ddz_env.core.engine.layout import CHOSEN, LANDLORD, SIZES, STAGE, STAGE_KIC
 from ddz_env.core.engine.legal import is_legal_action, write_legal_mask
 from ddz_env.core.engine.words import U0
 from ddz_env.playing.agent import check_to_act
-from ddz_env.playing.many import Waiting
+from ddz_env.playing.many import WaitingGames
 from ddz_env.support.arrays import OwnsArrays
 from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import InvalidOptionError
@@ -79,7 +79,7 @@ class RulesAgent(RulesAgentBase):
     name = "rules"
     same_in_batches = parallel = True
 
-    def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+    def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
         """Choose as :meth:`act` in many games, by one compiled call (:mod:`ddz_env.playing.many`)."""
         moves = np.empty((len(waiting.rows), 2), np.uint64)
         _choose_moves(waiting.rows, waiting.rules.words(), _thread_workspace(get_ident()), of.WEIGHTS, moves)

@@ -194,4 +194,4 @@ def belief_of(view: View, pool: WorldPool) -> Belief:
     """
     if not len(pool.cumulative):
         return Belief.uniform(view)
-    return Belief.of_worlds(pool.hands, np.diff(pool.cumulative, prepend=0.0))
+    return Belief.from_worlds(pool.hands, np.diff(pool.cumulative, prepend=0.0))

@@ -21,9 +21,9 @@ from ddz_env.core.notation import Hand, list_readings
 from ddz_env.core.state import fill_hands
 from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, opened
 from ddz_env.peers.botzone.judges import MOST_BID
-from ddz_env.playing.agent import Agent, cheats, sight
-from ddz_env.playing.game import AgentFaultError, call, play_answer, tell
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, agent_input, is_cheating
+from ddz_env.playing.game import AgentFaultError, call_agent, notify_of_game, play_agent_move
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, InvalidMoveError
 
 Requests = Sequence[Mapping[str, Any]]
@@ -192,7 +192,7 @@ class BotzonePlayer:
     """
 
     def __init__(self, agent: Agent, game: BotzoneGame, seed: int = 0) -> None:
-        if cheats(agent):
+        if is_cheating(agent):
             raise InvalidAgentOptionError(f"{agent.name} looks at hidden cards, which Botzone does not show")
         self._agent, self._game, self._seed = agent, game, seed
         self._requests: list[Mapping[str, Any]] = []
@@ -224,11 +224,13 @@ class BotzonePlayer:
     def _choose(self, knowledge: Knowledge) -> int | list[int]:
         state, seat, agent = knowledge.state, knowledge.seat, self._agent
         history = state.history
-        self._told = tell(agent, seat, state.rules, history, self._told)
+        self._told = notify_of_game(agent, seat, state.rules, history, self._told)
         if state.seat != seat:
             raise AgentFaultError(agent.name, seat, "act", "the requests ask another seat")
-        rng = agent_generator([self._seed, seat, len(history)])
-        move = play_answer(state.copy(), agent, call(agent, seat, "act", agent.act, sight(agent, state), rng))
+        rng = make_agent_generator([self._seed, seat, len(history)])
+        move = play_agent_move(
+            state.copy(), agent, call_agent(agent, seat, "act", agent.act, agent_input(agent, state), rng)
+        )
         return move.main - BID_BASE if state.stage == "bid" else pick(move, knowledge.held)
 
 

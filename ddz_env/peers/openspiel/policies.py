@@ -14,8 +14,8 @@ import pyspiel
 
 from ddz_env.core.notation import Move
 from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState
-from ddz_env.playing.agent import Agent, cheats
-from ddz_env.playing.game import tell
+from ddz_env.playing.agent import Agent, is_cheating
+from ddz_env.playing.game import notify_of_game
 from ddz_env.support.checks import check_integer, check_seed
 from ddz_env.support.errors import InvalidOptionError
 
@@ -75,7 +75,7 @@ def tabular_policy(
             from 1 on.
         InvalidDealError: If the seed is out of range.
     """
-    if cheats(agent):
+    if is_cheating(agent):
         raise InvalidOptionError(f"{agent.name} looks at the whole state: it has no policy on information states")
     samples, seed = check_integer("samples", samples, 1, _MOST_SAMPLES, InvalidOptionError), check_seed(seed)
     chosen: dict[str, Counter[int]] = defaultdict(Counter)
@@ -103,7 +103,7 @@ def _answers(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int,
     answers: Counter[Move] = Counter()
     for sample in range(samples):
         view = game.view()
-        tell(agent, view.seat, game.rules, view.history)
+        notify_of_game(agent, view.seat, game.rules, view.history)
         answers[agent.act(view, np.random.default_rng((*seeds, sample)))] += 1
     return answers
 

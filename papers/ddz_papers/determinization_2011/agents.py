@@ -89,7 +89,7 @@ class ExactAgent(ABC):
     """The base of the exact agents: remembers positions already decided, and plays the first of the best moves."""
 
     cheats = False
-    most_cards = 18
+    max_cards = 18
     """Cards of the largest deck whose games it can search from the deal: Mini's."""
     tolerance = 0.0
     """Values that differ by at most this are ties."""
@@ -119,7 +119,7 @@ class ExactAgent(ABC):
         """The best move, and the value (of determinized minimax: the votes) of the best move of each main group."""
         self._check(view)
         moves, values = self._weigh(view.row, tuple(view.history), view.rules)
-        return Decision.of_moves(moves, values, self._first_best(values), self.unit)
+        return Decision.from_moves(moves, values, self._first_best(values), self.unit)
 
     def choose(self, sight: Words, history: History, rules: Rules) -> Move:
         """The best move from what the agent sees, unchecked.

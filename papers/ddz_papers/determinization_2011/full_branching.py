@@ -22,8 +22,8 @@ import numpy as np
 
 from ddz_env import State
 from ddz_env.core.engine.moves import list_moves
-from ddz_env.playing.game import play_one, seat_generators
-from ddz_env.playing.generators import published_generator
+from ddz_env.playing.game import play_turn, seat_generators
+from ddz_env.playing.generators import make_published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_papers.determinization_2011.full_games import PAPER, ListOptions, game_number, games_note
 from ddz_papers.experiments import experiment as ex
@@ -118,11 +118,11 @@ def play_through(options: ListOptions, player: str, deal: int) -> list[Branching
     state = options.new_game(deal)
     first_by_suit, agents = count_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
-    rngs = seat_generators([options.seed, number], len(agents), published_generator)
+    rngs = seat_generators([options.seed, number], len(agents), make_published_generator)
     choices: tuple[list[Choices], list[Choices]] = [], []
     while not state.is_over:
         choices[not state.view().on_lead].append(count_choices(state))
-        play_one(state, agents, rngs)
+        play_turn(state, agents, rngs)
     leads, follows = map(tuple, choices)
     return [BranchingResult(player, deal, first_by_suit, leads, follows)]
 

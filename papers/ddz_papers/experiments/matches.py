@@ -11,7 +11,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from ddz_env import Rules
-from ddz_env.playing.generators import published_generator
+from ddz_env.playing.generators import make_published_generator
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import PAIR, SIDES, DealPlayer, GameRecord, Match
@@ -164,7 +164,7 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
     def __init__(
         self, line: Callable[[Sequence[GameRecord]], Any], rules: str, clock: str, options: ex.SeedOptions
     ) -> None:
-        timing, processor, make = clock != "none", clock == "processor", published_generator
+        timing, processor, make = clock != "none", clock == "processor", make_published_generator
         self._player = DealPlayer(Rules.preset(rules), options.seed, timing, processor=processor, make_generator=make)
         self._line = line
 

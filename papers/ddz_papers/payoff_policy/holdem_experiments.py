@@ -13,7 +13,7 @@ from statistics import fmean
 
 import numpy as np
 
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.generators import make_agent_generator
 from ddz_papers.experiments import experiment as ex
 from ddz_papers.payoff_policy.holdem.agents import HoldemAgent, Player, play_hand
 from ddz_papers.payoff_policy.holdem.betting import STACK
@@ -76,7 +76,7 @@ def play_match(options: HoldemMatchOptions, reading: str, a: Player, b: Player, 
     results = []
     for hand in range(HANDS):
         deck = np.random.default_rng([options.seed, match, hand // 2]).permutation(52).astype(np.int64)
-        rngs = [agent_generator([options.seed, match, hand, player]) for player in (0, 1)]
+        rngs = [make_agent_generator([options.seed, match, hand, player]) for player in (0, 1)]
         chips, bet = play_hand(agents, deck, hand % 2, rngs)
         results.append(HoldemResult(reading, a, b, match, hand, chips, bet))
     return results
@@ -197,7 +197,7 @@ class StreetOptions(ex.ParallelOptions):
 def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
     """Win rates of the hand on a street, from more and more dealt hands."""
     deck = np.random.default_rng(options.seed).permutation(52).astype(np.int64)
-    rng = agent_generator([options.seed, street])
+    rng = make_agent_generator([options.seed, street])
     return [
         StreetResult(street, count, float(f"{showdowns(deck[:2], deck[4 : 4 + street], count, rng).mean():g}"))
         for count in range(_STEPS, _MOST + 1, _STEPS)

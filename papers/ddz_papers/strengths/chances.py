@@ -30,7 +30,7 @@ from ddz_agents.neural_search.win_probability import (
 )
 from ddz_env import State
 from ddz_env.core.view import list_legal_actions
-from ddz_env.playing.generators import published_generator
+from ddz_env.playing.generators import make_published_generator
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import file_digest
@@ -107,7 +107,7 @@ def _player() -> tuple[ModelAgent, Judge]:
 
 def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
     """Play a game of the policy with itself, and judge some of its moves."""
-    (agent, judge), seed, rng = _player(), options.seed, published_generator
+    (agent, judge), seed, rng = _player(), options.seed, make_published_generator
     state, decisions = State.new(seed, game=deal), []
     while not state.is_over:
         view = state.view()

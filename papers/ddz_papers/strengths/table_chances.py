@@ -45,7 +45,7 @@ from ddz_env.core.engine.layout import LANDLORD, SEAT, WINNER
 from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.view import list_legal_actions
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.generators import published_generator
+from ddz_env.playing.generators import make_published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_papers.experiments import experiment as ex
 from ddz_papers.strengths.chances import ROLES, fit, fitted, given
@@ -113,7 +113,7 @@ def _players(level: str) -> tuple[ModelAgent, Agent, Judge, Judge]:
 
 def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
     """Play a game at a table, and judge a move of it; where the options say so, play it out and another."""
-    (policy, other, judge, _), rng = _players(level), published_generator
+    (policy, other, judge, _), rng = _players(level), make_published_generator
     state, seat, decisions = State.new(options.seed, game=deal), deal % 3, list[tuple[View, Move]]()
     generator = rng([options.seed, deal, _GAME])
     while not state.is_over:
@@ -142,8 +142,8 @@ def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[T
 def _shares(options: TableChanceOptions, level: str, deal: int, view: View, moves: Sequence[Move]) -> list[float]:
     """The shares of worlds that are won after each of two moves."""
     policy, other, _, many = _players(level)
-    rows, weights = many.worlds(view, published_generator([options.seed, deal, _PARTICLES]))
-    rng = published_generator([options.seed, deal, _PLAYOUTS])
+    rows, weights = many.worlds(view, make_published_generator([options.seed, deal, _PARTICLES]))
+    rng = make_published_generator([options.seed, deal, _PLAYOUTS])
     drawn = rng.choice(len(rows), options.worlds, p=weights / weights.sum())
     games = games_after(view, moves, rows[drawn])
     play_out(games, view, policy, other, rng)

@@ -118,9 +118,9 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         mains, kickers = self._moves(position)
         moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
         if len(moves) == 1:
-            return Decision.of_moves(moves, np.zeros(1), 0, "chance")
+            return Decision.from_moves(moves, np.zeros(1), 0, "chance")
         values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
-        return Decision.of_moves(moves, values, int(np.argmax(values)), "chance")
+        return Decision.from_moves(moves, values, int(np.argmax(values)), "chance")
 
     def _moves(self, position: Position) -> tuple[Words, Words]:
         row = position.row.view()

@@ -27,7 +27,7 @@ import numpy as np
 
 from ddz_env import Rules
 from ddz_env.playing.game import MakeGenerator
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_env.support.options import Options, Range
 from ddz_papers.thesis_2020.curve import Bounds as Bounds
@@ -273,7 +273,7 @@ class Ladder(NamedTuple):
     search: str = SEARCH
     rules: Rules = Rules.preset("half-deck")
     seed: int = 0
-    make_generator: MakeGenerator = agent_generator
+    make_generator: MakeGenerator = make_agent_generator
     judges: Judges | None = None
 
     def rung(self, iterations: int) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_args
 from ddz_agents.neural.ablation import Input
 from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
-from ddz_env.playing.generators import published_generator
+from ddz_env.playing.generators import make_published_generator
 from ddz_env.support.options import Range
 from ddz_papers.experiments import experiment as ex
 from ddz_papers.thesis_2020 import equivalent as finding
@@ -135,7 +135,7 @@ def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> E
     """Find the equivalent in one search, and play against the second agent."""
     (agent, against), rules = _ALL[name], Rules.preset(preset)
     limits = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
-    with finding.playing(finding.Ladder(agent, search, rules, options.seed, published_generator)) as play:
+    with finding.playing(finding.Ladder(agent, search, rules, options.seed, make_published_generator)) as play:
         equivalent = finding.sequential_search(play, limits)
     tallies, share = finding.as_text(equivalent.tallies), _share(agent, against, rules, options)
     mean, low, high = (round(end, 1) for end in equivalent.iterations.ends)
@@ -147,7 +147,7 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
     """The agent's share of the games against the second agent."""
     if agent == against:
         return Interval(0.5, 0.5, 0.5, 0)
-    with closing(DealPlayer(rules, options.seed, False, make_generator=published_generator)) as player:
+    with closing(DealPlayer(rules, options.seed, False, make_generator=make_published_generator)) as player:
         deals = range(options.rung_deals)
         games = [game for deal in deals for game in player.play(Match(deal, (agent, against), ("a", "b")))]
     return normal_interval([*wins_by_deal(games, "a").values()])

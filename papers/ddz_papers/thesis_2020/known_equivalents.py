@@ -16,7 +16,7 @@ from typing import Annotated, Literal, NamedTuple, get_args
 import numpy as np
 
 from ddz_env import Rules
-from ddz_env.playing.generators import published_generator
+from ddz_env.playing.generators import make_published_generator
 from ddz_env.support.options import Range
 from ddz_papers.experiments import experiment as ex
 from ddz_papers.thesis_2020 import equivalent as finding
@@ -118,7 +118,7 @@ def recover(
     rng = np.random.default_rng(key)
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
     target, preset = f"{finding.THESIS_SEARCH},iterations={known}", Rules.preset(rules)
-    with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, published_generator)) as play:
+    with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, make_published_generator)) as play:
         bounds, value = _search(method, known, play, options, rng)
     mean, low, high = (round(end, 1) for end in value.ends)
     return [KnownResult(known, rules, method, budget, repetition, *bounds, mean, low, high, value.count)]

@@ -87,10 +87,10 @@ def learn(opponents: str) -> None:
 def compile_agent(agent: str, rules: str | Rules = "standard") -> None:
     """Compile an agent for the decisions that rules have."""
     from ddz_env import Rules
-    from ddz_env.playing.agent import close
+    from ddz_env.playing.agent import close_agent
     from ddz_env.playing.registry import make_agent
 
-    close(make_agent(agent, Rules.preset(rules)))
+    close_agent(make_agent(agent, Rules.preset(rules)))
 
 
 def compare() -> None:

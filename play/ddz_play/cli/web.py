@@ -74,11 +74,11 @@ def _check_agent(name: str) -> None:
 
     An agent of ours is not made for it: to read a policy is to ask it, and that may compile for half a minute.
     """
-    from ddz_env.playing.registry import compile_seconds, make_agent
+    from ddz_env.playing.registry import estimate_compile_seconds, make_agent
     from ddz_play.web.games import WebOptionError
     from ddz_training.measure.provenance import agent_paths
 
-    if compile_seconds(name) is None:
+    if estimate_compile_seconds(name) is None:
         make_agent(name)
     elif missing := [path for path in agent_paths(name) if not path.is_file()]:
         raise WebOptionError(f"{name!r}: {missing[0]}: there is no such file")

@@ -17,8 +17,8 @@ import numpy as np
 from ddz_env import Move, View
 from ddz_env.core.actions import KICKER_BASE, MAIN_GROUPS, action_name
 from ddz_env.core.move_names import kind_of_decision, move_name
-from ddz_env.playing.agent import Agent, Decision, close
-from ddz_env.playing.game import call, read_answer
+from ddz_env.playing.agent import Agent, Decision, close_agent
+from ddz_env.playing.game import call_agent, check_is_move
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.search_statistics import Belief
 from ddz_env.support.errors import DouDizhuError
@@ -113,7 +113,7 @@ def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.rando
     Args:
         agent: The agent, which has heard the game.
         name: What it is called.
-        sight: What it may see (:func:`ddz_env.playing.agent.sight`).
+        sight: What it may see (:func:`ddz_env.playing.agent.agent_input`).
         seat: Its seat.
         rng: Its generator.
 
@@ -122,10 +122,10 @@ def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.rando
     """
     asked = kind_of_decision(sight.history, sight.stage, sight.rules)
     if hasattr(agent, "decide"):
-        decision: Decision = call(agent, seat, "act", agent.decide, sight, rng)
+        decision: Decision = call_agent(agent, seat, "act", agent.decide, sight, rng)
     else:
-        decision = Decision(call(agent, seat, "act", agent.act, sight, rng))
-    move = call(agent, seat, "act", read_answer, decision.move)
+        decision = Decision(call_agent(agent, seat, "act", agent.act, sight, rng))
+    move = call_agent(agent, seat, "act", check_is_move, decision.move)
     options = _rank_options(agent, sight, seat, decision)
     own = next((option for option in options if option.move == move), RankedMove(move.main, move))
     source = "search" if any(option.chance is not None for option in options) else None
@@ -135,7 +135,7 @@ def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.rando
 def _rank_options(agent: Any, sight: Any, seat: int, decision: Decision) -> list[RankedMove]:
     """Rank what an agent compared: whole moves where it gives them, else main groups by value, then by visits."""
     if decision.visits and hasattr(agent, "candidates"):
-        candidates = call(agent, seat, "act", agent.candidates, sight)
+        candidates = call_agent(agent, seat, "act", agent.candidates, sight)
         options = [
             RankedMove(candidate.move.main, candidate.move, candidate.chance, None, candidate.visits, candidate.line)
             for candidate in candidates
@@ -166,7 +166,7 @@ def ask_for_belief(agent: Agent, view: View, rng: np.random.Generator) -> Belief
     """
     if not hasattr(agent, "believe"):
         return Belief.uniform(view)
-    belief: Belief = call(agent, view.seat, "act", agent.believe, view, rng)
+    belief: Belief = call_agent(agent, view.seat, "act", agent.believe, view, rng)
     return belief
 
 
@@ -197,7 +197,7 @@ class AdviserPool:
             yield agent
         except BaseException:
             with contextlib.suppress(DouDizhuError):
-                call(agent, 0, "close", close, agent)
+                call_agent(agent, 0, "close", close_agent, agent)
             raise
         with self._lock:
             self._idle.setdefault(name, []).append(agent)
@@ -208,4 +208,4 @@ class AdviserPool:
             agents = [agent for idle in self._idle.values() for agent in idle]
             self._idle.clear()
         for agent in agents:
-            close(agent)
+            close_agent(agent)

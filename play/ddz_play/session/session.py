@@ -12,9 +12,9 @@ import numpy as np
 
 from ddz_env import Move, State, View
 from ddz_env.core.move_names import kind_of_decision, legal_moves_by_name, parse_move_name, past_move_name
-from ddz_env.playing.agent import Agent, cheats, close, sight
-from ddz_env.playing.game import play_answer, tell
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, agent_input, close_agent, is_cheating
+from ddz_env.playing.game import notify_of_game, play_agent_move
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.search_statistics import Belief
 from ddz_env.rendering.snapshot import Snapshot, Suits, role_text, shuffled_suits, table_of
@@ -168,7 +168,7 @@ class Session:
         """Seats of agents that look at cards which are hidden from others; none where all hands lie open."""
         if self._shown or self.rules.open_hands:
             return ()
-        return tuple(seat for seat, agent in self._agents.items() if cheats(agent))
+        return tuple(seat for seat, agent in self._agents.items() if is_cheating(agent))
 
     def returns(self) -> tuple[float, ...]:
         """Each seat's return; zeros while the game runs."""
@@ -272,9 +272,13 @@ class Session:
             raise NotYourTurnError("the game is over" if self.is_over else f"seat {self.seat} is held by a person")
         seat = self.seat
         agent = self._agents[seat]
-        self._notified_moves[seat] = tell(agent, seat, self.rules, self._moves, self._notified_moves.get(seat))
-        thought = ask_for_advice(agent, self.players[seat], sight(agent, self._state), seat, self._make_generator(seat))
-        play_answer(self._state.copy(), agent, thought.move)
+        self._notified_moves[seat] = notify_of_game(
+            agent, seat, self.rules, self._moves, self._notified_moves.get(seat)
+        )
+        thought = ask_for_advice(
+            agent, self.players[seat], agent_input(agent, self._state), seat, self._make_generator(seat)
+        )
+        play_agent_move(self._state.copy(), agent, thought.move)
         return self._apply_move(thought.move)
 
     def let_agents_play(self) -> list[PlayedMove]:
@@ -336,7 +340,9 @@ class Session:
             raise NotYourTurnError("it is seat {seat}'s turn", seat=self.seat)
         own = self.view(self.seat).seat
         with self._borrow_adviser(agent, own) as adviser:
-            return ask_for_advice(adviser, agent, sight(adviser, self._state), own, self._make_generator(own, _HINT))
+            return ask_for_advice(
+                adviser, agent, agent_input(adviser, self._state), own, self._make_generator(own, _HINT)
+            )
 
     def infer_belief(self, agent: str, seat: int) -> Belief:
         """Ask an agent, in the place of a seat, where it thinks that the hidden cards are.
@@ -357,9 +363,9 @@ class Session:
             raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
         with self._advisers.borrow(name) as agent:
             self._refuse_cheater(agent)
-            if cheats(agent) and not self.rules.open_hands:
+            if is_cheating(agent) and not self.rules.open_hands:
                 raise HiddenCardsError("{agent} looks at hidden cards: ask another", agent=name)
-            tell(agent, seat, self.rules, self._moves)
+            notify_of_game(agent, seat, self.rules, self._moves)
             yield agent
 
     # --- keeping ---
@@ -395,7 +401,7 @@ class Session:
     def close(self) -> None:
         """Release what the agents hold; advisers that other games share stay."""
         for agent in self._agents.values():
-            close(agent)
+            close_agent(agent)
         if not self._shares_advisers:
             self._advisers.close()
 
@@ -433,8 +439,8 @@ class Session:
         return PlayedMove(*self._moves[number], number, past_move_name(self._moves, number, self.rules), redealt)
 
     def _make_generator(self, seat: int, purpose: int = _GAME) -> np.random.Generator:
-        return agent_generator([self.deal.seed, self.deal.game, len(self._moves), seat, purpose])
+        return make_agent_generator([self.deal.seed, self.deal.game, len(self._moves), seat, purpose])
 
     def _refuse_cheater(self, agent: Agent) -> None:
-        if self.observer is not None and cheats(agent):
+        if self.observer is not None and is_cheating(agent):
             raise HiddenCardsError("{agent} looks at hidden cards, which are unknown at this table", agent=agent.name)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ddz_env import Rules
-from ddz_env.playing.agent import close
+from ddz_env.playing.agent import close_agent
 from ddz_env.playing.practice import ENGINE_SECONDS
-from ddz_env.playing.registry import compile_seconds, make_agent, read_agent
+from ddz_env.playing.registry import estimate_compile_seconds, make_agent, parse_agent
 from ddz_play.puzzles import OPEN
 
 _log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class Preparation:
         step = self._left.get(agent)
         if step is not None:
             try:
-                close(make_agent(step.agent, step.rules))
+                close_agent(make_agent(step.agent, step.rules))
             except Exception as fault:  # an answer that needs it says so, too
                 _log.warning("%s cannot play: %s", agent, fault)
             self._left.pop(agent, None)
@@ -119,8 +119,8 @@ def steps(agents: Sequence[str], adviser: str) -> list[Step]:
     named += [*((what, name, Rules()) for what, name in weakest_first), ("puzzles", SOLVER, Rules.preset(OPEN))]
     found, modules = dict[str, Step](), set[str]()
     for what, name, rules in named:
-        if compile_seconds(name) is not None and name not in found:
-            module = read_agent(name)[0].__module__
+        if estimate_compile_seconds(name) is not None and name not in found:
+            module = parse_agent(name)[0].__module__
             seconds = 0 if module in modules else _seconds(name)
             found[name] = Step(what, name, rules, seconds + (0 if found else ENGINE_SECONDS))
             modules.add(module)
@@ -128,4 +128,4 @@ def steps(agents: Sequence[str], adviser: str) -> list[Step]:
 
 
 def _seconds(agent: str) -> int:
-    return compile_seconds(agent) or 0
+    return estimate_compile_seconds(agent) or 0

@@ -14,8 +14,8 @@ from ddz_env.core.move_names import move_name
 from ddz_env.core.notation import list_readings
 from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import AUCTION_STAGES, ROLES
-from ddz_env.playing.agent import cheats, close
-from ddz_env.playing.registry import LEVELS, compile_seconds, make_agent, read_agent, split_bidder
+from ddz_env.playing.agent import close_agent, is_cheating
+from ddz_env.playing.registry import LEVELS, estimate_compile_seconds, make_agent, parse_agent, split_bidder
 from ddz_env.rendering.snapshot import role_text
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
@@ -315,11 +315,11 @@ class RefusedError(RequestError):
 
 def _cheats(agent: str) -> bool:
     """Whether an agent looks at hidden cards."""
-    if compile_seconds(agent) is not None:
-        return any(getattr(read_agent(part)[0], "cheats", False) for part in filter(None, split_bidder(agent)))
+    if estimate_compile_seconds(agent) is not None:
+        return any(getattr(parse_agent(part)[0], "cheats", False) for part in filter(None, split_bidder(agent)))
     made = make_agent(agent)
-    close(made)
-    return cheats(made)
+    close_agent(made)
+    return is_cheating(made)
 
 
 def _offered(rules: Rules) -> Json:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ddz_env import View
 from ddz_env.core.cards import NUM_RANKS
-from ddz_env.playing.search_statistics import NOBODY, Belief
+from ddz_env.playing.search_statistics import NO_HOLDER, Belief
 from ddz_env.rendering.snapshot import Card, LastMove, Seat
 from ddz_env.rendering.texts import LANGUAGES
 from ddz_env.saved_games import PERSON
@@ -139,9 +139,9 @@ def thoughts_shape(advice: Advice, belief: Belief | None, view: View, say: Texts
         "beliefs": None,
     }
     if belief is not None:
-        expected = belief.expected().round(2)
+        expected = belief.expected_counts().round(2)
         holders = [seat for seat in range(view.rules.players) if seat != advice.seat]
-        if expected[NOBODY].sum() > 0:
-            holders.append(NOBODY)
+        if expected[NO_HOLDER].sum() > 0:
+            holders.append(NO_HOLDER)
         shape["beliefs"] = [{"seat": seat, "expected": expected[seat, :NUM_RANKS].tolist()} for seat in holders]
     return shape

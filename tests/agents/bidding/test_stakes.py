@@ -24,10 +24,10 @@ from ddz_agents.bidding.policy import (
 from ddz_agents.bidding.worlds import Outcomes, outcomes
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
-from ddz_env.playing.bidder import WithBidder
+from ddz_env.playing.bidder import AgentWithBidder
 from ddz_env.playing.game import play_game, seat_generators
-from ddz_env.playing.many import Waiting
-from ddz_env.playing.registry import make_agent, read_agent, split_bidder
+from ddz_env.playing.many import WaitingGames
+from ddz_env.playing.registry import make_agent, parse_agent, split_bidder
 from ddz_env.support.errors import (
     DouDizhuError,
     IllegalMoveError,
@@ -256,7 +256,7 @@ def test_any_agent_takes_a_bidder() -> None:
     assert split_bidder(spec) == ("isuct:iterations=20", "payoff:worlds=9")
     assert split_bidder("rules") == ("rules", None)
     agent, rules, state, rng = make_agent("random:bidder=rules"), make_agent("rules"), State.new(2, RULES), RNG(0)
-    assert isinstance(agent, WithBidder)
+    assert isinstance(agent, AgentWithBidder)
     while state.stage in ("bid", "double"):
         move = agent.act(state.view(), rng)
         assert move == rules.act(state.view(), rng)
@@ -264,7 +264,7 @@ def test_any_agent_takes_a_bidder() -> None:
     assert play_game(State.new(2, RULES), [agent] * 3, seat_generators([1], 3)).is_over
     assert len({agent.act(state.view(), RNG(seed)) for seed in range(20)}) > 5  # the cards are still played at random
     views = [State.new(seed, RULES).view() for seed in range(3)]
-    moves = agent.act_many(Waiting.of([*views, state.view()], [RNG(seed) for seed in range(4)]))
+    moves = agent.act_many(WaitingGames.from_views([*views, state.view()], [RNG(seed) for seed in range(4)]))
     *bids, play = (Move.from_words(*move) for move in moves.tolist())
     assert bids == [rules.act(view, rng) for view in views]
     assert play in state.legal_moves()
@@ -277,7 +277,7 @@ def test_wrong_bidders_have_named_errors() -> None:
     ):
         with pytest.raises(error, match=message):
             make_agent(f"rules:{options}")
-    assert read_agent("policy:bidder=payoff")[1] == {}
+    assert parse_agent("policy:bidder=payoff")[1] == {}
     assert agent_files("rules:bidder=policy") == agent_files("policy")
 
 

@@ -32,7 +32,7 @@ from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.engine.moves import list_all_moves
 from ddz_env.core.observation import observe
 from ddz_env.playing.game import play_game, seat_generators
-from ddz_env.playing.many import Waiting
+from ddz_env.playing.many import WaitingGames
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
 from ddz_training.measure.provenance import agent_files
@@ -182,7 +182,7 @@ def test_a_batch_of_views_gets_the_moves_of_its_views(agent: DouZeroAgent, monke
     rng = np.random.default_rng(0)
     for preset in ("douzero", "bidding"):
         views = [State.new(2, preset, game).view() for game in range(4)]
-        moves = agent.act_many(Waiting.of(views, [rng] * len(views))).tolist()
+        moves = agent.act_many(WaitingGames.from_views(views, [rng] * len(views))).tolist()
         assert [Move.from_words(*move) for move in moves] == [agent.act(view, rng) for view in views]
 
 

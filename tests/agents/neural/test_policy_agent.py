@@ -18,7 +18,7 @@ from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.playing.game import play_game, seat_generators
-from ddz_env.playing.many import Waiting
+from ddz_env.playing.many import WaitingGames
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
 from tests.agents.neural.test_networks import positions, small_networks
@@ -88,7 +88,7 @@ def test_compiled_moves_are_those_of_batches(preset: str, temperature: float, ga
 def check_batches(agent: Any, views: list[View]) -> None:
     """In a batch and alone an agent makes the same moves with the same draws, some of them with kickers."""
     together, alone = ([np.random.default_rng(i) for i in range(len(views))] for _ in range(2))
-    moves = [Move.from_words(*move) for move in agent.act_many(Waiting.of(views, together)).tolist()]
+    moves = [Move.from_words(*move) for move in agent.act_many(WaitingGames.from_views(views, together)).tolist()]
     assert moves == [agent.act(view, rng) for view, rng in zip(views, alone, strict=True)]
     assert [rng.random() for rng in together] == [rng.random() for rng in alone]
     assert any(move.kickers for move in moves)

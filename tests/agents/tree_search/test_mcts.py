@@ -113,7 +113,7 @@ def test_what_a_search_believes_adds_up_and_knows_the_landlords_cards() -> None:
     state.step("5")
     view = state.view()
     for name in ("isuct", "isuct:particles=50"):
-        expected = make_agent(name).believe(view, np.random.default_rng(1)).expected()  # type: ignore[attr-defined]
+        expected = make_agent(name).believe(view, np.random.default_rng(1)).expected_counts()  # type: ignore[attr-defined]
         assert expected.sum(axis=1) == pytest.approx([19, 17, 17, 0])
         assert (expected[0] >= np.array(view.known_cards.counts) - 1e-9).all()
         assert expected[1].tolist() == pytest.approx(list(view.hand.counts))

@@ -17,7 +17,7 @@ from ddz_agents.worlds.determinize import WorldPool, uniform_pool
 from ddz_env import Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, LANDLORD, WINNER
 from ddz_env.core.engine.random import stream_state
-from ddz_env.playing.agent import Decision, sight
+from ddz_env.playing.agent import Decision, agent_input
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import InvalidAgentOptionError
@@ -31,7 +31,7 @@ def endgame(*hands: str, rules: str | Rules = "standard") -> State:
 
 
 def thought(agent: Any, state: State, seed: int = 0) -> Decision:
-    decision: Decision = agent.decide(sight(agent, state), RNG(seed))
+    decision: Decision = agent.decide(agent_input(agent, state), RNG(seed))
     return decision
 
 

@@ -18,7 +18,7 @@ from ddz_env.core.observation import observe
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
-from ddz_env.playing.registry import agent_options, make_agent
+from ddz_env.playing.registry import list_agent_options, make_agent
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import DouDizhuError, shown
 from ddz_play.session import Replay, Session
@@ -180,7 +180,7 @@ def _agents() -> dict[str, Entry]:
         "make_agent": make_agent,
         "make_agent(option)": lambda wrong: make_agent(f"isuct:{written(wrong)}"),
         "make_agent(value)": lambda wrong: make_agent(f"isuct:exploration={written(wrong)}"),
-        "agent_options": agent_options,
+        "agent_options": list_agent_options,
     }
 
 

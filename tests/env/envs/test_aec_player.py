@@ -10,7 +10,7 @@ import pytest
 from ddz_env import Move, State, dou_dizhu_v0
 from ddz_env.peers import flat_action
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import GameOverError, InvalidOptionError
 from tests.listener import Listener
@@ -47,7 +47,7 @@ def test_a_game_in_the_loop_is_the_game_of_play_game(agent: str, rules: str) -> 
     for game in range(3):
         played = _play(env, players)
         agents = [make_agent(agent) for _ in players]
-        generators = [agent_generator([seat, game + 1]) for seat in range(len(agents))]
+        generators = [make_agent_generator([seat, game + 1]) for seat in range(len(agents))]
         assert played.history == play_game(State.new(5, rules, game), agents, generators).history
         env.reset()
 

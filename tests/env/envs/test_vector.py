@@ -15,7 +15,7 @@ from ddz_agents.random import RandomAgent
 from ddz_env import Move, State, View
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
-from ddz_env.playing.many import Waiting, answers_many
+from ddz_env.playing.many import WaitingGames, has_act_many
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidMoveError, InvalidOptionError
 
@@ -298,7 +298,7 @@ class AtOnce:
 
 
 class ByRows(AtOnce):
-    def act_many(self, waiting: Waiting) -> Any:
+    def act_many(self, waiting: WaitingGames) -> Any:
         self.calls += 1
         assert waiting.rng(0) is waiting.rng(0)
         assert self.calls > 1 or len(waiting.rows) == N
@@ -323,7 +323,7 @@ class InParts(ByRows):
     def __init__(self) -> None:
         self.games: list[int] = []
 
-    def act_many(self, waiting: Waiting) -> Any:
+    def act_many(self, waiting: WaitingGames) -> Any:
         self.games.append(len(waiting.rows))
         return np.array([waiting.view(index).legal_moves()[0].words for index in range(len(waiting.rows))], np.uint64)
 
@@ -350,9 +350,9 @@ def test_a_subclass_that_overrides_act_is_asked() -> None:
     _, infos = vector.reset(seed=0)
     vector.step(infos["action_mask"].argmax(axis=1))
     assert Mine.asked > 0
-    assert not answers_many(Mine())
-    assert answers_many(make_agent("rules"))
-    assert not answers_many(make_agent("isuct"))
+    assert not has_act_many(Mine())
+    assert has_act_many(make_agent("rules"))
+    assert not has_act_many(make_agent("isuct"))
 
 
 def test_with_an_auction_equal_names_by_role_are_one_opponent() -> None:

@@ -12,9 +12,9 @@ from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import HISTORY_MOVES
-from ddz_env.playing.agent import Agent, StagedAdapter, cheats, close, sight
+from ddz_env.playing.agent import Agent, StagedAdapter, agent_input, close_agent, is_cheating
 from ddz_env.playing.game import play_game, seat_generators
-from ddz_env.playing.many import Waiting, ask
+from ddz_env.playing.many import WaitingGames, request_moves
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError
 
 AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
@@ -86,14 +86,14 @@ def test_optional_methods_are_called_and_only_cheats_see_the_state() -> None:
     assert [entry for entry in honest.told if isinstance(entry, tuple)][1:] == list(state.history)
     for spy, kind in ((honest, "View"), (cheat, "State")):
         assert {entry for entry in spy.told if isinstance(entry, str)} == {kind}
-    assert [cheats(agent) for agent in (cheat, honest, RandomAgent())] == [True, False, False]
-    close(honest)
-    close(RandomAgent())
+    assert [is_cheating(agent) for agent in (cheat, honest, RandomAgent())] == [True, False, False]
+    close_agent(honest)
+    close_agent(RandomAgent())
     assert honest.told[-1] == "closed"
     with pytest.raises(DouDizhuError, match="3 seats"):
         play_game(State.new(1), [RandomAgent()], seat_generators([0, 0], 3))
     fresh = State.new(3)
-    seen = sight(cheat, fresh)
+    seen = agent_input(cheat, fresh)
     assert isinstance(seen, State)
     seen.step(seen.legal_moves()[0])
     assert fresh == State.new(3), "a cheat cannot change the game"
@@ -111,14 +111,14 @@ class Alone:
 @pytest.mark.parametrize("agent", [RulesAgent(), Alone(), RandomAgent()], ids=["many", "one by one", "draws"])
 def test_agents_are_asked_in_many_games_as_in_one(agent: Agent) -> None:
     states = [State.new(seed) for seed in range(3)]
-    games = Waiting(
+    games = WaitingGames(
         np.stack([state.row for state in states]),
         np.zeros((3, HISTORY_MOVES, 2), np.uint64),
         states[0].rules,
         seat_generators([0, 0], 3).__getitem__,
     )
     alone = [agent.act(state.view(), rng) for state, rng in zip(states, seat_generators([0, 0], 3), strict=True)]
-    assert [Move.from_words(*move) for move in ask(agent, games).tolist()] == alone
+    assert [Move.from_words(*move) for move in request_moves(agent, games).tolist()] == alone
 
 
 @pytest.mark.parametrize("factory", AGENTS)

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from ddz_env import Move, Rules, State, View, gym
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
-from ddz_env.playing.generators import agent_generator, published_generator
+from ddz_env.playing.generators import make_agent_generator, make_published_generator
 from ddz_training.cli.app import app
 from ddz_training.measure.agent_process import AgentProcesses, arrives
 from ddz_training.measure.contest import Arena, run_arena
@@ -262,9 +262,9 @@ def test_generators_tell_nothing_of_the_deal() -> None:
 
 
 def test_generators_follow_from_their_key_and_the_published_ones_are_as_they_were() -> None:
-    assert agent_generator([1, 2, 3]).integers(2**62) == agent_generator([1, 2, np.uint64(3)]).integers(2**62)
-    assert agent_generator([1, 2, 3]).integers(2**62) == 1306001504346281689
-    assert len({int(agent_generator(key).integers(2**62)) for key in ([1, 2], [12], [2, 1], [1, 2, 0], [1])}) == 5
+    assert make_agent_generator([1, 2, 3]).integers(2**62) == make_agent_generator([1, 2, np.uint64(3)]).integers(2**62)
+    assert make_agent_generator([1, 2, 3]).integers(2**62) == 1306001504346281689
+    assert len({int(make_agent_generator(key).integers(2**62)) for key in ([1, 2], [12], [2, 1], [1, 2, 0], [1])}) == 5
     key = [7, (5 << 64) | 3, 2]
-    assert (published_generator(key).random(5) == np.random.default_rng(key).random(5)).all()
-    assert all(entropy > 2**200 for entropy in _entropies(published_generator(key)))
+    assert (make_published_generator(key).random(5) == np.random.default_rng(key).random(5)).all()
+    assert all(entropy > 2**200 for entropy in _entropies(make_published_generator(key)))

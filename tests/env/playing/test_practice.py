@@ -14,7 +14,7 @@ import pytest
 
 from ddz_env import Move, Rules, View
 from ddz_env.playing import practice
-from ddz_env.playing.registry import GROUP, compile_seconds, make_agent
+from ddz_env.playing.registry import GROUP, estimate_compile_seconds, make_agent
 
 AUCTION_RULES = Rules.preset("bidding,doubling=true,showing=true")
 asked = Counter[str]()
@@ -46,12 +46,12 @@ def test_all_agents_of_ours_practise_but_programs_and_endpoints() -> None:
     ours = [point for point in metadata.entry_points(group=GROUP) if point.value.startswith("ddz_agents.")]
     inside = {point.name for point in ours if not point.value.startswith("ddz_agents.external.")}
     assert inside == set(practice.COMPILE_SECONDS)
-    assert all(compile_seconds(name) is not None for name in inside)
+    assert all(estimate_compile_seconds(name) is not None for name in inside)
 
 
 @pytest.mark.parametrize(("rules", "others"), [("mini", set()), (AUCTION_RULES, {"bid", "show", "double", "kickers"})])
 def test_there_are_positions_of_each_kind_that_rules_have(rules: str | Rules, others: set[str]) -> None:
-    positions = practice.practice_positions(Rules.preset(rules))
+    positions = practice.list_practice_positions(Rules.preset(rules))
     assert set(positions) == {"lead", "reply", "finish"} | others
     for kind, states in positions.items():
         for state in states:
@@ -71,7 +71,7 @@ def test_who_needs_the_same_agent_meanwhile_waits_and_practice_is_had_once(monke
         gate.wait(60)
         practised.append(agent.name)
 
-    monkeypatch.setattr(practice, "practise", practise)
+    monkeypatch.setattr(practice, "decide_for_practice", practise)
     monkeypatch.setattr(practice, "_compiled", set())
     made = list[Any]()
     threads = [threading.Thread(target=lambda: made.append(make_agent("random", Rules()))) for _ in range(3)]

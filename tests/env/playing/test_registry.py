@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from ddz_agents.random import RandomAgent
 from ddz_env import State
-from ddz_env.playing.registry import GROUP, agent_names, agent_options, make_agent
+from ddz_env.playing.registry import GROUP, list_agent_names, list_agent_options, make_agent
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_training.cli.app import app
 from tests.packages import ROOT
@@ -24,7 +24,7 @@ from tests.packages import ROOT
 def test_unknown_names_list_what_exists_and_suggest_the_nearest() -> None:
     with pytest.raises(UnknownAgentError, match=r"did you mean 'rules'") as caught:
         make_agent("ruels")
-    assert all(name in str(caught.value) for name in agent_names())
+    assert all(name in str(caught.value) for name in list_agent_names())
     with pytest.raises(UnknownAgentError, match=r"'sb3' \(did you mean 'policy:path=a.zip'\?\)"):
         make_agent("sb3:path=a.zip")
 
@@ -114,15 +114,15 @@ def test_an_object_that_can_act_is_an_agent_and_gets_a_name_if_it_has_none() -> 
 
 
 def test_the_options_of_an_agent_are_those_that_it_declares() -> None:
-    assert {option.name for option in agent_options("isuct")} > {"iterations", "exploration"}
-    assert agent_options("rules") == agent_options("collections:Counter") == ()
-    mine = [(option.name, option.written, option.values) for option in agent_options(f"{__name__}:deeper")]
+    assert {option.name for option in list_agent_options("isuct")} > {"iterations", "exploration"}
+    assert list_agent_options("rules") == list_agent_options("collections:Counter") == ()
+    mine = [(option.name, option.written, option.values) for option in list_agent_options(f"{__name__}:deeper")]
     assert mine == [("depth", "–", "a whole number"), ("path", "none", "text, or none")]
-    assert [(option.name, option.values) for option in agent_options("html.parser:HTMLParser")] == [
+    assert [(option.name, option.values) for option in list_agent_options("html.parser:HTMLParser")] == [
         ("convert_charrefs", "anything")  # nothing is said of it
     ]
     with pytest.raises(UnknownAgentError, match="did you mean 'isuct'"):
-        agent_options("isuctt")
+        list_agent_options("isuctt")
 
 
 def test_the_guide_s_typed_agent_has_its_options_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,14 +134,14 @@ def test_the_guide_s_typed_agent_has_its_options_checked(tmp_path: Path, monkeyp
     assert len(agent.act(view, np.random.default_rng(0)).cards) == 5
     with pytest.raises(InvalidAgentOptionError, match="most=50 must be a whole number from 1 to 20"):
         make_agent("typed:Longest:most=50")
-    assert agent_options("typed:Longest")[1].meaning == "Which of the longest moves is played."
+    assert list_agent_options("typed:Longest")[1].meaning == "Which of the longest moves is played."
 
 
 def test_agents_list_and_the_options_of_one() -> None:
     asked: tuple[list[str], ...] = ([], ["isuct"], ["rules"], ["ruels"], [f"{__name__}:deeper"])
     listed, isuct, rules, wrong, mine = (CliRunner().invoke(app, ["agents", *name]) for name in asked)
     assert (listed.exit_code, isuct.exit_code) == (0, 0)
-    assert all(name in listed.output for name in agent_names())
+    assert all(name in listed.output for name in list_agent_names())
     assert "Made to be told how deep." in mine.output
     for done, part in (
         (isuct, "exploration"),

@@ -15,7 +15,7 @@ from ddz_env import State, dou_dizhu_v0
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
-from ddz_env.playing.many import Waiting
+from ddz_env.playing.many import WaitingGames
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.arrays import own
 
@@ -107,7 +107,7 @@ def test_an_agent_that_is_sent_decides_alike(name: str) -> None:
     received = sent(agent)
     assert received.act(sent(view), np.random.default_rng(5)) == agent.act(view, np.random.default_rng(5))
     if hasattr(received, "act_many"):
-        received.act_many(Waiting.of([sent(view)], [np.random.default_rng(5)]))
+        received.act_many(WaitingGames.from_views([sent(view)], [np.random.default_rng(5)]))
 
 
 def test_what_was_one_array_stays_one_and_what_can_be_written_is_not_copied() -> None:

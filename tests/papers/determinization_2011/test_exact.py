@@ -18,7 +18,7 @@ from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS, PLAYED
 from ddz_env.core.engine.words import add_hand
 from ddz_env.core.notation import Hand, word_to_counts
-from ddz_env.playing.agent import sight
+from ddz_env.playing.agent import agent_input
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InconsistentViewError
 from ddz_papers.determinization_2011.agents import (
@@ -287,7 +287,7 @@ def family(solvers: Solvers) -> list[ExactAgent]:
 
 def play(state: State, agents: Sequence[ExactAgent]) -> tuple[tuple[int, Move], ...]:
     while not state.is_over:
-        state.step(agents[state.seat].act(sight(agents[state.seat], state)))  # raises if it is illegal
+        state.step(agents[state.seat].act(agent_input(agents[state.seat], state)))  # raises if it is illegal
     return state.history
 
 
@@ -305,7 +305,7 @@ def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History,
     for mover, move in story:
         if move not in state.legal_moves():
             return False
-        if mover == seat and model.act(sight(model, state)) != move:
+        if mover == seat and model.act(agent_input(model, state)) != move:
             return False
         state.step(move)
     return True
@@ -333,7 +333,7 @@ def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(op
                 mass = sum(other.probability for other in expected)
                 assert shares == pytest.approx(sorted(other.probability / mass for other in expected))
                 assert all(hand.bit_count() + played.bit_count() == 7 for hand in hands)
-            state.step(mover.act(sight(mover, state)))
+            state.step(mover.act(agent_input(mover, state)))
 
 
 def test_a_move_that_no_remaining_state_allows_begins_anew() -> None:
@@ -402,7 +402,7 @@ def test_a_name_makes_the_agent_that_infers_nothing_and_refuses_the_full_game(na
     assert getattr(agent, "model", None) is None
     agent.solvers = Solvers(node_limit=10_000)  # the default needs 15 seconds to find out
     with pytest.raises(SearchLimitError, match=r"too (large|many)"):
-        agent.act(sight(agent, State.new(seed=1)))
+        agent.act(agent_input(agent, State.new(seed=1)))
 
 
 @pytest.mark.parametrize(

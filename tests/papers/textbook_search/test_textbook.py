@@ -19,7 +19,7 @@ from ddz_agents.search_agent import Position
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import OWNER, SEAT
 from ddz_env.core.engine.legal import write_legal_mask
-from ddz_env.playing.agent import sight
+from ddz_env.playing.agent import agent_input
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.compiling import pure_kernel
 from ddz_papers.textbook_search import search
@@ -188,4 +188,4 @@ def test_the_position_of_the_page_is_decided_as_it_says() -> None:
     assert len(rows) == 9
     for spec, move in rows:
         agent, state = make_agent(spec), position(["566JJ", "45JQ", "699Q"])
-        assert str(agent.act(sight(agent, state), np.random.default_rng(1))) == move
+        assert str(agent.act(agent_input(agent, state), np.random.default_rng(1))) == move

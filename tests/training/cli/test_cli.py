@@ -19,7 +19,7 @@ from unittest.mock import Mock
 import click
 import pytest
 
-from ddz_env.playing.registry import LEVELS, agent_names, agent_options
+from ddz_env.playing.registry import LEVELS, list_agent_names, list_agent_options
 from ddz_env.support.options import Options
 from ddz_papers.experiments.registry import EXPERIMENTS
 from ddz_training.cli import console
@@ -201,11 +201,11 @@ def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
 
 def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:
     listed = ddz("agents").stdout
-    for name in agent_names():
+    for name in list_agent_names():
         assert len(re.findall(rf"(?m)^{name} +[\d–]", listed)) == 1, name
         shown = ddz("agents", name).output
         assert not re.search(r"`|:\w+:`", shown)
-        for option in agent_options(name):
+        for option in list_agent_options(name):
             assert re.search(rf"(?m)^{option.name} +{re.escape(option.written)}", shown), option.name
     for level in LEVELS:
         assert f"The level {level.name} is {level.agent}" in ddz("agents", level.name).output

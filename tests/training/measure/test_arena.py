@@ -13,7 +13,7 @@ import pytest
 from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, SEAT
-from ddz_env.playing.many import Waiting, Words
+from ddz_env.playing.many import WaitingGames, Words
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, seatings
@@ -128,7 +128,7 @@ class Nervous(RulesAgent):
             raise RuntimeError("one card left")
         return super().act(view, rng)
 
-    def act_many(self, waiting: Waiting) -> Words:
+    def act_many(self, waiting: WaitingGames) -> Words:
         hands = waiting.rows[np.arange(len(waiting.rows)), HANDS + waiting.rows[:, SEAT].astype(int)]
         if (hands & (hands - np.uint64(1)) == 0).any():
             raise RuntimeError("one card left")

@@ -12,7 +12,7 @@ import pytest
 
 import benchmark_tables
 from ddz_env import Move, State, View
-from ddz_env.playing.registry import agent_options, read_agent
+from ddz_env.playing.registry import list_agent_options, parse_agent
 from ddz_env.support.options import options_type
 from ddz_training.measure.benchmark import field, leaderboard, play
 from ddz_training.measure.benchmark.field import DEALS, FIELD, RULES, Member, check_member
@@ -86,9 +86,9 @@ def test_deals_are_the_committed_ones(name: str) -> None:
 
 @pytest.mark.parametrize("member", FIELD.values(), ids=list(FIELD))
 def test_every_option_of_the_field_is_written_out(member: Member) -> None:
-    factory, options = read_agent(member.agent)
+    factory, options = parse_agent(member.agent)
     declared = options_type(factory)
-    named = agent_options(member.agent.partition(":")[0]) if declared is None else declared.options()
+    named = list_agent_options(member.agent.partition(":")[0]) if declared is None else declared.options()
     own = {"selection", "worlds"}  # added since: functions of a user's own, or else what the field has always played
     assert set(options) == {option.name for option in named if option.textual} - own
     if member.name == "policy-v1":

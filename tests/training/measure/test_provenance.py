@@ -11,7 +11,7 @@ import pytest
 
 from ddz_agents.neural.shipped import BY_ID, shipped_policy_path
 from ddz_env import __version__
-from ddz_env.playing.registry import agent_factory, agent_names
+from ddz_env.playing.registry import find_agent_factory, list_agent_names
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.support.options import options_type
 from ddz_training.measure.contest import Arena, run_arena
@@ -60,8 +60,8 @@ def test_the_shipped_weights_are_named_where_no_others_are() -> None:
 def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> None:
     file, found = tmp_path / "weights.bin", []
     file.write_text("anything")
-    for name in set(agent_names()) - {"chat", *BY_ID}:  # which writes its path; an id has its own
-        declared = options_type(agent_factory(name))
+    for name in set(list_agent_names()) - {"chat", *BY_ID}:  # which writes its path; an id has its own
+        declared = options_type(find_agent_factory(name))
         for option in declared.options() if declared else ():
             if Path in option.kinds:
                 assert agent_files(f"{name}:{option.name}={file}")[file.name] == file_digest(file)

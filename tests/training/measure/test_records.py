@@ -15,7 +15,7 @@ from ddz_env import Move, Rules, State
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.view import ROLES
 from ddz_env.playing.game import AgentFaultError, play_game, seat_generators
-from ddz_env.playing.many import Waiting, Words
+from ddz_env.playing.many import WaitingGames, Words
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.data.recording import Recording, record_games
@@ -40,7 +40,7 @@ def played(*agents: str, deals: int = 20, rules: str = "standard") -> list[Forei
 class Watching(RulesAgent):
     """Plays as the rule agent, and fails where it is shown cards that its seat does not see."""
 
-    def act_many(self, waiting: Waiting) -> Words:
+    def act_many(self, waiting: WaitingGames) -> Words:
         shown = waiting.rows[:, HANDS : HANDS + 3] != 0
         shown[np.arange(len(waiting.rows)), waiting.rows[:, SEAT].astype(np.int64)] = False
         assert not shown.any(), "another seat's cards"
@@ -50,7 +50,7 @@ class Watching(RulesAgent):
 class Failing(RulesAgent):
     """Fails in every move."""
 
-    def act_many(self, waiting: Waiting) -> Words:
+    def act_many(self, waiting: WaitingGames) -> Words:
         raise ZeroDivisionError("no idea")
 
 

@@ -10,7 +10,7 @@ import pytest
 from numba.core import event
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.generators import make_agent_generator
 from ddz_training.measure import clocks, duplicate
 from ddz_training.measure.agent_process import AgentProcesses
 from ddz_training.measure.clocks import ThinkingClock
@@ -111,7 +111,7 @@ def test_what_a_users_agent_compiles_in_its_process_neither_loses_on_time_nor_co
     processes, stopped = AgentProcesses(time_limit=SECONDS / 2), clocks.thinking_time.stopped
     with closing(processes):
         agent, view = processes.make(f"{__name__}:Compiles"), State.new(0).view()
-        assert agent.act(view, agent_generator([0])) in view.legal_moves()
+        assert agent.act(view, make_agent_generator([0])) in view.legal_moves()
     assert clocks.thinking_time.stopped - stopped >= SECONDS
 
 

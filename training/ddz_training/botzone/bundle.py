@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import ddz_agents
 import ddz_env
-from ddz_env.playing.agent import cheats
-from ddz_env.playing.registry import GROUP, read_agent, spelled_out
+from ddz_env.playing.agent import is_cheating
+from ddz_env.playing.registry import GROUP, expand_alias, parse_agent
 from ddz_env.support.atomic_files import replace_file
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import as_written
@@ -90,7 +90,7 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Arc
         BundleError: If the agent is not one of this package, or looks at hidden cards.
         UnknownAgentError: If the agent does not exist.
     """
-    if answer_of(spec, cheats):
+    if answer_of(spec, is_cheating):
         raise BundleError(f"{spec} looks at hidden cards, which Botzone does not show")
     data = dict(_own_files(spec))
     contents = {name: file.read_bytes() for name, file in _sources(set(agent_files(spec))).items()}
@@ -114,7 +114,7 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Arc
 
 def _own_files(spec: str) -> list[tuple[str, Path]]:
     """The files that the text of the options names, with their names in the archive."""
-    _, options = read_agent(spec)
+    _, options = parse_agent(spec)
     named = [Path(value) for value in options.values() if isinstance(value, str) and Path(value).is_file()]
     return [(f"files/{number}-{file.name}", file) for number, file in enumerate(named)]
 
@@ -133,11 +133,11 @@ def _sources(read: set[str]) -> dict[str, Path]:
 
 def _factory(spec: str, paths: dict[str, str]) -> str:
     """The agent as ``module:factory:options``: an archive has no entry points."""
-    name, _, _ = spelled_out(spec).strip().partition(":")
+    name, _, _ = expand_alias(spec).strip().partition(":")
     points = metadata.entry_points(group=GROUP)
     value = next((point.value for point in points if point.name == name), "")
     if not value.startswith("ddz_agents."):
         raise BundleError(f"{spec} is not an agent of this package: an archive holds nothing else")
-    options: dict[str, Any] = read_agent(spec)[1]
+    options: dict[str, Any] = parse_agent(spec)[1]
     written = [f"{option}={paths.get(str(given), as_written(given))}" for option, given in options.items()]
     return ":".join([value, ",".join(written)]) if written else value

@@ -17,8 +17,8 @@ from ddz_env.peers.botzone.games import SEATS, BotzoneGame
 from ddz_env.peers.botzone.judges import judge
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.peers.botzone.player import BotzonePlayer
-from ddz_env.playing.agent import Agent, close
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, close_agent
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError
 
@@ -85,7 +85,7 @@ def play_match(game: BotzoneGame, agents: Sequence[str], seed: int = 0) -> Botzo
     """
     if len(agents) != SEATS:
         raise DouDizhuError(f"a match has {SEATS} seats, not {len(agents)}: name an agent for each")
-    rng = agent_generator([seed])
+    rng = make_agent_generator([seed])
     entries: list[dict[str, Any]] = []
     with ExitStack() as leave:
         bots = [_seated(spec, game, seed, leave) for spec in agents]
@@ -105,5 +105,5 @@ def _seated(spec: str, game: BotzoneGame, seed: int, leave: ExitStack) -> _OwnBo
         program = _Program(agent)
         leave.callback(program.program.end)
         return program
-    leave.callback(close, agent)
+    leave.callback(close_agent, agent)
     return _OwnBot(agent, game, seed)

@@ -38,14 +38,14 @@ def bot(agent: str, seed: int, stay: bool) -> None:
       ddz botzone bot --agent isuct:iterations=500 --stay
     """
     from ddz_env.peers.botzone import player
-    from ddz_env.playing.agent import close
+    from ddz_env.playing.agent import close_agent
     from ddz_env.playing.registry import make_agent
 
     made = make_agent(agent)
     try:
         player.serve(made, sys.stdin, lambda line: print(line, flush=True), seed, stay)
     finally:
-        close(made)
+        close_agent(made)
 
 
 @botzone.command()

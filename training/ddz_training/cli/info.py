@@ -53,7 +53,7 @@ def agents(name: str | None) -> None:
 
 def _list_agents() -> None:
     """The levels, then one line per agent: the strongest first, those without a measurement and ablations last."""
-    from ddz_env.playing.registry import LEVELS, agent_names
+    from ddz_env.playing.registry import LEVELS, list_agent_names
     from ddz_training.cli.tables import strengths
 
     measured = strengths()
@@ -62,7 +62,7 @@ def _list_agents() -> None:
         for level in LEVELS
     ]
     names = sorted(
-        agent_names(), key=lambda name: (name in ABLATIONS, -measured[name].wins.mean if name in measured else 1.0)
+        list_agent_names(), key=lambda name: (name in ABLATIONS, -measured[name].wins.mean if name in measured else 1.0)
     )
     lines += [(name, *_cells(measured.get(name)), _summary(name)) for name in names]
     show(Table("Agents", ("agent", "wins %", "ms", "what it is"), lines, _NOTE), sections=[len(LEVELS) - 1])
@@ -78,12 +78,12 @@ def _cells(strength: Strength | None) -> tuple[str, str]:
 
 def _summary(name: str) -> str:
     """The first paragraph of an agent's documentation."""
-    from ddz_env.playing.registry import POLICIES, agent_factory
+    from ddz_env.playing.registry import POLICIES, find_agent_factory
 
     if policy := next((policy for policy in POLICIES if policy.name == name), None):
         return unmarked(policy.meaning)
     try:
-        about = inspect.getdoc(agent_factory(name)) or ""
+        about = inspect.getdoc(find_agent_factory(name)) or ""
     except ImportError as error:
         return f"not available: {error}"
     return opening(about)
@@ -101,7 +101,7 @@ def unmarked(text: str) -> str:
 
 def _explain_agent(name: str) -> None:
     """What an agent is and reached, and one row per option: what it is by default, may be, and means."""
-    from ddz_env.playing.registry import LEVELS, agent_options
+    from ddz_env.playing.registry import LEVELS, list_agent_options
     from ddz_training.cli.tables import strengths
 
     level = next((level for level in LEVELS if level.name == name), None)
@@ -113,7 +113,7 @@ def _explain_agent(name: str) -> None:
     if level is None and (strength := strengths().get(name)) is not None and name != "rules":
         won = f"{strength.wins.both(to='–')} % against rules (docs/results/{strength.source})"
         remark(f"With these options it wins {won}, {strength.ms:.2g} ms per move.", dim=True)
-    show_options(name, agent_options(name))
+    show_options(name, list_agent_options(name))
 
 
 def show_options(what: str, options: Iterable[Option]) -> None:

@@ -167,12 +167,12 @@ def _report_arena(
     contest: contest.Arena, records: Sequence[duplicate.GameRecord], scoring: str
 ) -> list[statistics.AgentResult]:
     """Print the tables; what is in them."""
-    from ddz_env.playing.registry import is_given_time
+    from ddz_env.playing.registry import has_time_limit
     from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, note
     from ddz_training.measure import statistics
 
     measured = contest.timing and contest.time_limit is None
-    hidden = [] if measured and any(map(is_given_time, contest.agents)) else [CPU_TIME]
+    hidden = [] if measured and any(map(has_time_limit, contest.agents)) else [CPU_TIME]
     results = statistics.summarize(records, scoring)
     totals = statistics.standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules
-from ddz_env.playing.agent import Decision, cheats
-from ddz_env.playing.game import read_answer
+from ddz_env.playing.agent import Decision, is_cheating
+from ddz_env.playing.game import check_is_move
 from ddz_env.support.options import Options
 from ddz_training.data.games import DataSetError, RecordedGame, Thought, games_settings
 from ddz_training.measure.agent_pool import answer_of, check_agents
@@ -83,7 +83,7 @@ class Recording(Options):
         """
         check_agents(self.agents, rules=self.rules)
         for spec in self.agents if self.visits else ():
-            if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not cheats(agent)):
+            if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not is_cheating(agent)):
                 raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
         given = hands_settings(self.hands)
         settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits, **given)
@@ -116,7 +116,7 @@ class GameRecorder:
         def noted(agent: Any, view: Any, rng: np.random.Generator) -> Move:
             """Ask an agent, and note what it chooses and thinks."""
             decision = agent.decide(view, rng) if recording.visits else Decision(agent.act(view, rng))
-            moves.append(read_answer(decision.move))
+            moves.append(check_is_move(decision.move))
             thoughts.append(_thoughts(decision))
             return moves[-1]
 

@@ -10,7 +10,7 @@ from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.model import PolicyModel
 from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.generators import published_generator
+from ddz_env.playing.generators import make_published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.measure.agent_pool import plays_side_by_side
@@ -98,7 +98,7 @@ def measure_strength(
     for opponent in opponents:
         records: list[GameRecord] = []
         pair = _MODEL, opponent
-        player = DealPlayer(Rules.preset(rules), seed, False, make, make_generator=published_generator)
+        player = DealPlayer(Rules.preset(rules), seed, False, make, make_generator=make_published_generator)
         with closing(player):
             block = _BLOCK if all(plays_side_by_side(player.agents.agent(spec)) for spec in pair) else 1
             for first in range(FIRST_DEAL, FIRST_DEAL + deals, block):

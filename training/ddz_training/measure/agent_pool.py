@@ -8,10 +8,10 @@ from contextlib import closing
 from typing import TypeVar
 
 from ddz_env import Rules
-from ddz_env.playing.agent import Agent, cheats, close
-from ddz_env.playing.game import AgentFaultError, call, reason_of
-from ddz_env.playing.many import answers_many
-from ddz_env.playing.registry import make_agent, most_cards
+from ddz_env.playing.agent import Agent, close_agent, is_cheating
+from ddz_env.playing.game import AgentFaultError, call_agent, describe_error
+from ddz_env.playing.many import has_act_many
+from ddz_env.playing.registry import make_agent, max_cards_of_agent
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.measure.agent_process import AgentProcessError, AgentProcesses
 from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, InvalidArenaError
@@ -24,8 +24,8 @@ def plays_side_by_side(agent: Agent) -> bool:
 
     Games side by side keep no history, which an agent that cheats would find missing in its states.
     """
-    alike = answers_many(agent) and getattr(agent, "same_in_batches", False)
-    return bool(alike) and not (cheats(agent) or hasattr(agent, "reset") or hasattr(agent, "observe"))
+    alike = has_act_many(agent) and getattr(agent, "same_in_batches", False)
+    return bool(alike) and not (is_cheating(agent) or hasattr(agent, "reset") or hasattr(agent, "observe"))
 
 
 class AgentKeeper:
@@ -67,7 +67,7 @@ class AgentKeeper:
 def close_or_warn(agent: Agent, name: str) -> None:
     """Close an agent; if it fails, that is only an :class:`AgentFaultWarning`, as no game can be lost any more."""
     try:
-        call(name, 0, "close", close, agent)
+        call_agent(name, 0, "close", close_agent, agent)
     except AgentFaultError as error:
         warnings.warn(f"agent {name!r} failed in close: {error.reason}", AgentFaultWarning, stacklevel=2)
 
@@ -103,7 +103,7 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
 
     Raises:
         UnknownAgentError: If an agent does not exist.
-        InvalidArenaError: If the deck has more cards than its ``most_cards``.
+        InvalidArenaError: If the deck has more cards than its ``max_cards_of_agent``.
         AgentFailedError: If it cannot be made, for a reason in its own code.
     """
     together = True
@@ -115,9 +115,9 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
             except (Exception, SystemExit) as error:
                 if isinstance(error, (DouDizhuError, ImportError)) and not isinstance(error, AgentProcessError):
                     raise
-                raise AgentFailedError(f"agent {spec!r} failed in construction: {reason_of(error)}") from error
+                raise AgentFailedError(f"agent {spec!r} failed in construction: {describe_error(error)}") from error
             close_or_warn(agent, spec)
-            most = most_cards(spec)
+            most = max_cards_of_agent(spec)
             if rules is not None and most is not None and sum(rules.deck) > most:
                 raise InvalidArenaError(f"{spec!r} searches whole games, of at most {most} cards: add --rules mini")
     return together

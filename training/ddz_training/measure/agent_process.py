@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from ddz_env import Move, Rules, State, View
-from ddz_env.playing.agent import Agent, cheats, close
-from ddz_env.playing.game import read_answer, reason_of
+from ddz_env.playing.agent import Agent, close_agent, is_cheating
+from ddz_env.playing.game import check_is_move, describe_error
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.processes import CLOSE_SECONDS, end_group, serve_parent
@@ -175,12 +175,12 @@ class _Served:
     def make(self) -> tuple[int, bool, list[str]]:
         agent = make_agent(self._spec, self._rules)
         self._agents.append(agent)
-        return len(self._agents) - 1, cheats(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
+        return len(self._agents) - 1, is_cheating(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
 
     def act(self, index: int, view: View | State, rng: np.random.Generator | None) -> Move:
         if rng is not None:
             self._rngs[index, view.seat] = rng
-        return read_answer(self._agents[index].act(view, self._rngs[index, view.seat]))
+        return check_is_move(self._agents[index].act(view, self._rngs[index, view.seat]))
 
     def tell(self, index: int, method: str, *arguments: Any) -> None:
         getattr(self._agents[index], method)(*arguments)
@@ -188,7 +188,7 @@ class _Served:
     def close(self) -> None:
         """Let all agents release what they hold."""
         for agent in self._agents:
-            close(agent)
+            close_agent(agent)
 
 
 class _SharedClock(ThinkingClock):
@@ -221,7 +221,7 @@ def _serve(
             try:
                 answer = getattr(served, method)(*arguments), None
             except BaseException as error:
-                answer = None, reason_of(error)
+                answer = None, describe_error(error)
             if os.getpid() != process:  # the agent has forked
                 os._exit(1)
             pipe.send(answer)

@@ -30,10 +30,17 @@ from ddz_env.core.engine.layout import LANDLORD, MOVES, PLAYS, WINNER
 from ddz_env.core.state import game_key
 from ddz_env.envs.deals import parse_deal
 from ddz_env.envs.side_by_side import play_games_together
-from ddz_env.playing.agent import Agent, sight
-from ddz_env.playing.game import AgentFaultError, MakeGenerator, call, play_and_tell, seat_generators, tell
-from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.many import Waiting, Words, ask
+from ddz_env.playing.agent import Agent, agent_input
+from ddz_env.playing.game import (
+    AgentFaultError,
+    MakeGenerator,
+    call_agent,
+    notify_of_game,
+    play_and_notify,
+    seat_generators,
+)
+from ddz_env.playing.generators import make_agent_generator
+from ddz_env.playing.many import WaitingGames, Words, request_moves
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
 from ddz_training.measure.agent_pool import AgentKeeper, plays_side_by_side
@@ -262,7 +269,7 @@ class DealPlayer:
         maker: Callable[[str], Agent] | None = None,
         *,
         processor: bool = False,
-        make_generator: MakeGenerator = agent_generator,
+        make_generator: MakeGenerator = make_agent_generator,
         time_limit: float | None = None,
         on_fault: str = "stop",
         hands: Sequence[str] = (),
@@ -320,7 +327,7 @@ class DealPlayer:
         """
         specs = list(dict.fromkeys(spec for match in block for spec in match.specs))
         try:
-            if all(plays_side_by_side(call(spec, 0, "construction", self.agents.agent, spec)) for spec in specs):
+            if all(plays_side_by_side(call_agent(spec, 0, "construction", self.agents.agent, spec)) for spec in specs):
                 return self._side_by_side(block, specs)
         except (AgentFaultError, IllegalMoveError, InvalidMoveError):
             for spec in specs:
@@ -342,9 +349,9 @@ class DealPlayer:
             match, number, _ = games[game]
             return self._make_generator([self.seed, match.deal, number, seat])
 
-        def answer(index: int, waiting: Waiting) -> Words:
+        def answer(index: int, waiting: WaitingGames) -> Words:
             start = self._times()
-            moves = ask(agents[index], waiting, name=specs[index])
+            moves = request_moves(agents[index], waiting, name=specs[index])
             spent[:, index] += self._times() - start
             return moves
 
@@ -374,7 +381,7 @@ class DealPlayer:
         indices = [LETTERS.index(letter) for letter in seats]
         try:
             agents = [
-                call(names[index], seat, "construction", self.agents.agent, specs[index], seat)
+                call_agent(names[index], seat, "construction", self.agents.agent, specs[index], seat)
                 for seat, index in enumerate(indices)
             ]
             rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
@@ -396,17 +403,17 @@ class DealPlayer:
         """Play a game as :func:`~ddz_env.playing.game.play_game` does, counting and timing every decision."""
         state = played.state
         for seat, agent in enumerate(agents):
-            tell(agent, seat, self.rules, ())
+            notify_of_game(agent, seat, self.rules, ())
         while not state.is_over:
             seat, agent = state.seat, agents[state.seat]
-            view, act = sight(agent, state), agent.act if ask is None else functools.partial(ask, agent)
+            view, act = agent_input(agent, state), agent.act if ask is None else functools.partial(ask, agent)
             start = self._times()
-            answer = call(agent, seat, "act", act, view, rngs[seat])
+            answer = call_agent(agent, seat, "act", act, view, rngs[seat])
             wall, cpu = self._times() - start
             played.seconds[seat] += float(wall)
             played.cpu_seconds[seat] += float(cpu)
             played.decisions[seat] += 1
-            play_and_tell(state, agents, answer)
+            play_and_notify(state, agents, answer)
 
     def _record(self, played: Played, match: Match, number: int, seats: str) -> GameRecord:
         state, fault, names = played.state, played.fault, match.names

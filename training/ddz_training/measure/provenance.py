@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ddz_env import Rules, __version__
-from ddz_env.playing.registry import read_agent, split_bidder
+from ddz_env.playing.registry import parse_agent, split_bidder
 from ddz_env.support.errors import InvalidAgentOptionError, InvalidRulesError, shown
 from ddz_env.support.options import options_type
 from ddz_training.measure.errors import OtherVersionWarning
@@ -46,7 +46,7 @@ def agent_paths(agent: str) -> list[Path]:
         InvalidAgentOptionError: If it has no such option or the value is not allowed.
     """
     player, bidder = split_bidder(agent)
-    factory, options = read_agent(player)
+    factory, options = parse_agent(player)
     declared = options_type(factory)
     try:
         texts = (Path(value) for value in options.values() if isinstance(value, str))

@@ -34,8 +34,8 @@ from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_OVER, TARGET
 from ddz_env.core.view import ROLES
 from ddz_env.envs.side_by_side import play_games_together
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.generators import agent_generator
-from ddz_env.playing.many import ask
+from ddz_env.playing.generators import make_agent_generator
+from ddz_env.playing.many import request_moves
 from ddz_training.measure.agent_pool import AgentKeeper, plays_side_by_side
 from ddz_training.measure.errors import InvalidRecordsError
 from ddz_training.measure.statistics import Interval, clustered_interval, grouped, normal_interval, paired_difference
@@ -260,7 +260,7 @@ def _finish(
 
     @functools.cache
     def rng(index: int, seat: int) -> np.random.Generator:
-        return agent_generator([*seed, int(which[index]), seat])
+        return make_agent_generator([*seed, int(which[index]), seat])
 
     _play(rows, rings, positions.rules, agent, rng, max_moves=1)
     agreed = (rows == positions.rows[which + 1]).all(axis=1)
@@ -282,7 +282,7 @@ def _play(
     """Let an agent play games in all seats; they are changed in place."""
     one_player = np.zeros((len(rows), 3), np.int64)
     play_games_together(
-        rows, rules, one_player, lambda _, waiting: ask(agent, waiting), rng, rings=rings, max_moves=max_moves
+        rows, rules, one_player, lambda _, waiting: request_moves(agent, waiting), rng, rings=rings, max_moves=max_moves
     )
 
 

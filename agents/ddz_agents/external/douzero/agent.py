@@ -20,7 +20,7 @@ from ddz_env.core.engine.moves import list_all_moves
 from ddz_env.core.observation import observe
 from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.agent import check_to_act
-from ddz_env.playing.many import Waiting
+from ddz_env.playing.many import WaitingGames
 from ddz_env.support.errors import InvalidRulesError, install_hint
 from ddz_env.support.options import Options, Range, takes
 from ddz_env.support.threads import MOST_THREADS, usable_threads
@@ -142,7 +142,7 @@ class DouZeroAgent:
         """
         return self._moves([view], rng)[0]
 
-    def act_many(self, waiting: Waiting) -> npt.NDArray[np.uint64]:
+    def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
         """Choose a move in each of several games; all candidates of a role are valued together.
 
         Raises:

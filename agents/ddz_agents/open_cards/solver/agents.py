@@ -138,7 +138,7 @@ class DeterminizedSolverAgent(InferringAgent):
         moves, wins, weight = solved
         if wins[moves.index(usual)] == wins.max():
             return Decision(usual)
-        return Decision.of_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
+        return Decision.from_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
 
     def applies(self, view: View) -> bool:
         """Whether a decision is one of the play, with few enough cards left."""

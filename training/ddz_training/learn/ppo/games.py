@@ -29,7 +29,7 @@ from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.view import NO_ROLE
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.stepping import ACT, Slots, step_games
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.support.compiling import kernel
 from ddz_env.support.errors import InvalidOptionError
 from ddz_training.learn.ppo.config import GamesConfig
@@ -141,7 +141,7 @@ class RolloutGames:
         pinned: bool = False,
     ) -> None:
         self.batch, self.config, self.rng = batch, config, rng
-        self._agents_rng = agent_generator(key)
+        self._agents_rng = make_agent_generator(key)
         names, shares = zip(*config.agents, strict=True) if config.agents else ((), ())
         self.agents = [FrozenAgent(name, batch, self._agents_rng) for name in names]
         self._edges = np.cumsum(shares) if shares else np.zeros(1)

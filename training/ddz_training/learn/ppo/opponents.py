@@ -18,8 +18,8 @@ from ddz_env.core.engine.layout import CHOSEN, HISTORY_MOVES, HISTORY_WORDS, MOV
 from ddz_env.core.engine.words import PLANE, lowest_bit, remove_hand
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.stepping import LOG_MOVES
-from ddz_env.playing.agent import Agent, close
-from ddz_env.playing.many import Waiting, answers_many, ask
+from ddz_env.playing.agent import Agent, close_agent
+from ddz_env.playing.many import WaitingGames, has_act_many, request_moves
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import InvalidOptionError
@@ -52,7 +52,7 @@ class FrozenAgent:
         self._batch, self._rng = batch, rng
         self._agent: Agent = make_agent(agent)
         self.plans = np.zeros((batch.num_games, 2), np.uint64)
-        reads_moves = not answers_many(self._agent)
+        reads_moves = not has_act_many(self._agent)
         self.logs = np.zeros((batch.num_games if reads_moves else 0, LOG_MOVES, HISTORY_WORDS), np.uint64)
 
     def actions(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
@@ -71,23 +71,23 @@ class FrozenAgent:
         rows = self._batch.rows
         begun = games[rows[games, STAGE] != STAGE_KICKER]
         if len(begun):
-            self.plans[begun] = ask(self._agent, self._waiting(begun), name=self.name)
+            self.plans[begun] = request_moves(self._agent, self._waiting(begun), name=self.name)
         actions = np.empty(len(games), np.int64)
         _next_actions(rows, games, self.plans, actions)
         return actions
 
-    def _waiting(self, games: npt.NDArray[np.intp]) -> Waiting:
+    def _waiting(self, games: npt.NDArray[np.intp]) -> WaitingGames:
         rows, rings = self._batch.rows[games], self._batch.slots.rings[games]
         for game, row, ring in zip(games.tolist() if len(self.logs) else (), rows, rings, strict=False):
             moves = int(row[MOVES])
             for number in range(max(0, moves - HISTORY_MOVES), moves):
                 self.logs[game, number] = ring[number % HISTORY_MOVES]
         logs = self.logs[games] if len(self.logs) else None
-        return Waiting(rows, rings, self._batch.rules, lambda _: self._rng, logs)
+        return WaitingGames(rows, rings, self._batch.rules, lambda _: self._rng, logs)
 
     def close(self) -> None:
         """Release what the agent holds."""
-        close(self._agent)
+        close_agent(self._agent)
 
     def state_dict(self) -> dict[str, Any]:
         """The state for :meth:`load_state_dict`: the moves in progress, and what else is remembered of the games."""

@@ -21,9 +21,9 @@ from importlib import resources
 from pathlib import Path
 
 from ddz_env import Move, Rules, State
-from ddz_env.playing.agent import Agent, sight
-from ddz_env.playing.game import read_answer, tell
-from ddz_env.playing.generators import agent_generator
+from ddz_env.playing.agent import Agent, agent_input
+from ddz_env.playing.game import check_is_move, notify_of_game
+from ddz_env.playing.generators import make_agent_generator
 from ddz_env.support.checks import check_choice
 from ddz_training.measure.agent_pool import answer_of
 from ddz_training.measure.duplicate import new_deal
@@ -213,9 +213,9 @@ def _choice(agent: Agent, position: SamplePosition) -> Move:
     state = State.new(SAMPLE_SEED, RULES, position.deal)
     for move in position.moves:
         state.step(move)
-    tell(agent, state.seat, RULES, state.history)
-    rng = agent_generator([SAMPLE_SEED, position.deal, len(position.moves)])
-    return read_answer(agent.act(sight(agent, state), rng))
+    notify_of_game(agent, state.seat, RULES, state.history)
+    rng = make_agent_generator([SAMPLE_SEED, position.deal, len(position.moves)])
+    return check_is_move(agent.act(agent_input(agent, state), rng))
 
 
 def digest(moves: Iterable[str]) -> str:

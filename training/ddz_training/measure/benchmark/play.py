@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ddz_env.playing.agent import cheats
+from ddz_env.playing.agent import is_cheating
 from ddz_env.support.errors import shown
 from ddz_training.measure import agent_pool
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
@@ -157,7 +157,7 @@ def play_contest(
     contest.deals.check_count(max(numbers, default=-1) + 1)
     contest.deals.check()
     for name, spec in contest.agents.items():
-        if name not in FIELD and agent_pool.answer_of(spec, cheats):
+        if name not in FIELD and agent_pool.answer_of(spec, is_cheating):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
     store = store or contest.store(None)
     if not store.holds((deal, *pair) for deal in numbers for pair in contest.pairs):

@@ -245,8 +245,8 @@ def campaign() -> str:
     opponents = dict.fromkeys(line["opponent"] for stage in stages for line in stage.evaluations)
     lines = []
     for stage in stages:
-        rates = (training_curves.rate_text(stage.last(opponent)) for opponent in opponents)
-        lines.append((stage.name, f"{stage.total('decisions') / 1e6:.0f}", *rates))
+        rates = (training_curves.format_win_rate(stage.last_evaluation(opponent)) for opponent in opponents)
+        lines.append((stage.name, f"{stage.final_count('decisions') / 1e6:.0f}", *rates))
     return markdown_table(("run", "million decisions", *(f"v `{opponent}` %" for opponent in opponents)), lines)
 
 

@@ -106,7 +106,7 @@ def train() -> None:
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
     config = SelfPlayConfig()
-    with closing(SelfPlay(config.changed({"num_games": config.groups, "steps": 4}))) as small:
+    with closing(SelfPlay(config.with_changes({"num_games": config.groups, "steps": 4}))) as small:
         small.step()
 
 

@@ -29,7 +29,7 @@ from ddz_training.data.games import FORMAT, GAMES, DataSetError, GameRecordError
 from ddz_training.data.recording import Recording, record_games
 from ddz_training.data.sources import keep_games, read_games_of, read_won_games
 from ddz_training.data.table import COLUMNS, read_pieces
-from ddz_training.learn.imitation import load_recorded
+from ddz_training.learn.imitation import load_imitation_dataset
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import AgentFailedError, SettingsMismatchError
 from ddz_training.measure.statistics import summarize
@@ -271,7 +271,7 @@ def test_a_table_whose_rows_are_no_decisions_is_refused(case: str, tmp_path: Pat
     change, message = HOSTILE[case]
     pq.write_table(change(pq.read_table(file)), file)
     with pytest.raises(DouDizhuError, match=message):
-        load_recorded(tmp_path)
+        load_imitation_dataset(tmp_path)
 
 
 @needs_tables
@@ -282,10 +282,10 @@ def test_what_a_table_says_of_results_teaches_nothing(tmp_path: Path) -> None:
     record(tmp_path, "random", deals=1)
     write_data_set(tmp_path)
     [file] = table.table_files(tmp_path)
-    whole = load_recorded(tmp_path)
+    whole = load_imitation_dataset(tmp_path)
     for value in (math.inf, math.nan):
         pq.write_table(changed(pq.read_table(file), "win", lambda cells, value=value: [value] * len(cells)), file)
-        same = load_recorded(tmp_path)
+        same = load_imitation_dataset(tmp_path)
         assert all((vars(same)[name] == array).all() for name, array in vars(whole).items())
 
 

@@ -12,7 +12,7 @@ import torch
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay
-from ddz_training.learn.processes import joined
+from ddz_training.learn.processes import join_processes
 from tests.training.learn.test_games import SMALL
 
 GAMES, GROUPS, DECISIONS = 24, 2, 100_000
@@ -29,16 +29,16 @@ def settings(processes: int) -> SelfPlayConfig:
 
 def main(folder: Path, updates: int, dies: bool) -> None:
     """Train; the second process is killed after the second update if it is to die."""
-    with joined("cpu") as processes:
+    with join_processes("cpu") as processes:
         run = SelfPlay(settings(processes.size), 1, processes=processes)
 
         def on_update(line: CurveLine) -> None:
-            if dies and not processes.leads and line.update == 2:
+            if dies and not processes.is_leader and line.update == 2:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         train(run, Budget(updates=updates), folder, on_update=on_update)
-        if processes.leads:
-            torch.save([weight.grad for weight in run.learner.policy.parameters()], folder / "gradients.pt")
+        if processes.is_leader:
+            torch.save_checkpoint([weight.grad for weight in run.learner.policy.parameters()], folder / "gradients.pt")
         run.close()
 
 

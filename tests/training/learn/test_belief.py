@@ -14,7 +14,14 @@ from ddz_agents.neural.weights import module_arrays
 from ddz_env import State
 from ddz_env.core.notation import word_to_counts
 from ddz_env.core.observation import CONCEALED_WORDS, observe, write_concealed
-from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefNetwork, BeliefTraining, Lesson, describe_lesson
+from ddz_training.learn.belief import (
+    BELIEF,
+    BeliefBatch,
+    BeliefConfig,
+    BeliefNetwork,
+    BeliefTraining,
+    make_belief_batch,
+)
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
 from tests.agents.belief.test_belief import SMALL, positions
@@ -40,14 +47,14 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
         view, next_seat = state.view(), (state.seat + 1) % 3
         tallies = count_move_statistics(state.history, view.landlord or 0)
         seen = (part[None] for part in (observe(state), concealed(state), tallies))
-        lesson = describe_lesson(*seen, np.array([state.seat], np.int8))
+        batch = make_belief_batch(*seen, np.array([state.seat], np.int8))
         proposal = model.proposal(view, np.random.default_rng(0), 5)
         assert proposal is not None
         known = np.array(view.known_cards.counts) if view.landlord == next_seat else 0
         hands = np.array([word_to_counts(int(deal[next_seat])) for deal in proposal.hands], np.int64) - known
         pools = np.repeat(hidden_cards(observe(state)[None])[0], len(hands), axis=0)
         plain = plain_log_probabilities(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
-        drawn = Lesson(np.repeat(lesson.columns, len(hands), axis=0), hands, plain)
+        drawn = BeliefBatch(np.repeat(batch.columns, len(hands), axis=0), hands, plain)
         with torch.no_grad():
             expected = learner(*map(torch.from_numpy, drawn)).numpy()
         assert log_binomials(pools, hands).sum(axis=1) - proposal.logs == pytest.approx(expected, abs=1e-4)

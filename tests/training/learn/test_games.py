@@ -20,12 +20,12 @@ from ddz_env.playing.agent import StagedAdapter
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
-from ddz_training.learn.dmc import epsilon_greedy
-from ddz_training.learn.input_layers import DeviceReading
+from ddz_training.learn.dmc import sample_epsilon_greedy
+from ddz_training.learn.input_layers import GpuInputLayer
 from ddz_training.learn.ppo.config import SelfPlayConfig
 from ddz_training.learn.ppo.games import LANDLORD_SIDE, PEASANT_SIDE, RolloutGames
-from ddz_training.learn.ppo.ppo import Choice, Chooser, Players, Rollout, collect, draw_actions
-from ddz_training.learn.ppo.selfplay import PastSelves
+from ddz_training.learn.ppo.ppo import ActionSampler, Choice, Rollout, RolloutPolicies, collect_rollout, sample_actions
+from ddz_training.learn.ppo.selfplay import SnapshotPool
 from ddz_training.learn.threads import Threads
 
 SMALL = Architecture(width=16, blocks=1, rest_width=8, rest_features=8, critic_width=16, critic_blocks=1, history=2)
@@ -37,7 +37,7 @@ CPU, AGAINST_RULES = torch.device("cpu"), DECISION_BYTES["against_rules"]
 def uniform(logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
     """Every legal action alike."""
     assert not logits.requires_grad  # nothing is kept for a gradient
-    return draw_actions(torch.zeros_like(logits), rows, count, generator)
+    return sample_actions(torch.zeros_like(logits), rows, count, generator)
 
 
 class NotedGames(RolloutGames):
@@ -47,8 +47,8 @@ class NotedGames(RolloutGames):
         super().__init__(*arguments)
         self.noted: list[np.ndarray] = []
 
-    def choose(self, actions: np.ndarray) -> None:
-        super().choose(actions)
+    def set_actions(self, actions: np.ndarray) -> None:
+        super().set_actions(actions)
         self.noted.append(self.batch.slots.games["action"].copy())
 
 
@@ -62,14 +62,14 @@ def games_of(count: int, rules: str = "standard", opponent_share: float = 0.0, *
 def collected(
     games: RolloutGames,
     steps: int,
-    choose: Chooser = uniform,
+    choose: ActionSampler = uniform,
     policy: PolicyNetwork | None = None,
     past: PolicyNetwork | None = None,
 ) -> Rollout:
     """Play games on; every decision counts."""
     threads, generator = Threads(1), torch.Generator().manual_seed(1)
-    players = Players(DeviceReading(SMALL, CPU), policy or PolicyNetwork(SMALL), choose, past)
-    rollout = collect([games], [generator], steps, players, threads)
+    players = RolloutPolicies(GpuInputLayer(SMALL, CPU), policy or PolicyNetwork(SMALL), choose, past)
+    rollout = collect_rollout([games], [generator], steps, players, threads)
     threads.close()
     return rollout
 
@@ -132,7 +132,7 @@ def that_prefers(preferences: Tensor) -> PolicyNetwork:
 
 
 def best(logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-    return epsilon_greedy(logits, rows, count, generator, 0.0)
+    return sample_epsilon_greedy(logits, rows, count, generator, 0.0)
 
 
 def test_a_past_self_plays_one_side_and_the_learner_does_not_learn_from_it() -> None:
@@ -165,23 +165,23 @@ def test_past_selves_are_a_uniform_sample_of_the_past() -> None:
     network, rng = PolicyNetwork(SMALL), np.random.default_rng(0)
     kept = np.zeros(20)
     for _ in range(300):
-        past = PastSelves(4)
-        assert not past.draw(network, rng)
+        past = SnapshotPool(4)
+        assert not past.load_random(network, rng)
         for number in range(20):
             torch.nn.init.constant_(network.value.bias, number)
-            past.offer(network, rng)
+            past.add(network, rng)
         kept += np.bincount([int(member["value.bias"][0]) for member in past.members], minlength=20)
     assert kept.sum() == 1200
     assert np.abs(kept - 60).max() < 30
-    assert past.draw(network, rng)
+    assert past.load_random(network, rng)
     assert int(network.value.bias.item()) in {int(member["value.bias"][0]) for member in past.members}
 
 
 def test_past_selves_that_are_restored_count_all_that_were_offered() -> None:
-    network, past, again = PolicyNetwork(SMALL), PastSelves(2), PastSelves(2)
+    network, past, again = PolicyNetwork(SMALL), SnapshotPool(2), SnapshotPool(2)
     for _ in range(9):
-        past.offer(network, np.random.default_rng(0))
-    again.restore(past.arrays(), {"members": 2, "offered": past.offered}, network, "checkpoint")
+        past.add(network, np.random.default_rng(0))
+    again.restore(past.to_arrays(), {"members": 2, "offered": past.offered}, network, "checkpoint")
     assert (len(again.members), again.offered) == (2, 9)
 
 

@@ -66,18 +66,18 @@ def test_the_teacher_completes_moves_that_it_did_not_begin_or_says_nothing() -> 
 
 def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]:
     config = imitation.ImitationConfig(architecture=SMALL, num_games=300, **{"decisions": 4000, **settings})
-    lessons = imitation.Imitation(config, threads)
+    training = imitation.RuleImitation(config, threads)
     agreement: list[float] = []
-    train(lessons, Budget(decisions=config.decisions), on_update=lambda line: agreement.append(line.agreement))
-    lessons.close()
-    return lessons.policy, agreement
+    train(training, Budget(decisions=config.decisions), on_update=lambda line: agreement.append(line.agreement))
+    training.close()
+    return training.policy, agreement
 
 
 def test_draws_follow_the_probabilities() -> None:
     probabilities, count = np.array([0.0, 0.5, 0.0, 0.3, 0.2]), 20000
     with np.errstate(divide="ignore"):
         row = np.log(probabilities).astype(np.float32)
-    actions = imitation.draw_actions(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
+    actions = imitation.sample_masked_actions(np.tile(row, (count, 1)), (np.arange(count) + 0.5) / count)
     assert (np.abs(np.bincount(actions, minlength=5) / count - probabilities) < 1e-3).all()
 
 
@@ -85,7 +85,7 @@ def test_an_illegal_action_is_never_drawn_however_the_rounding_falls() -> None:
     logits, masks = random_logits(4)
     logs = masked_log_probabilities(logits, masks).numpy()
     for extreme in (0.0, np.nextafter(1.0, 0.0)):
-        actions = imitation.draw_actions(logs, np.full(len(logs), extreme))
+        actions = imitation.sample_masked_actions(logs, np.full(len(logs), extreme))
         assert (masks.numpy()[np.arange(len(logs)), actions] == 1).all()
 
 
@@ -96,16 +96,20 @@ def test_a_seed_reproduces_a_student_on_any_number_of_threads() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_the_teacher_plays_the_games_that_the_student_does_not(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    lessons = imitation.Imitation(imitation.ImitationConfig(architecture=SMALL, num_games=64, student_share=share), 1)
-    teacher, step = RulesTeacher(64), lessons.batch.step
+def test_the_rule_agent_plays_the_games_that_the_learner_does_not(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training = imitation.RuleImitation(
+        imitation.ImitationConfig(architecture=SMALL, num_games=64, learner_share=share), 1
+    )
+    teacher, step = RulesTeacher(64), training.batch.step
     played: list[np.ndarray] = []
-    monkeypatch.setattr(lessons.batch, "step", lambda actions: (played.append(actions.copy()), step(actions)))
+    monkeypatch.setattr(training.batch, "step", lambda actions: (played.append(actions.copy()), step(actions)))
     agreed = []
     for _ in range(20):
-        choices = np.count_nonzero(lessons.batch.mask, axis=1) > 1
-        labels = teacher.labels(lessons.batch.state_dict()["rows"])
-        lessons.learn()
+        choices = np.count_nonzero(training.batch.mask, axis=1) > 1
+        labels = teacher.labels(training.batch.state_dict()["rows"])
+        training.learn()
         known = choices & (labels != NO_LABEL)
         agreed.append((played[-1] == labels)[known].mean())
     assert np.mean(agreed) == 1 if share == 0 else np.mean(agreed) < 0.7
@@ -119,36 +123,36 @@ def test_what_has_no_label_is_not_learned_from() -> None:
 
 def recorded(
     folder: Path, agent: str, deals: int, rules: str, *, seed: int = 4, visits: bool = True
-) -> imitation.RecordedSet:
+) -> imitation.ImitationDataset:
     """Games that an agent plays against itself, as a learner reads them."""
     pytest.importorskip("pyarrow")
     recording = Recording((agent,), Rules.preset(rules), seed, visits)
     record_games(recording, deals, store=recording.store(folder / GAMES))
     write_data_set(folder)
-    return imitation.load_recorded(folder)
+    return imitation.load_imitation_dataset(folder)
 
 
 def test_searches_are_imitated_by_their_visits_and_others_by_what_they_did(tmp_path: Path) -> None:
     searched = recorded(tmp_path / "searched", "isuct:iterations=50", 2, "mini")
     played = recorded(tmp_path / "played", "isuct:iterations=50", 2, "mini", visits=False)
     rows = np.arange(len(searched.observations))
-    shares, masks = searched.shares(rows), searched.masks(rows)
+    shares, masks = searched.target_shares(rows), searched.unpack_masks(rows)
     np.testing.assert_allclose(shares.sum(1), 1, atol=1e-6)
     assert (shares[masks == 0] == 0).all()
     assert (masks.sum(1) > 1).all()
     assert (np.count_nonzero(shares, axis=1) > 1).mean() > 0.5
     assert np.array_equal(searched.observations, played.observations)  # the same games
-    assert (played.shares(rows).max(1) == 1).all()
-    assert (np.take_along_axis(shares, played.shares(rows).argmax(1)[:, None], 1) > 0).all()
+    assert (played.target_shares(rows).max(1) == 1).all()
+    assert (np.take_along_axis(shares, played.target_shares(rows).argmax(1)[:, None], 1) > 0).all()
 
 
 def test_a_student_comes_to_agree_with_recorded_visits(tmp_path: Path) -> None:
     visits = recorded(tmp_path, "isuct:iterations=50", 6, "mini")
     config = imitation.ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_games=32)
     losses: list[float] = []
-    lessons = imitation.RecordedLessons(config, visits, None, 1)
-    train(lessons, Budget(decisions=config.decisions), on_update=lambda line: losses.append(line.loss))
-    shares = visits.shares(np.arange(len(visits.observations)))
+    training = imitation.DatasetImitation(config, visits, None, 1)
+    train(training, Budget(decisions=config.decisions), on_update=lambda line: losses.append(line.loss))
+    shares = visits.target_shares(np.arange(len(visits.observations)))
     entropy = -np.sum(shares * np.log(np.where(shares > 0, shares, 1))) / len(shares)
     assert np.mean(losses[-5:]) < (losses[0] + entropy) / 2  # most of what can be learned has been
     assert np.mean(losses[-5:]) > entropy - 0.1  # and no more than that
@@ -185,7 +189,7 @@ def test_a_data_set_says_how_much_is_learned_from_it_and_for_which_rules(tmp_pat
     data, recording = tmp_path / "data", Recording(("random",), Rules.preset("mini"))
     record_games(recording, 2, store=recording.store(data / GAMES))
     write_data_set(data)
-    choices = len(imitation.load_recorded(data))
+    choices = len(imitation.load_imitation_dataset(data))
     out, said = imitate("default")
     assert (load_weights(out).rules, load_weights(out).notes["decisions"]) == ("mini", 10 * choices)
     out, said = imitate("other", "--rules", "standard")
@@ -197,7 +201,7 @@ def test_a_second_of_imitation_beats_random_by_a_wide_margin() -> None:
     """Four seeds won 95 to 98 % of 60 deals, and 18 to 32 % with the weights that they began with."""
     student, agreement = imitated(1, decisions=20_000)
     assert np.mean(agreement[-20:]) > np.mean(agreement[:5]) + 0.15
-    untaught = imitation.random_policy(imitation.ImitationConfig(architecture=SMALL))
+    untaught = imitation.new_policy(imitation.ImitationConfig(architecture=SMALL))
     now, before = (measure_strength(NetworkPolicy(policy), ["random"], 60)[0] for policy in (student, untaught))
     assert now.wins.low > 0.8
     assert before.wins.high < 0.6

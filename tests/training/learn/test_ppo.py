@@ -15,11 +15,11 @@ from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabil
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import CONCEALED, OBSERVATION
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.imitation import soft_cross_entropies
-from ddz_training.learn.input_layers import DeviceReading, read_critic, reading_on
+from ddz_training.learn.imitation import soft_cross_entropy
+from ddz_training.learn.input_layers import GpuInputLayer, forward_critic, make_input_layer
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.games import shared_rewards
-from ddz_training.learn.ppo.ppo import Advantages, PpoLearner, Rollout, draw_actions, seat_advantages
+from ddz_training.learn.ppo.games import share_rewards_by_side
+from ddz_training.learn.ppo.ppo import Advantages, PpoLearner, Rollout, compute_seat_gae, sample_actions
 from ddz_training.learn.threads import Threads
 from tests.oracles.ppo_reference import chosen_log_probabilities, clipped_policy_losses, masked_entropy, value_losses
 from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, collected, games_of, masks_of
@@ -50,10 +50,10 @@ def test_illegal_actions_have_probability_zero_exactly_and_pass_no_gradient() ->
 
 def test_imitating_a_distribution_costs_its_entropy_at_best() -> None:
     shares, masks = torch.tensor([[0.5, 0.25, 0.25, 0.0]]), torch.tensor([[1, 1, 1, 0]])
-    best = soft_cross_entropies(masked_log_probabilities(shares.clamp(min=1e-9).log(), masks), shares)
+    best = soft_cross_entropy(masked_log_probabilities(shares.clamp(min=1e-9).log(), masks), shares)
     assert best.item() == pytest.approx(1.5 * math.log(2), abs=1e-6)
     logits = torch.zeros(1, 4, requires_grad=True)
-    worse = soft_cross_entropies(masked_log_probabilities(logits, masks), shares)
+    worse = soft_cross_entropy(masked_log_probabilities(logits, masks), shares)
     assert worse.item() == pytest.approx(math.log(3), abs=1e-6)
     (gradient,) = torch.autograd.grad(worse.sum(), logits)
     np.testing.assert_allclose(gradient[0], [1 / 3 - 0.5, 1 / 3 - 0.25, 1 / 3 - 0.25, 0.0], atol=1e-6)
@@ -66,7 +66,7 @@ def test_draws_follow_the_probabilities_and_settled_decisions_are_sampled(settle
     contested, settled = torch.tensor([0.05, 0.5, 0.25, 0.2]), torch.tensor([0.008, 0.992])
     rows = torch.arange(count).repeat_interleave(torch.tensor([4, 2]).repeat(count // 2))
     logits = torch.cat([contested.log() + 3, settled.log()]).repeat(count // 2)
-    choice = draw_actions(logits, rows, count, generator, settled_share)
+    choice = sample_actions(logits, rows, count, generator, settled_share)
     for first, chances in ((0, contested), (1, settled)):
         places, logs, counts = (part[first::2] for part in choice)
         np.testing.assert_allclose(logs, chances.log()[places], atol=1e-5)
@@ -82,9 +82,9 @@ def test_a_policy_that_is_sure_draws_what_it_is_sure_of() -> None:
     rows, generator = torch.arange(100).repeat_interleave(sizes), torch.Generator().manual_seed(0)
     logits = torch.randn(len(rows), generator=generator) * 1e30
     best = [part.argmax().item() for part in logits.split(sizes.tolist())]
-    assert draw_actions(logits, rows, 100, generator).places.tolist() == best
+    assert sample_actions(logits, rows, 100, generator).indices.tolist() == best
     for same in (0.0, 1e30, -1e30):
-        places = draw_actions(torch.full_like(logits, same), rows, 100, generator).places
+        places = sample_actions(torch.full_like(logits, same), rows, 100, generator).indices
         assert ((places >= 0) & (places < sizes)).all()
 
 
@@ -148,7 +148,7 @@ def test_advantages_equal_those_of_a_naive_loop_over_seats(gamma: float, lam: fl
     unknown = 0
     for seed in range(20):
         rollout = random_rollout(seed)
-        found = seat_advantages(**rollout, gamma=gamma, lam=lam, target_lam=target_lam)
+        found = compute_seat_gae(**rollout, gamma=gamma, lam=lam, target_lam=target_lam)
         advantages, known = naive_advantages(rollout, gamma, lam)
         changes, _ = naive_advantages(rollout, gamma, lam if target_lam is None else target_lam)
         assert (found.known == known).all()
@@ -170,28 +170,28 @@ def test_a_move_with_three_kickers_is_one_unit_of_time() -> None:
     seats = np.array([[0], [0], [0], [0], [1], [2], [0]])
     begins, done = np.array([[1], [0], [0], [0], [1], [1], [1]], bool), np.arange(7)[:, None] == 6
     rewards = done[..., None] * np.array([1.0, -1.0, -1.0])
-    found = seat_advantages(values, rewards, seats, seats == 0, begins, done, gamma=0.9, lam=0.5)
+    found = compute_seat_gae(values, rewards, seats, seats == 0, begins, done, gamma=0.9, lam=0.5)
     np.testing.assert_allclose(found.advantages[:, 0], [0.71, 0.61, 0.51, 0.41, 0, 0, 0.2], atol=1e-6)
     assert found.known[:, 0].tolist() == [True, True, True, True, False, False, True]
 
 
 def test_peasants_share_what_the_landlord_loses() -> None:
     win = np.array([[-1.0, 0.5, 0.5], [0.5, 0.5, -1.0], [0.0, 0.0, 0.0]])
-    assert shared_rewards(win, np.array([0, 2, -1]), 3, "win").tolist() == [[-1, 1, 1], [1, 1, -1], [0, 0, 0]]
+    assert share_rewards_by_side(win, np.array([0, 2, -1]), 3, "win").tolist() == [[-1, 1, 1], [1, 1, -1], [0, 0, 0]]
     stake = np.array([[6.0, -2.0, -4.0]])  # one peasant has doubled
-    assert shared_rewards(stake, np.array([0]), 3, "stake").tolist() == [[3, -3, -3]]
+    assert share_rewards_by_side(stake, np.array([0]), 3, "stake").tolist() == [[3, -3, -3]]
     two = np.array([[1.0, -1.0, 0.0]])
-    assert shared_rewards(two, np.array([0]), 2, "stake").tolist() == [[1, -1, 0]]
+    assert share_rewards_by_side(two, np.array([0]), 2, "stake").tolist() == [[1, -1, 0]]
 
 
 def test_what_is_out_of_range_has_a_named_error() -> None:
     rollout = random_rollout(1)
     for wrong in ({"gamma": 1.5}, {"lam": -0.1}, {"target_lam": 2.0}):
         with pytest.raises(InvalidTrainingError, match=r"must be in 0\.\.1"):
-            seat_advantages(**rollout, **wrong)  # type: ignore[arg-type]
+            compute_seat_gae(**rollout, **wrong)  # type: ignore[arg-type]
     rollout["done"] = rollout["done"][:-1]
     with pytest.raises(InvalidTrainingError, match=r"\[steps, envs\]"):
-        seat_advantages(**rollout)
+        compute_seat_gae(**rollout)
 
 
 CLIP = 0.2
@@ -213,20 +213,20 @@ def decisions() -> Rollout:
     rng, games = np.random.default_rng(3), games_of(60)
     for _ in range(30):
         games.batch.step(games.batch.sample_actions())
-    rollout = collected(games, 3, draw_actions, networks(0)[0])
+    rollout = collected(games, 3, sample_actions, networks(0)[0])
     count = len(rollout.seen)
     rollout.seen[:, AGAINST_RULES] = torch.from_numpy(rng.random(count) < 0.5)
     counts = torch.from_numpy(rng.choice([0.0, 1.0, 2.0], count).astype(np.float32))
     advantages, targets = torch.from_numpy(rng.normal(size=(2, count)).astype(np.float32))
-    choice = rollout.choice._replace(counts=counts)
+    choice = rollout.choice._replace(loss_weights=counts)
     return dataclasses.replace(rollout, choice=choice, advantages=advantages, targets=targets)
 
 
 def learner_of(threads: Threads, on_device: bool = False, **settings: Any) -> PpoLearner:
     """Networks that have changed since, which read as on a GPU or as on a processor."""
     policy, critic = networks(1)
-    reading = DeviceReading(SMALL, CPU) if on_device else reading_on(CPU, policy, critic)
-    return PpoLearner(policy, critic, SelfPlayConfig(**SETTINGS | settings), threads, reading)
+    input_layer = GpuInputLayer(SMALL, CPU) if on_device else make_input_layer(CPU, policy, critic)
+    return PpoLearner(policy, critic, SelfPlayConfig(**SETTINGS | settings), threads, input_layer)
 
 
 def gradients(decisions: Rollout, threads: int = 1, **settings: Any) -> tuple[list[torch.Tensor], dict[str, float]]:
@@ -246,11 +246,11 @@ def test_a_gradient_step_follows_the_losses(decisions: Rollout, on_device: bool)
     policy, critic = networks(1)
     bytes_seen, masks = decisions.seen.numpy(), masks_of(decisions)
     observations, concealed = bytes_seen[:, : OBSERVATION.size], bytes_seen[:, OBSERVATION.size :][:, : CONCEALED.size]
-    actions = decisions.legal_actions[decisions.starts + decisions.choice.places].long()
+    actions = decisions.legal_actions[decisions.starts + decisions.choice.indices].long()
     logits, values = policy(*policy_input(observations, masks, SMALL.history))
     worth = critic(torch.from_numpy(describe_games(observations, concealed, bytes_seen[:, AGAINST_RULES] > 0)))
     logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), decisions.targets
-    counts, old, advantages = decisions.choice.counts, decisions.choice.log_probabilities, decisions.advantages
+    counts, old, advantages = decisions.choice.loss_weights, decisions.choice.log_probabilities, decisions.advantages
     chosen = chosen_log_probabilities(logs, actions)
     policy_loss = (counts * clipped_policy_losses(chosen, old, advantages, CLIP)).mean()
     value_loss, critic_loss = (counts * value_losses(values, targets)).mean(), value_losses(worth, targets).mean()
@@ -280,7 +280,7 @@ def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(deci
 
 
 def test_the_critic_learns_where_no_decision_counts(decisions: Rollout) -> None:
-    nothing = decisions.choice._replace(counts=torch.zeros_like(decisions.choice.counts))
+    nothing = decisions.choice._replace(loss_weights=torch.zeros_like(decisions.choice.loss_weights))
     found, _ = gradients(dataclasses.replace(decisions, choice=nothing))
     policies = len(list(networks(0)[0].parameters()))
     assert not any(part.any() for part in found[:policies])
@@ -293,26 +293,28 @@ def test_the_policy_learns_from_large_advantages_alone(decisions: Rollout, quant
     rng, played = np.random.default_rng(1), decisions.played
     known = played.decides & (rng.random(played.rows.shape) < 0.8)
     advantages, targets = np.where(known, rng.normal(size=(2, *known.shape)), 0.0).astype(np.float32)
-    counts, rows = decisions.choice.counts.clone(), played.rows[known]
+    counts, rows = decisions.choice.loss_weights.clone(), played.rows[known]
     sizes = [abs(advantage) for advantage in advantages[known].tolist()]
     for row, size in zip(rows.tolist(), sizes, strict=True):
         if sum(other < size for other in sizes) < quantile * (len(sizes) - 1) or size < floor:
             counts[row] = 0.0
-    rollout = dataclasses.replace(decisions, choice=decisions.choice._replace(counts=decisions.choice.counts.clone()))
+    rollout = dataclasses.replace(
+        decisions, choice=decisions.choice._replace(loss_weights=decisions.choice.loss_weights.clone())
+    )
     learner = learner_of(Threads(1), advantage_quantile=quantile, advantage_floor=floor)
     usable, _ = learner.note_estimates(
         rollout, np.zeros(len(counts), np.float32), Advantages(advantages, targets, known)
     )
-    assert torch.equal(rollout.choice.counts, counts)
+    assert torch.equal(rollout.choice.loss_weights, counts)
     assert usable.tolist() == sorted(rows.tolist())
-    assert torch.equal(counts, decisions.choice.counts) == (quantile == floor == 0.0)
+    assert torch.equal(counts, decisions.choice.loss_weights) == (quantile == floor == 0.0)
 
 
 def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Rollout) -> None:
     """Tensors of PyTorch's meta device have no numbers; operations on tensors of two devices fail."""
     policy, critic = (network.to("meta") for network in networks(1))
-    workers, reading = Threads(1), DeviceReading(SMALL, torch.device("meta"))
-    learner = PpoLearner(policy, critic, SelfPlayConfig(**SETTINGS), workers, reading)
+    workers, input_layer = Threads(1), GpuInputLayer(SMALL, torch.device("meta"))
+    learner = PpoLearner(policy, critic, SelfPlayConfig(**SETTINGS), workers, input_layer)
     workers.close()
     names = [each.name for each in dataclasses.fields(decisions)]
     parts: dict[str, Any] = {
@@ -321,7 +323,7 @@ def test_a_gradient_step_is_computed_where_the_networks_are(decisions: Rollout) 
     parts["choice"] = type(decisions.choice)(*(part.to("meta") for part in decisions.choice))
     there, rows = dataclasses.replace(decisions, **parts), torch.arange(5, device="meta")
     loss, sums = learner.policy_loss(there, rows, 40, 0.01)
-    loss = loss + read_critic(reading, critic, there.seen, there.hand_values).sum()
+    loss = loss + forward_critic(input_layer, critic, there.seen, there.hand_values).sum()
     gradient = torch.autograd.grad(loss, [*policy.parameters(), *critic.parameters()])
     assert {part.device.type for part in (*gradient, *sums.values())} == {"meta"}
     with pytest.raises(RuntimeError, match="meta"):

@@ -18,13 +18,13 @@ from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_training.learn.input_layers import (
-    DecisionReading,
-    DeviceReading,
-    Legal,
-    hold_sums,
-    read_critic,
-    read_policy,
-    reading_on,
+    GpuInputLayer,
+    InputLayer,
+    LegalPairs,
+    cache_running_sums,
+    forward_critic,
+    forward_policy,
+    make_input_layer,
 )
 from tests.oracles.columns_reference import hand_left, prospects
 from tests.training.learn.test_games import CPU, SMALL, games_of
@@ -36,16 +36,16 @@ class Positions(NamedTuple):
     observations: np.ndarray
     concealed: np.ndarray
     masks: np.ndarray
-    by_rules: np.ndarray
+    against_rules: np.ndarray
     seen: np.ndarray
     hand_values: np.ndarray
     actions: np.ndarray
     action_values: np.ndarray
 
-    def tensors(self) -> tuple[Tensor, Tensor, Legal]:
+    def tensors(self) -> tuple[Tensor, Tensor, LegalPairs]:
         """The tensors that readings take."""
         rows = torch.from_numpy(np.nonzero(self.masks)[0])
-        legal = Legal(rows, torch.from_numpy(self.actions).long(), torch.from_numpy(self.action_values))
+        legal = LegalPairs(rows, torch.from_numpy(self.actions).long(), torch.from_numpy(self.action_values))
         return torch.from_numpy(self.seen), torch.from_numpy(self.hand_values), legal
 
 
@@ -56,10 +56,12 @@ def positions(request: pytest.FixtureRequest) -> Positions:
     for _ in range(24):
         games.batch.step(games.batch.sample_actions())
         games.find_decisions(has_past=False)
-        games.describe(0, 77, scratch)
-        games.describe(77, 200, scratch)
-        shown = games.batch.observation, games.batch.concealed, games.batch.mask, games.by_rules
-        found.append([part.copy() for part in (*(part[games.mine] for part in shown), *games.described())])
+        games.encode_decisions(0, 77, scratch)
+        games.encode_decisions(77, 200, scratch)
+        shown = games.batch.observation, games.batch.concealed, games.batch.mask, games.against_rules
+        found.append(
+            [part.copy() for part in (*(part[games.learner_games] for part in shown), *games.encoded_decisions())]
+        )
     return Positions(*map(np.concatenate, zip(*found, strict=True)))
 
 
@@ -85,14 +87,14 @@ def test_columns_are_the_same_to_the_bit_however_they_are_made(positions: Positi
     assert len(seen) > 1000
     assert 0 < by_rules.mean() < 1
     architecture = dataclasses.replace(SMALL, history=history)
-    reading, (*bytes_seen, legal) = DeviceReading(architecture, CPU), positions.tensors()
+    input_layer, (*bytes_seen, legal) = GpuInputLayer(architecture, CPU), positions.tensors()
     afterstates = describe_afterstates(observations, masks)
     assert (afterstates.actions == actions).all()
     rests = np.array([hand_left(observations[row], action) for row, action in zip(legal.rows, actions, strict=True)])
     for by_kernel, by_tensors, table, source in (
-        (describe_observations(observations, history), reading.policy(*bytes_seen), policy_inputs(history), seen),
-        (describe_games(observations, concealed, by_rules), reading.critic(*bytes_seen), CRITIC_INPUTS, seen),
-        (afterstates.columns, reading.rests(bytes_seen[0], legal), REST_INPUTS, rests),
+        (describe_observations(observations, history), input_layer.policy(*bytes_seen), policy_inputs(history), seen),
+        (describe_games(observations, concealed, by_rules), input_layer.critic(*bytes_seen), CRITIC_INPUTS, seen),
+        (afterstates.columns, input_layer.rests(bytes_seen[0], legal), REST_INPUTS, rests),
     ):
         values = action_values[:, None] if source is rests else hand_values
         assert np.array_equal(by_kernel, expanded(table, source, values))
@@ -100,11 +102,11 @@ def test_columns_are_the_same_to_the_bit_however_they_are_made(positions: Positi
         assert ((by_kernel >= 0) & (by_kernel <= 1)).all()
 
 
-def answers(positions: Positions, reading: DecisionReading, policy: PolicyNetwork, critic: Critic) -> list[Tensor]:
+def answers(positions: Positions, input_layer: InputLayer, policy: PolicyNetwork, critic: Critic) -> list[Tensor]:
     """Logits, the policy's values and the critic's, and the gradients of a function of them."""
     seen, hand_values, legal = positions.tensors()
-    logits, values = read_policy(reading, policy, seen, hand_values, legal)
-    worth = read_critic(reading, critic, seen, hand_values)
+    logits, values = forward_policy(input_layer, policy, seen, hand_values, legal)
+    worth = forward_critic(input_layer, critic, seen, hand_values)
     results = [logits, values, worth]
     if not torch.is_grad_enabled():
         return results
@@ -120,12 +122,12 @@ def test_rows_of_running_sums_are_columns_multiplied(positions: Positions, histo
     for weight in (*policy.parameters(), *critic.parameters()):
         torch.nn.init.normal_(weight, std=0.1)
     networks = copy.deepcopy(policy), copy.deepcopy(critic)
-    reading = reading_on(CPU, *networks)
-    found = answers(positions, reading, *networks)
-    for one, other in zip(found, answers(positions, DeviceReading(architecture, CPU), policy, critic), strict=True):
+    input_layer = make_input_layer(CPU, *networks)
+    found = answers(positions, input_layer, *networks)
+    for one, other in zip(found, answers(positions, GpuInputLayer(architecture, CPU), policy, critic), strict=True):
         assert (one - other).abs().max() <= 1e-5 * other.abs().max()
-    with torch.no_grad(), hold_sums(*networks):
-        for one, other in zip(answers(positions, reading, *networks), found, strict=False):
+    with torch.no_grad(), cache_running_sums(*networks):
+        for one, other in zip(answers(positions, input_layer, *networks), found, strict=False):
             assert (one - other).abs().max() <= 1e-5 * other.abs().max()
     with torch.no_grad():  # as agents evaluate it
         logs, values = policy.answer(positions.observations, positions.masks)

@@ -25,7 +25,7 @@ from ddz_env.envs.gym import DouDizhuEnv
 from ddz_env.support.errors import command_line
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
-from ddz_training.learn.sb3.train import MODEL, SETTINGS, Sb3Config, Sb3Line, Sb3Run, load_config, new_model
+from ddz_training.learn.sb3.train import MODEL, SETTINGS, Sb3Config, Sb3Line, Sb3Training, load_config, new_model
 from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 from ddz_training.learn.strength import Evaluation, measure_strength
 from tests.training.cli.terminal import as_options, done, refused
@@ -147,7 +147,7 @@ def weights(model: MaskablePPO) -> dict[str, Any]:
 
 def trained(config: Sb3Config, folder: Path, steps: int, *, resume: bool = False, **calls: Any) -> MaskablePPO:
     """The model of a run that was trained in a folder, or trained on."""
-    run = Sb3Run(config, folder, resume=resume, threads=1)
+    run = Sb3Training(config, folder, resume=resume, threads=1)
     train(run, Budget(decisions=steps), folder, **calls)
     run.close()
     return run.model

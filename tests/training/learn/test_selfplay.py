@@ -27,9 +27,9 @@ from ddz_env.core.observation import OBSERVATION
 from ddz_env.support.errors import command_line
 from ddz_training.cli.options import WEIGHTS_OR_ID
 from ddz_training.cli.train import train_under_bar
-from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, epsilon_greedy, outcomes
+from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, monte_carlo_returns, sample_epsilon_greedy
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from ddz_training.learn.input_layers import DecisionReading, DeviceReading, read_critic
+from ddz_training.learn.input_layers import GpuInputLayer, InputLayer, forward_critic
 from ddz_training.learn.loop import (
     CHECKPOINT,
     CURVES,
@@ -38,12 +38,12 @@ from ddz_training.learn.loop import (
     Budget,
     Counters,
     CurveFile,
-    check_begun,
+    check_can_start,
     train,
 )
 from ddz_training.learn.ppo import ppo, selfplay
 from ddz_training.learn.ppo.config import SelfPlayConfig
-from ddz_training.learn.ppo.ppo import Players, collect
+from ddz_training.learn.ppo.ppo import RolloutPolicies, collect_rollout
 from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_generator
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
@@ -95,22 +95,27 @@ def test_nor_does_it_depend_on_whether_threads_share_each_group(monkeypatch: pyt
     """As they do where the networks are on a GPU: a group of 130 games makes three chunks."""
     config = small_config(num_games=390, steps=12)
     apart = everything(finished(config, 2, 2))
-    monkeypatch.setattr(selfplay, "Threads", lambda threads, shares: Threads(threads, shares=not shares))
+    monkeypatch.setattr(
+        selfplay, "Threads", lambda threads, share_groups: Threads(threads, share_groups=not share_groups)
+    )
     assert_same(apart, everything(finished(config, 2, 2)))
 
 
 def test_groups_play_different_games_each_as_if_it_were_alone() -> None:
     run, threads = SelfPlay(small_config(), 1), Threads(1)
-    rollout, players = run._collect(), Players(run.learner.reading, run.learner.policy, run.learner.choose)
+    rollout, players = (
+        run._collect(),
+        RolloutPolicies(run.learner.input_layer, run.learner.policy, run.learner.sample_actions),
+    )
     assert len(torch.unique(rollout.seen[rollout.played.rows[0], :15], dim=0)) == 24
     first = 0
     for group in range(3):
         games, generator = new_games(run.config, group), new_generator(run.config, group)
-        alone = collect([games], [generator], 48, players, threads)
-        whole = rollout.played.of(slice(8 * group, 8 * group + 8))
+        alone = collect_rollout([games], [generator], 48, players, threads)
+        whole = rollout.played.for_games(slice(8 * group, 8 * group + 8))
         mine, first = slice(first, first + len(alone.seen)), first + len(alone.seen)
         assert torch.equal(alone.seen, rollout.seen[mine])
-        assert torch.equal(alone.choice.places, rollout.choice.places[mine])
+        assert torch.equal(alone.choice.indices, rollout.choice.indices[mine])
         assert (whole.rows == np.where(alone.played.decides, alone.played.rows + mine.start, -1)).all()
         for name in ("seats", "rewards", "done"):
             assert (getattr(alone.played, name) == getattr(whole, name)).all(), name
@@ -134,9 +139,9 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     assert explained == pytest.approx(1 - np.var(targets - values[noted]) / np.var(targets), abs=1e-4)
     assert 0 < rollout.seen[:, AGAINST_RULES].float().mean() < 1
     hands = describe_afterstates(rollout.seen[:, : OBSERVATION.size].numpy(), masks_of(rollout))
-    legal, _ = rollout.legal_of(torch.arange(len(rollout.seen)), len(rollout.legal_actions))
+    legal, _ = rollout.gather_legal(torch.arange(len(rollout.seen)), len(rollout.legal_actions))
     assert (legal.actions.numpy() == hands.actions).all()
-    assert (DeviceReading(SMALL, CPU).rests(rollout.seen, legal).numpy() == hands.columns).all()
+    assert (GpuInputLayer(SMALL, CPU).rests(rollout.seen, legal).numpy() == hands.columns).all()
 
 
 @pytest.mark.parametrize("average", [0.0, 0.7])
@@ -147,11 +152,11 @@ def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypa
     rollout = run._collect()
     asked: list[tuple[Critic, Tensor]] = []
 
-    def spy(reading: DecisionReading, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
+    def spy(input_layer: InputLayer, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
         asked.append((critic, seen[:, AGAINST_RULES]))
-        return read_critic(reading, critic, seen, hand_values)
+        return forward_critic(input_layer, critic, seen, hand_values)
 
-    monkeypatch.setattr(ppo, "read_critic", spy)
+    monkeypatch.setattr(ppo, "forward_critic", spy)
     run.learner.estimate(rollout)
     flags = torch.cat([flags for _, flags in asked])
     assert (flags == rollout.seen[:, AGAINST_RULES]).all()
@@ -233,7 +238,7 @@ def test_the_first_update_is_saved_and_then_by_time(minutes: float, written: lis
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ddz_training.learn.loop.time.monotonic", lambda: clock[0])
-        patch.setattr(SelfPlay, "keep", lambda self, _: kept.append(self.counters.update))
+        patch.setattr(SelfPlay, "save", lambda self, _: kept.append(self.counters.update))
         train(run, Budget(updates=5), tmp_path, on_update=minute)
     run.close()
     assert kept == written
@@ -284,7 +289,7 @@ def test_a_budget_counts_what_was_done_before() -> None:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / CHECKPOINT
-    finished(small_config(), 1, 2).save(path)
+    finished(small_config(), 1, 2).save_checkpoint(path)
     return path
 
 
@@ -357,13 +362,13 @@ def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) 
 def test_both_ways_on_say_the_same_where_a_run_ended_before_its_first_checkpoint(tmp_path: Path) -> None:
     (tmp_path / CURVES).write_text("update,loss\n1,0.5\n")
     for goes_on in (
-        lambda: check_begun(tmp_path / CHECKPOINT, resume=True),
+        lambda: check_can_start(tmp_path / CHECKPOINT, resume=True),
         lambda: CurveFile(tmp_path / CURVES, ["update", "loss"]),
     ):
         with pytest.raises(CheckpointError, match=re.escape(f"remove {tmp_path}")):
             goes_on()
     (tmp_path / CURVES).unlink()
-    check_begun(tmp_path / CHECKPOINT, resume=False)
+    check_can_start(tmp_path / CHECKPOINT, resume=False)
 
 
 def test_starting_from_weights_begins_where_they_ended() -> None:
@@ -401,7 +406,7 @@ def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> Non
                 means[average + name] = mean + weight * (now - mean)
     for name, mean in means.items():
         np.testing.assert_allclose(arrays[name], mean, rtol=1e-3, atol=1e-6)
-    weights = run.weights()
+    weights = run.to_weights()
     assert (weights.policy["logits.weight"] == arrays["average.logits.weight"]).all()
     assert weights.critic is not None
     assert (weights.critic["value.weight"] == arrays["average_critic.value.weight"]).all()
@@ -416,7 +421,7 @@ def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers(m
     assert (line.steps, line.games) == (24 * 48, played.done.sum())
     assert 0 <= played.decides.sum() - line.decisions <= 3 * 24  # at most one per seat is still open
     assert 0 < line.decisions < line.steps
-    actions = rollout.legal_actions[rollout.starts + rollout.choice.places].numpy()
+    actions = rollout.legal_actions[rollout.starts + rollout.choice.indices].numpy()
     kickers = (actions >= 379) & (actions < 394)
     assert (played.begins[played.decides] == ~kickers[played.rows[played.decides]]).all()
     assert 0 < kickers.sum() < len(kickers)
@@ -451,7 +456,7 @@ def test_a_run_of_another_version_names_both_and_one_against_other_weights_is_re
     write_tensor_file(file, *SelfPlay.kind, arrays, about | {"code": ["0.1.0 other"]})
     with pytest.warns(OtherVersionWarning, match=f"is of version 0.1.0 other, this is {__version__}"):
         run = SelfPlay.resume(file, 1)
-    assert run.state()[1]["code"] == run.weights().notes["code"] == ["0.1.0 other", __version__]
+    assert run.state()[1]["code"] == run.to_weights().notes["code"] == ["0.1.0 other", __version__]
     arrays, about = SelfPlay(small_config(opponents=("policy", "random")), 1).state()
     assert about["files"] == {"policy": agent_files("policy")}
     about["files"] = {"policy": {"policy.safetensors": "0123456789abcdef"}}
@@ -470,12 +475,12 @@ def test_the_best_action_is_taken_and_any_other_now_and_then() -> None:
     count, generator = 20_000, torch.Generator().manual_seed(0)
     values = torch.tensor([-0.5, 0.1, 0.4, -1.0, -0.2, -0.3]).repeat(count // 2)
     rows = torch.arange(count).repeat_interleave(torch.tensor([4, 2]).repeat(count // 2))
-    choice = epsilon_greedy(values, rows, count, generator, 0.2)
+    choice = sample_epsilon_greedy(values, rows, count, generator, 0.2)
     for first, chances in ((0, [0.05, 0.05, 0.85, 0.05]), (1, [0.9, 0.1])):
-        shares = torch.bincount(choice.places[first::2], minlength=len(chances)) / (count // 2)
+        shares = torch.bincount(choice.indices[first::2], minlength=len(chances)) / (count // 2)
         assert shares.tolist() == pytest.approx(chances, abs=0.015)  # four standard deviations
-    assert (choice.counts == 1).all()
-    greedy = epsilon_greedy(values, rows, count, generator, 0.0).places
+    assert (choice.loss_weights == 1).all()
+    greedy = sample_epsilon_greedy(values, rows, count, generator, 0.0).indices
     assert greedy.tolist() == [2, 0] * (count // 2)
 
 
@@ -494,7 +499,7 @@ def test_steps_count_for_those_whose_game_ends_too_late() -> None:
                 done[step, game] = True
                 length, at = rng.choice([5, 20]), 0
     rewards = np.zeros((steps, 4000, 3), np.float32)
-    _, weights = outcomes(rewards, np.zeros((steps, 4000), np.int8), done)
+    _, weights = monte_carlo_returns(rewards, np.zeros((steps, 4000), np.int8), done)
     for where in (500, 504, 2000, 2010):
         chosen = place == where
         assert weights[chosen].mean() == pytest.approx(1, abs=0.1), where
@@ -505,7 +510,7 @@ def test_a_run_goes_on_from_a_file_to_the_bit_on_any_number_of_threads(tmp_path:
     line = run.step()
     assert 0 < line.policy_loss < 2
     critic = run.critic.value.weight.detach().clone()
-    run.save(tmp_path / "file")
+    run.save_checkpoint(tmp_path / "file")
     resumed = DeepMonteCarlo.resume(tmp_path / "file", 2)
     run.step()
     resumed.step()

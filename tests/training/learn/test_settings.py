@@ -56,16 +56,16 @@ def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypat
 
 def test_settings_are_read_as_they_are_written() -> None:
     texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
-    config = SelfPlayConfig().changed(SelfPlayConfig.read(texts))
+    config = SelfPlayConfig().with_changes(SelfPlayConfig.read(texts))
     assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
     assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
     assert SelfPlayConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
-    small = SelfPlayConfig(architecture=SMALL).changed({"architecture.width": 8})
+    small = SelfPlayConfig(architecture=SMALL).with_changes({"architecture.width": 8})
     assert small.architecture == dataclasses.replace(SMALL, width=8)
     with pytest.raises(InvalidTrainingError, match=r"did you mean 'architecture\.width'"):
         SelfPlayConfig.read(["architecture.with=1"])
     with pytest.raises(InvalidRulesError):
-        SelfPlayConfig().changed({"rules": "texas"})
+        SelfPlayConfig().with_changes({"rules": "texas"})
 
 
 def test_a_device_has_a_recipe() -> None:

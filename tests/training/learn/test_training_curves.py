@@ -37,7 +37,7 @@ def test_stages_are_read_as_they_were_saved(runs: tuple[Path, Path], tmp_path: P
         assert stage.name == before.name
         assert stage.updates == [{**line, "stage": stage.name} for line in before.updates]
         assert stage.evaluations == [{**line, "stage": stage.name} for line in before.evaluations]
-    assert [stages[0].reached("decisions", line) for line in stages[0].evaluations] == [0, 1000, 2500, 2500]
+    assert [stages[0].counter_at("decisions", line) for line in stages[0].evaluations] == [0, 1000, 2500, 2500]
     assert stage_table(stages).lines == [
         ("one", "2", "90", "2,500", "1.00", "90.0 (85.0–95.0)", "25.0 (20.0–30.0)"),
         ("two", "1", "30", "700", "0.25", "", ""),

@@ -130,7 +130,7 @@ def _train(folder: Path, minutes: float, seed: int) -> None:
     from ddz_training.learn.ppo.selfplay import SelfPlay
     from ddz_training.measure.store import writing
 
-    config = SelfPlayConfig().changed(SETTINGS | {"seed": seed})
+    config = SelfPlayConfig().with_changes(SETTINGS | {"seed": seed})
     with writing(folder, folder=True):
         for name in (loop.CHECKPOINT, loop.CURVES, loop.EVALUATIONS, loop.POLICY):
             (folder / name).unlink(missing_ok=True)

@@ -222,15 +222,15 @@ def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions, settings: S
     """Train all three roles on games against itself."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
-    from ddz_training.learn.processes import joined
+    from ddz_training.learn.processes import join_processes
 
     out, init, device = options.out, options.init, options.device
     named = {"rules": options.rules, "seed": options.seed, "objective": options.objective, "device": device}
-    wanted, threads = kind.config_type.given(named, settings), options.threads
+    wanted, threads = kind.config_type.read_given(named, settings), options.threads
     policy, checkpoint = out / loop.POLICY, out / loop.CHECKPOINT
 
     def begin(processes: Processes) -> SelfPlay:
-        loop.check_begun(checkpoint, resume=options.resume)
+        loop.check_can_start(checkpoint, resume=options.resume)
         if options.resume and init:
             raise CommandLineError("--resume continues with the run's own weights: leave out --init")
         if options.resume:
@@ -238,13 +238,13 @@ def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions, settings: S
         start, config = None if init is None else load_weights(init), kind.config_type.for_device(device)
         if start is not None:
             config = dataclasses.replace(config, architecture=start.architecture)
-        begun = kind(config.changed(wanted), threads, start, processes)
+        begun = kind(config.with_changes(wanted), threads, start, processes)
         begun.provenance = begun.provenance.reading("--init", init)
         return begun
 
     budget = loop.Budget(options.updates, options.minutes)
-    with joined(device or "cpu") as processes:
-        if not processes.leads:  # torchrun has started several, and the first speaks and writes for all
+    with join_processes(device or "cpu") as processes:
+        if not processes.is_leader:  # torchrun has started several, and the first speaks and writes for all
             with contextlib.closing(begin(processes)) as follower:
                 loop.train(follower, budget, out)
             return
@@ -274,17 +274,19 @@ def sb3(
     from ddz_training.learn.sb3 import train as sb3_train
 
     named = {"opponents": opponents, "rules": options.rules, "seed": options.seed}
-    out, wanted = options.out, sb3_train.Sb3Config.given(named, settings)
+    out, wanted = options.out, sb3_train.Sb3Config.read_given(named, settings)
     model = out / sb3_train.MODEL
 
-    def begin() -> sb3_train.Sb3Run:
-        loop.check_begun(model, resume=resume)
+    def begin() -> sb3_train.Sb3Training:
+        loop.check_can_start(model, resume=resume)
         if resume:
-            config = sb3_train.load_config(out).resumed(wanted, out / sb3_train.SETTINGS)
+            config = sb3_train.load_config(out).for_resuming(wanted, out / sb3_train.SETTINGS)
             check_trust(model, trust, "--trust")
         else:
             config = sb3_train.Sb3Config(**wanted)
-        return sb3_train.Sb3Run(config, out, resume=resume, threads=options.threads, tensorboard=options.tensorboard)
+        return sb3_train.Sb3Training(
+            config, out, resume=resume, threads=options.threads, tensorboard=options.tensorboard
+        )
 
     budget = loop.Budget(decisions=timesteps)
     learned = _learn(begin, budget, model, options.tensorboard, "continue with --resume --trust")
@@ -329,18 +331,18 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
     config = imitation.ImitationConfig(rules=rules, seed=options.seed or 0, architecture=shape)
     if data is None:
         config = dataclasses.replace(config, decisions=decisions or config.decisions)
-        lesson: imitation.Student = imitation.Imitation(config, options.threads)
+        training: imitation.ImitationTraining = imitation.RuleImitation(config, options.threads)
     else:
-        recorded = imitation.load_recorded(data)
-        most = imitation.PASSES * max(1, len(recorded))
+        recorded = imitation.load_imitation_dataset(data)
+        most = imitation.MAX_PASSES * max(1, len(recorded))
         config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
-        lesson = imitation.RecordedLessons(config, recorded, start, options.threads)
+        training = imitation.DatasetImitation(config, recorded, start, options.threads)
     read = Provenance().reading("--data", data and games_file(data)).reading("--init", init)
     with stopping("the weights have learned from fewer decisions") as ended:
-        train_under_bar(lesson, loop.Budget(decisions=config.decisions), None, options.tensorboard, ended)
-        learned = lesson.counters.decisions
+        train_under_bar(training, loop.Budget(decisions=config.decisions), None, options.tensorboard, ended)
+        learned = training.counters.decisions
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": config.seed}
-        save_weights(out, lesson.weights(notes | read.settings()))
+        save_weights(out, training.to_weights(notes | read.settings()))
         click.echo(f"{quoted(out)} after {plural(learned, 'decision')}")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
     follow("to train it further by self-play", *further, *rules_words(rules))
@@ -361,8 +363,8 @@ def belief(positions: int | None, options: RunOptions, settings: tuple[str, ...]
     from ddz_training.learn.belief import BELIEF, BeliefConfig, BeliefTraining
 
     named = {"positions": positions, "rules": options.rules, "seed": options.seed}
-    config, file = BeliefConfig().changed(BeliefConfig.given(named, settings)), options.out / BELIEF
-    loop.check_begun(file, resume=False)
+    config, file = BeliefConfig().with_changes(BeliefConfig.read_given(named, settings)), options.out / BELIEF
+    loop.check_can_start(file, resume=False)
     budget, advice = loop.Budget(decisions=config.positions), "the network has learned from fewer positions"
     _learn(lambda: BeliefTraining(config, options.threads), budget, file, options.tensorboard, advice)
 
@@ -389,12 +391,12 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
 
     named = list(map(_named, runs))
     if not named and out is None:
-        wanted = f"name folders of runs ({training_curves.TAKEN}), or --out with the files of an earlier call"
+        wanted = f"name folders of runs ({training_curves.WRITERS}), or --out with the files of an earlier call"
         raise CommandLineError(wanted)
     folder = out or named[-1][1]
     if named:
         read = {name: training_curves.read_run(name, run) for name, run in named}
-        with writing(folder / training_curves.JOINED):  # not the folder: a run may be training there
+        with writing(folder / training_curves.JOINED_CURVES):  # not the folder: a run may be training there
             known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
             training_curves.save_training([*(known | read).values()], folder)
     stages = training_curves.load_training(folder)

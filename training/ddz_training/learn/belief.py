@@ -1,4 +1,4 @@
-"""The training of the belief network, which guesses hidden hands, in games whose players are drawn at random.
+"""The training of the belief network, which predicts hidden hands, on games whose players are drawn at random.
 
 :mod:`ddz_agents.belief.model` says what the network computes; it learns by maximum likelihood, each position once.
 """
@@ -31,16 +31,16 @@ from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import Training
 from ddz_training.learn.ppo.opponents import FrozenAgent
 from ddz_training.learn.settings import Count, Positive, PositiveShare, Share, TrainingSettings
-from ddz_training.learn.threads import take_step
+from ddz_training.learn.threads import take_gradient_step
 from ddz_training.measure.provenance import Provenance
 
 BELIEF = "belief.safetensors"
-PLAYERS = ("policy", "policy:temperature=1", "rules", "rules-tuned", "isuct:iterations=100", "random")
-SHARES = (0.35, 0.15, 0.2, 0.1, 0.12, 0.08)
+DEFAULT_PLAYERS = ("policy", "policy:temperature=1", "rules", "rules-tuned", "isuct:iterations=100", "random")
+DEFAULT_SHARES = (0.35, 0.15, 0.2, 0.1, 0.12, 0.08)
 
 _SEATS = 3
 _HAND_NEXT = CONCEALED.offsets["hand_next"]
-_BITS = 1 / math.log(2)
+_BITS_PER_NAT = 1 / math.log(2)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class BeliefConfig(TrainingSettings):
 
     positions: Count = 3_000_000
     architecture: model.BeliefArchitecture = field(default_factory=model.BeliefArchitecture)
-    players: tuple[str, ...] = PLAYERS
-    shares: tuple[PositiveShare, ...] = SHARES
+    players: tuple[str, ...] = DEFAULT_PLAYERS
+    shares: tuple[PositiveShare, ...] = DEFAULT_SHARES
     alike: Share = 0.7
     num_games: Count = 1024
     learning_rate: Positive = 2e-3
@@ -105,7 +105,7 @@ class BeliefNetwork(nn.Module):
         self.logits_bias = nn.Parameter(torch.zeros(head["logits_bias"]))
 
     def forward(self, columns: Tensor, hands: Tensor, plain: Tensor) -> Tensor:
-        """The logarithm of the probability of each hand, shape ``[n]``, from the parts of a :class:`Lesson`."""
+        """The logarithm of the probability of each hand, shape ``[n]``, from the parts of a :class:`BeliefBatch`."""
         held = functional.one_hot(hands, model.COUNTS)[:, :, 1:].float()
         added = torch.einsum("nrc,rch->nrh", held, self.counts)
         higher = added.flip(1).cumsum(1).flip(1) - added
@@ -115,7 +115,7 @@ class BeliefNetwork(nn.Module):
         return chances.gather(2, hands.unsqueeze(2)).squeeze(2).sum(1)
 
 
-class Lesson(NamedTuple):
+class BeliefBatch(NamedTuple):
     """A batch of the belief network's training: inputs, and the hands to predict.
 
     Attributes:
@@ -130,10 +130,10 @@ class Lesson(NamedTuple):
     plain: Floats
 
 
-def describe_lesson(
+def make_belief_batch(
     observations: Bytes, concealed: Bytes, tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.int8]
-) -> Lesson:
-    """Make a lesson of positions whose hidden cards are known.
+) -> BeliefBatch:
+    """Make a batch of the belief network's training from positions whose hidden cards are known.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8; in each the two other seats share the hidden cards
@@ -145,12 +145,12 @@ def describe_lesson(
     pools, _ = model.hidden_cards(observations)
     hands = model.hidden_hands(observations, concealed[:, _HAND_NEXT : _HAND_NEXT + NUM_RANKS])
     plain = model.plain_log_probabilities(pools, np.cumsum(pools, axis=1), np.cumsum(hands, axis=1))
-    return Lesson(model.encode_seats(observations, tallies, seats), hands, plain)
+    return BeliefBatch(model.encode_seats(observations, tallies, seats), hands, plain)
 
 
 @dataclass
 class BeliefLine:
-    """The result of one gradient step.
+    """The result of one gradient step of a belief network's training.
 
     Attributes:
         decisions: Positions learned from so far.
@@ -196,38 +196,41 @@ class BeliefTraining(Training):
         self._rng = np.random.default_rng([seed, 1])
         # Of each game: the player of every seat (an index into the settings' players), how every seat has played, and
         # the trick that it is in.
-        self._kinds = np.zeros((games, _SEATS), np.int64)
+        self._seat_players = np.zeros((games, _SEATS), np.int64)
         self._tallies = np.zeros((games, _SEATS, len(MOVE_STATISTICS)), np.int32)
         self._tricks = np.zeros((games, 3), np.int32)
-        self._begin(np.arange(games))
+        self._draw_players(np.arange(games))
         self.provenance = Provenance.of(config.players)
 
     def learn(self) -> dict[str, float]:
         """Take one gradient step on a position of every game that has one, and play on."""
-        lesson, result = self._lesson(), {"bits": 0.0, "plain": 0.0}
-        if count := len(lesson.hands):
-            chances = self.network(*map(torch.from_numpy, lesson))
+        batch, result = self._make_batch(), {"bits": 0.0, "plain": 0.0}
+        if count := len(batch.hands):
+            chances = self.network(*map(torch.from_numpy, batch))
             self._optimizer.zero_grad()
             (-chances.mean()).backward()
             config, spent = self.config, self.counters.decisions / self.config.positions
-            take_step(self._optimizer, config.learning_rate, spent, config.max_gradient)
+            take_gradient_step(self._optimizer, config.learning_rate, spent, config.max_gradient)
             self.counters.decisions += count
-            dealt = np.take_along_axis(lesson.plain, lesson.hands[:, :, None], axis=2)
-            result = {"bits": -_BITS * float(chances.detach().mean()), "plain": -_BITS * float(dealt.sum()) / count}
+            dealt = np.take_along_axis(batch.plain, batch.hands[:, :, None], axis=2)
+            result = {
+                "bits": -_BITS_PER_NAT * float(chances.detach().mean()),
+                "plain": -_BITS_PER_NAT * float(dealt.sum()) / count,
+            }
         self._play()
         return result
 
-    def _lesson(self) -> Lesson:
-        """Training examples from all positions in which a seat has a choice and some cards are hidden from it."""
+    def _make_batch(self) -> BeliefBatch:
+        """Make training examples of all positions in which a seat has a choice and some cards are hidden from it."""
         batch = self._batch
         choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
         rows = np.flatnonzero(choosing & (model.hidden_cards(batch.observation)[1] >= 0))
-        return describe_lesson(batch.observation[rows], batch.concealed[rows], self._tallies[rows], batch.seat[rows])
+        return make_belief_batch(batch.observation[rows], batch.concealed[rows], self._tallies[rows], batch.seat[rows])
 
     def _play(self) -> None:
-        """Play an action in every game."""
+        """Let the players of all games choose, and play one action in each game."""
         batch = self._batch
-        acting = self._kinds[np.arange(batch.num_games), batch.seat]
+        acting = self._seat_players[np.arange(batch.num_games), batch.seat]
         actions = np.zeros(batch.num_games, np.int64)
         for index, agent in enumerate(self._agents):
             games = np.flatnonzero(acting == index)
@@ -235,24 +238,24 @@ class BeliefTraining(Training):
                 actions[games] = agent.actions(games)
         count_actions(batch.rows, actions, self._tallies, self._tricks)
         batch.step(actions)
-        self._begin(np.flatnonzero(batch.done))
+        self._draw_players(np.flatnonzero(batch.done))
 
-    def _begin(self, games: npt.NDArray[np.intp]) -> None:
-        """Draw the players of games that begin."""
+    def _draw_players(self, games: npt.NDArray[np.intp]) -> None:
+        """Draw the players of each seat in the games that begin."""
         shares = np.array(self.config.shares or [1.0] * len(self.config.players))
         kinds = self._rng.choice(len(shares), (len(games), _SEATS), p=shares / shares.sum())
         alike = self._rng.random(len(games)) < self.config.alike
         kinds[alike, 2] = kinds[alike, 1]
-        self._kinds[games], self._tallies[games], self._tricks[games] = kinds, 0, 0
+        self._seat_players[games], self._tallies[games], self._tricks[games] = kinds, 0, 0
 
-    def keep(self, folder: Path) -> None:
-        """Write the weights; this training is not resumed."""
+    def save(self, folder: Path) -> None:
+        """Write the network's weights into the folder; a belief training cannot be resumed."""
         notes = {"positions": self.counters.decisions, "seed": self.config.seed, "players": list(self.config.players)}
         notes |= self.provenance.settings()
         weights = module_arrays(self.network)
         model.save_belief(folder / BELIEF, self.config.architecture, weights, self.config.rules, notes)
 
     def close(self) -> None:
-        """Release what the players hold."""
+        """Close the agents that play the games."""
         for agent in self._agents:
             agent.close()

@@ -19,16 +19,16 @@ import torch
 from torch import Tensor
 
 from ddz_agents.neural.model import Floats
-from ddz_training.learn.input_layers import read_policy
+from ddz_training.learn.input_layers import forward_policy
 from ddz_training.learn.ppo.config import GamesConfig
 from ddz_training.learn.ppo.ppo import (
     Advantages,
     Choice,
     Learner,
+    LossSums,
     Rollout,
-    Sums,
-    first_of,
-    last_best,
+    argmax_by_row,
+    first_index_of_rows,
 )
 from ddz_training.learn.ppo.selfplay import SelfPlay
 from ddz_training.learn.settings import Count, Positive, Share
@@ -50,7 +50,9 @@ class DmcConfig(GamesConfig):
     average: Share = 0.0
 
 
-def epsilon_greedy(values: Tensor, rows: Tensor, count: int, generator: torch.Generator, epsilon: float) -> Choice:
+def sample_epsilon_greedy(
+    values: Tensor, rows: Tensor, count: int, generator: torch.Generator, epsilon: float
+) -> Choice:
     """Choose the action of the highest value, and with probability ε any legal one.
 
     Args:
@@ -62,15 +64,15 @@ def epsilon_greedy(values: Tensor, rows: Tensor, count: int, generator: torch.Ge
     """
     noise = torch.rand(len(values), device=values.device, generator=generator)
     explores = torch.rand(count, device=values.device, generator=generator) < epsilon
-    chosen = torch.where(explores, last_best(noise, rows, count), last_best(values, rows, count))
+    chosen = torch.where(explores, argmax_by_row(noise, rows, count), argmax_by_row(values, rows, count))
     ones = torch.ones(count, device=values.device)
-    return Choice(chosen - first_of(rows, count), torch.zeros_like(ones), ones)
+    return Choice(chosen - first_index_of_rows(rows, count), torch.zeros_like(ones), ones)
 
 
-def outcomes(
+def monte_carlo_returns(
     rewards: npt.NDArray[np.float32], seats: npt.NDArray[np.int8], done: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """The final return of each step's game for the seat that acted, and the weight of the step.
+    """Compute the final return of each step's game for the seat that acted, and the weight of the step.
 
     A step whose game ends after the rollout is left out, which is likelier the further away the end is: of steps
     ``d`` before the end, a share ``d / steps``.  The others are weighted up for them; otherwise short games would count
@@ -87,7 +89,7 @@ def outcomes(
     Example:
         >>> rewards, done = np.zeros((4, 1, 3), np.float32), np.array([[False], [False], [True], [False]])
         >>> rewards[2, 0] = 1, -1, -1
-        >>> returns, weights = outcomes(rewards, np.array([[0], [1], [0], [1]], np.int8), done)
+        >>> returns, weights = monte_carlo_returns(rewards, np.array([[0], [1], [0], [1]], np.int8), done)
         >>> returns[:, 0].tolist(), weights[:, 0].tolist()
         ([1.0, -1.0, 1.0, 0.0], [2.0, 1.3333333730697632, 1.0, 0.0])
     """
@@ -103,31 +105,33 @@ def outcomes(
     return returns, weights
 
 
-class QLearner(Learner):
-    """Learns values by their squared errors; there is no critic."""
+class DmcLearner(Learner):
+    """Learns the values of actions by their squared errors; there is no critic."""
 
     _config: DmcConfig
 
-    def choose(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-        """Choose by the values, which are the logits."""
-        return epsilon_greedy(logits, rows, count, generator, self._config.epsilon)
+    def sample_actions(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
+        """Sample actions ε-greedily by their values, which are the network's logits."""
+        return sample_epsilon_greedy(logits, rows, count, generator, self._config.epsilon)
 
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """Estimate by the outcomes of the games; steps are weighted up for those whose game ends too late."""
+        """Take the games' outcomes as targets; steps are weighted up for those whose game ends later."""
         played, decides = rollout.played, rollout.played.decides
-        targets, weights = outcomes(played.rewards, played.seats, played.done)
+        targets, weights = monte_carlo_returns(played.rewards, played.seats, played.done)
         counts = np.zeros(len(rollout.seen), np.float32)
         counts[played.rows[decides]] = weights[decides]
-        rollout.choice = rollout.choice._replace(counts=torch.from_numpy(counts).to(rollout.seen.device))
+        rollout.choice = rollout.choice._replace(loss_weights=torch.from_numpy(counts).to(rollout.seen.device))
         return np.zeros_like(counts), Advantages(np.zeros_like(targets), targets, decides & (weights > 0))
 
-    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, Sums]:
-        """Half the squared errors of the values."""
-        index, pairs = rollout.counted(rows)
-        legal, starts = rollout.legal_of(index, pairs)
-        values, _ = read_policy(self.reading, self.policy, rollout.seen[index], rollout.hand_values[index], legal)
-        errors = 0.5 * (values[starts + rollout.choice.places[index]] - rollout.targets[index]).square()
-        loss = (errors * rollout.choice.counts[index]).sum()
+    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
+        """Sum half the squared errors of the values of the chosen actions."""
+        index, pairs = rollout.select_policy_rows(rows)
+        legal, starts = rollout.gather_legal(index, pairs)
+        values, _ = forward_policy(
+            self.input_layer, self.policy, rollout.seen[index], rollout.hand_values[index], legal
+        )
+        errors = 0.5 * (values[starts + rollout.choice.indices[index]] - rollout.targets[index]).square()
+        loss = (errors * rollout.choice.loss_weights[index]).sum()
         return loss, {"policy_loss": loss}
 
 
@@ -136,4 +140,4 @@ class DeepMonteCarlo(SelfPlay):
 
     config: DmcConfig
     config_type = DmcConfig
-    learner_type = QLearner
+    learner_type = DmcLearner

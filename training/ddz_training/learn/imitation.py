@@ -1,10 +1,10 @@
 """A warm start by imitation of the rule agent, or of recorded games.
 
-The rule agent labels positions as they arise (:class:`Imitation`).  In some games it also plays; in the others the
-student plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of
+The rule agent labels positions as they arise (:class:`RuleImitation`).  In some games it also plays; in the others the
+learner plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of
 imitation learning and structured prediction to no-regret online learning", AISTATS 2011).  No position is seen twice,
 so there is nothing to overfit.  A search is too slow for that; its decisions are recorded once
-(:mod:`ddz_training.data`) and gone through several times (:class:`RecordedLessons`).
+(:mod:`ddz_training.data`) and gone through several times (:class:`DatasetImitation`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from ddz_training.data.table import read_pieces
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import POLICY, Training
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
-from ddz_training.learn.threads import Threads, add_gradients, shards, take_step
+from ddz_training.learn.threads import Threads, accumulate_gradients, split_rows, take_gradient_step
 
-PASSES = 10
+MAX_PASSES = 10
 """Passes over a data set by default; many more may learn it by heart."""
 
-_SHARD = 256
+_MICROBATCH = 256
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class ImitationConfig(TrainingSettings):
         decisions: Decisions to learn from; the step size goes down in a straight line over them.
         architecture: The sizes of the networks.
         num_games: Games that are played side by side; a gradient step takes one decision of each that has a choice.
-        student_share: Share of the games that the student plays.
+        learner_share: Share of the games that the learner plays; the rule agent plays the others.
         learning_rate: Adam's step size at first.
         max_gradient: Norm at which the gradient is clipped.
 
@@ -61,13 +61,13 @@ class ImitationConfig(TrainingSettings):
     decisions: Count = 2_000_000
     architecture: Architecture = field(default_factory=Architecture)
     num_games: Count = 1024
-    student_share: Share = 0.5
+    learner_share: Share = 0.5
     learning_rate: Positive = 4e-3
     max_gradient: Positive = 1.0
 
 
-def soft_cross_entropies(log_probabilities: Tensor, shares: Tensor) -> Tensor:
-    """The cross-entropy of a policy with a distribution that it should imitate.
+def soft_cross_entropy(log_probabilities: Tensor, shares: Tensor) -> Tensor:
+    """Compute the cross-entropy of a policy with a distribution that it should imitate.
 
     Args:
         log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
@@ -81,12 +81,12 @@ def soft_cross_entropies(log_probabilities: Tensor, shares: Tensor) -> Tensor:
 
 @dataclass
 class ImitationLine:
-    """The result of one step of a student.
+    """The result of one gradient step of imitation.
 
     Attributes:
         decisions: Decisions learned from so far.
         loss: Cross-entropy of the last step, in nats.
-        agreement: Share of its decisions in which the student's first choice was the teacher's.
+        agreement: Share of its decisions in which the learner's first choice was the one to imitate.
     """
 
     decisions: int
@@ -97,14 +97,14 @@ class ImitationLine:
         return f"agrees in {100 * self.agreement:.0f} %, loss {self.loss:.3f}"
 
 
-def random_policy(config: ImitationConfig) -> PolicyNetwork:
-    """A policy with random weights by the seed of the settings."""
+def new_policy(config: ImitationConfig) -> PolicyNetwork:
+    """Make a policy with random weights, drawn by the seed of the settings."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return PolicyNetwork(config.architecture)
 
 
-class Student(Training):
+class ImitationTraining(Training):
     """The training of a policy on distributions over actions.
 
     Args:
@@ -123,12 +123,12 @@ class Student(Training):
     def __init__(self, config: ImitationConfig, policy: PolicyNetwork | None, threads: int | None = None) -> None:
         super().__init__(config)
         self._threads = Threads(threads)  # first: random weights are computed, too
-        self.policy = policy or random_policy(config)
+        self.policy = policy or new_policy(config)
         self._weights: list[torch.nn.Parameter] = list(self.policy.train().parameters())
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
 
     def imitate(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, dict[str, float]]:
-        """Take one gradient step.
+        """Take one gradient step towards given distributions over actions.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -143,38 +143,40 @@ class Student(Training):
 
         def loss(rows: slice) -> tuple[Tensor, tuple[Floats, float]]:
             log_probabilities, _ = self.policy.answer(observations[rows], masks[rows])
-            loss = soft_cross_entropies(log_probabilities, torch.from_numpy(shares[rows])).sum()
+            loss = soft_cross_entropy(log_probabilities, torch.from_numpy(shares[rows])).sum()
             return loss / count, (log_probabilities.detach().numpy(), loss.item())
 
-        parts, losses = zip(*add_gradients(self._threads, self._weights, loss, shards(len(masks), _SHARD)), strict=True)
+        parts, losses = zip(
+            *accumulate_gradients(self._threads, self._weights, loss, split_rows(len(masks), _MICROBATCH)), strict=True
+        )
         config, spent = self.config, self.counters.decisions / self.config.decisions
-        take_step(self.optimizer, config.learning_rate, spent, config.max_gradient)
+        take_gradient_step(self.optimizer, config.learning_rate, spent, config.max_gradient)
         self.counters.decisions += int(taught.sum())
         log_probabilities = np.concatenate(parts)
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
         return log_probabilities, {"loss": sum(losses) / count, "agreement": float(agrees.sum()) / count}
 
-    def player(self) -> CompiledPolicy:
-        """The policy with its present weights, for evaluations."""
-        return CompiledPolicy(self.weights({}))
+    def evaluation_policy(self) -> CompiledPolicy:
+        """Make the policy with its present weights, for evaluations."""
+        return CompiledPolicy(self.to_weights({}))
 
-    def weights(self, notes: Mapping[str, Any]) -> Weights:
-        """The policy's weights with notes for readers of the file; its value was not trained.
+    def to_weights(self, notes: Mapping[str, Any]) -> Weights:
+        """Make a file's content of the policy's weights, with notes for its readers; the value was not trained.
 
         (If it began with trained weights, their value fitted the layers below as they were then.)
         """
         return Weights.of(self.policy, rules=self.config.rules, notes=notes, values_trained=False)
 
-    def keep(self, folder: Path) -> None:
-        """Write the weights; a student is not resumed."""
-        save_weights(folder / POLICY, self.weights({"decisions": self.counters.decisions}))
+    def save(self, folder: Path) -> None:
+        """Write the policy's weights into the folder; imitation cannot be resumed."""
+        save_weights(folder / POLICY, self.to_weights({"decisions": self.counters.decisions}))
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads of the training."""
         self._threads.close()
 
 
-class Imitation(Student):
+class RuleImitation(ImitationTraining):
     """Learns from the rule agent's moves in games as they are played, beginning with random weights.
 
     Args:
@@ -183,7 +185,7 @@ class Imitation(Student):
 
     Attributes:
         batch: The games.
-        rng: Draws the student's actions.
+        rng: Draws the learner's actions.
     """
 
     def __init__(self, config: ImitationConfig, threads: int | None = None) -> None:
@@ -191,7 +193,7 @@ class Imitation(Student):
         self._teacher = RulesTeacher(config.num_games, config.rules)
         self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
         self.rng = np.random.default_rng([config.seed, 2])
-        self._student_plays = np.arange(config.num_games) < round(config.student_share * config.num_games)
+        self._learner_plays = np.arange(config.num_games) < round(config.learner_share * config.num_games)
 
     def learn(self) -> dict[str, float]:
         """Label every game's decision, learn from them, and play on."""
@@ -203,13 +205,13 @@ class Imitation(Student):
             labels = self._teacher.labels(batch.state_dict()["rows"])[rows]
             taught = np.where(labels == NO_LABEL, actions[rows], labels)
             log_probabilities, statistics = self.imitate(batch.observation[rows], batch.mask[rows], one_hot(labels))
-            student_actions = draw_actions(log_probabilities, self.rng.random(len(rows)))
-            actions[rows] = np.where(self._student_plays[rows], student_actions, taught)
+            learner_actions = sample_masked_actions(log_probabilities, self.rng.random(len(rows)))
+            actions[rows] = np.where(self._learner_plays[rows], learner_actions, taught)
         batch.step(actions)
         return statistics
 
 
-def draw_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def sample_masked_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Draw an action for each row; an illegal one is never drawn, however numbers are rounded.
 
     Args:
@@ -224,7 +226,7 @@ def draw_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> n
     return actions
 
 
-class RecordedLessons(Student):
+class DatasetImitation(ImitationTraining):
     """Learns from recorded decisions in random order, pass after pass.
 
     Args:
@@ -238,27 +240,33 @@ class RecordedLessons(Student):
     """
 
     def __init__(
-        self, config: ImitationConfig, recorded: RecordedSet, policy: PolicyNetwork | None, threads: int | None = None
+        self,
+        config: ImitationConfig,
+        recorded: ImitationDataset,
+        policy: PolicyNetwork | None,
+        threads: int | None = None,
     ) -> None:
         if not len(recorded):
             raise InvalidTrainingError("the data set holds no decision with a choice")
         super().__init__(config, policy, threads)
-        self.recorded = recorded
+        self.dataset = recorded
         self.rng = np.random.default_rng([config.seed, 3])
-        self.pieces: list[npt.NDArray[np.int64]] = []
+        self.batches: list[npt.NDArray[np.int64]] = []
 
     def learn(self) -> dict[str, float]:
         """Take one gradient step; every pass over the decisions shuffles them anew."""
-        if not self.pieces:
-            order = self.rng.permutation(len(self.recorded))
-            self.pieces = [order[piece] for piece in shards(len(order), self.config.num_games)]
-        rows, recorded = self.pieces.pop(0), self.recorded
-        _, statistics = self.imitate(recorded.observations[rows], recorded.masks(rows), recorded.shares(rows))
+        if not self.batches:
+            order = self.rng.permutation(len(self.dataset))
+            self.batches = [order[piece] for piece in split_rows(len(order), self.config.num_games)]
+        rows, recorded = self.batches.pop(0), self.dataset
+        _, statistics = self.imitate(
+            recorded.observations[rows], recorded.unpack_masks(rows), recorded.target_shares(rows)
+        )
         return statistics
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
-    """Shares that give everything to one action, shape ``[n, 400]``, float32; zeros for ``NO_LABEL``."""
+    """Make distributions that give everything to one action, shape ``[n, 400]``, float32; zeros for ``NO_LABEL``."""
     shares = np.zeros((len(actions), NUM_ACTIONS), np.float32)
     labelled = np.flatnonzero(actions != NO_LABEL)
     shares[labelled, actions[labelled]] = 1.0
@@ -269,7 +277,7 @@ def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
 
 
 @dataclass
-class RecordedSet:
+class ImitationDataset:
     """Recorded decisions, and how much each action counts.
 
     Attributes:
@@ -287,14 +295,15 @@ class RecordedSet:
     counts: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
+        """The number of decisions."""
         return len(self.observations)
 
-    def masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
-        """Masks of some decisions as bytes, shape ``[rows, 400]``, int8."""
+    def unpack_masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
+        """Unpack the masks of some decisions into bytes, shape ``[rows, 400]``, int8."""
         return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)
 
-    def shares(self, rows: npt.NDArray[np.int64]) -> Floats:
-        """The share that each action had, shape ``[rows, 400]``, float32; rows sum to 1."""
+    def target_shares(self, rows: npt.NDArray[np.int64]) -> Floats:
+        """Compute the distributions to imitate, each action's share of the visits: shape ``[rows, 400]``, float32."""
         shares = np.zeros((len(rows), NUM_ACTIONS), np.float32)
         for index, (first, last) in enumerate(zip(self.firsts[rows], self.firsts[rows + 1], strict=True)):
             shares[index, self.actions[first:last]] = self.counts[first:last] / self.counts[first:last].sum()
@@ -304,7 +313,7 @@ class RecordedSet:
 _COLUMNS = ("observation", "legal", "action", "visits")
 
 
-def load_recorded(path: str | Path) -> RecordedSet:
+def load_imitation_dataset(path: str | Path) -> ImitationDataset:
     """Read every decision of a data set that was a choice.
 
     The target of a stage is the distribution of its search's visits or, without visits, the action that was chosen.
@@ -318,7 +327,7 @@ def load_recorded(path: str | Path) -> RecordedSet:
             or its rows are no decisions.
     """
     try:
-        pieces = [_piece(batch) for batch in read_pieces(path, _COLUMNS)]
+        pieces = [_read_choices(batch) for batch in read_pieces(path, _COLUMNS)]
     except (IndexError, TypeError, ValueError) as error:
         if isinstance(error, DataSetError):
             raise
@@ -326,11 +335,11 @@ def load_recorded(path: str | Path) -> RecordedSet:
     if not pieces:
         raise DataSetError(f"{path} holds no decisions")
     columns = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    return RecordedSet(firsts=np.concatenate([[0], np.cumsum(columns.pop("sizes"))]), **columns)
+    return ImitationDataset(firsts=np.concatenate([[0], np.cumsum(columns.pop("sizes"))]), **columns)
 
 
-def _piece(batch: Any) -> dict[str, npt.NDArray[Any]]:
-    """The rows of a record batch that were a choice, as in :class:`RecordedSet`, and how many actions each has."""
+def _read_choices(batch: Any) -> dict[str, npt.NDArray[Any]]:
+    """Read the rows of a record batch that were a choice, for an :class:`ImitationDataset`."""
     legal, visits = batch.column("legal"), batch.column("visits")
     options = legal.value_lengths().to_numpy()
     row = np.repeat(np.arange(len(options)), options)

@@ -75,12 +75,12 @@ class Budget(Options):
     decisions: Annotated[int, Range(1)] | None = None
 
     def check(self) -> None:
-        """Refuse to train for ever."""
+        """Refuse a budget without any limit, with which a training would never end."""
         if all(limit is None for limit in vars(self).values()):
             raise InvalidTrainingError("say how long to train: --minutes 60, or --updates 500")
 
     def share(self, counters: Counters) -> float:
-        """The share of the budget that is spent, 0 to 1."""
+        """Compute the share of the budget that is spent, 0 to 1."""
         done = {"updates": counters.update, "minutes": counters.seconds / 60, "decisions": counters.decisions}
         shares = [done[name] / limit for name, limit in vars(self).items() if limit is not None]
         return min(1.0, max(map(float, shares)))
@@ -112,52 +112,52 @@ class Training(ABC):
 
     @abstractmethod
     def learn(self) -> Mapping[str, Any]:
-        """Do one update, and return its results by name.
+        """Do one update of the training, and return its results by name.
 
         It adds to all of :attr:`counters` except the update and the seconds.
         """
 
     @abstractmethod
-    def keep(self, folder: Path) -> None:
+    def save(self, folder: Path) -> None:
         """Write the weights, and what a resumed training needs, into a folder; each file is replaced atomically."""
 
     @abstractmethod
     def close(self) -> None:
-        """Release threads and agents."""
+        """End the threads of the training, and close its agents."""
 
-    def player(self) -> PolicyModel | None:
-        """The policy with its present weights, for evaluations; None if the training has none."""
+    def evaluation_policy(self) -> PolicyModel | None:
+        """Make the policy with its present weights, for evaluations; None if the training has none."""
         return None
 
     def step(self) -> Any:
-        """Do one update, and return its results as a :attr:`line_type`."""
+        """Do one update of the training, count it, and return its results as a :attr:`line_type`."""
         began = thinking_time()
         result = self.learn()
         self.counters.update += 1
-        self.counters.seconds += self.told(thinking_time() - began)
+        self.counters.seconds += self.broadcast(thinking_time() - began)
         values = {**vars(self.counters), **result}
         return self.line_type(**{name: values[name] for name in field_names(self.line_type) if name in values})
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this process is the one that writes files and measures strength, where several train together."""
         return True
 
-    def told(self, number: float) -> float:
-        """The leading process's value of a number: clocks differ, and all processes must do the same."""
+    def broadcast(self, number: float) -> float:
+        """Return the first process's value of a number to all: clocks differ, and all processes must do the same."""
         return number
 
-    def evaluates(self) -> bool:
+    def is_evaluation_due(self) -> bool:
         """Whether an evaluation is due after the last step."""
         return bool(self.config.evaluate_every) and self.counters.update % self.config.evaluate_every == 0
 
-    def measure(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
-        """Measure the policy's strength against the rivals of the settings; empty where there is no policy.
+    def evaluate(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
+        """Measure the policy's strength against ``eval_opponents`` of the settings; empty where there is no policy.
 
         Args:
             stop: Called before every deal; True ends the measurement without a result.
         """
-        player, config = self.player(), self.config
+        player, config = self.evaluation_policy(), self.config
         if player is None:
             return []
         results = measure_strength(
@@ -202,35 +202,35 @@ def train(
     folder = None if folder is None else Path(folder)
     stopped, due = False, 0.0
     with contextlib.ExitStack() as stack:
-        if folder is not None and run.leads:
+        if folder is not None and run.is_leader:
             stack.enter_context(writing(folder, folder=True))
-        targets = (folder, tensorboard) if run.leads else (None, None)
+        targets = (folder, tensorboard) if run.is_leader else (None, None)
         log = stack.enter_context(contextlib.closing(RunLog(run.tables, *targets, run.counters.update)))
 
         def evaluate() -> None:
             at_an_end = run.counters.update == 0 or budget.share(run.counters) >= 1.0
-            if run.leads and (run.evaluates() or (at_an_end and run.config.evaluate_every)):
-                evaluations = run.measure(stop)
+            if run.is_leader and (run.is_evaluation_due() or (at_an_end and run.config.evaluate_every)):
+                evaluations = run.evaluate(stop)
                 for evaluation in evaluations:
-                    log.add(evaluation)
+                    log.write(evaluation)
                 on_evaluation(evaluations)
 
-        if run.counters.update == 0 or (folder is not None and log.evaluated < run.counters.update):
+        if run.counters.update == 0 or (folder is not None and log.last_evaluation < run.counters.update):
             evaluate()
         while not stopped and budget.share(run.counters) < 1.0:
             run.spent = budget.share(run.counters)
             line = run.step()
             last = budget.share(run.counters) >= 1.0
-            log.add(line)
+            log.write(line)
             on_update(line)
             evaluate()
-            stopped = bool(run.told(stop()))
-            if folder is not None and run.told(stopped or last or time.monotonic() >= due):
-                run.keep(folder)
+            stopped = bool(run.broadcast(stop()))
+            if folder is not None and run.broadcast(stopped or last or time.monotonic() >= due):
+                run.save(folder)
                 due = time.monotonic() + 60 * run.config.checkpoint_minutes
 
 
-def check_begun(path: Path, *, resume: bool) -> None:
+def check_can_start(path: Path, *, resume: bool) -> None:
     """Refuse to resume where there is no training, and to begin where there is one.
 
     Args:
@@ -273,14 +273,14 @@ class RunLog:
     def __init__(
         self, tables: Mapping[type, str], folder: Path | None, tensorboard: Path | None = None, done: int = 0
     ) -> None:
-        self._board = None if tensorboard is None else _summary_writer(tensorboard, done)
+        self._board = None if tensorboard is None else _open_summary_writer(tensorboard, done)
         self._files: dict[type, CurveFile] = {}
         if folder is not None:
             self._files = {kind: CurveFile(folder / name, field_names(kind), done) for kind, name in tables.items()}
-        self.evaluated = self._files[Evaluation].last if Evaluation in self._files else 0
+        self.last_evaluation = self._files[Evaluation].last if Evaluation in self._files else 0
 
-    def add(self, line: Any) -> None:
-        """Write a line.
+    def write(self, line: Any) -> None:
+        """Write one line of results to its CSV file and to TensorBoard.
 
         Raises:
             CheckpointError: If that cannot be done.
@@ -304,8 +304,8 @@ class RunLog:
             self._board.close()
 
 
-def _summary_writer(folder: Path, done: int) -> SummaryWriter:
-    """A writer of TensorBoard's files."""
+def _open_summary_writer(folder: Path, done: int) -> SummaryWriter:
+    """Open a writer of TensorBoard's files, which hides what a killed run wrote beyond an update."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
@@ -336,7 +336,7 @@ class CurveFile:
 
     def __init__(self, path: Path, columns: Sequence[str], done: int = 0) -> None:
         self._path = path
-        with _naming_errors(path):
+        with _curve_file_errors(path):
             text = read_text(path).splitlines() if path.exists() else [",".join(columns)]
             head, *lines = csv.reader(text or [""])
             if lines and not done:
@@ -347,7 +347,7 @@ class CurveFile:
             whole = [line for line in lines if len(line) == len(columns) and line[0].isdigit()]
             kept = [line for line in whole if int(line[0]) <= done]
             self.last = int(kept[-1][0]) if kept else 0
-            replace_file(path, _csv(columns, *kept))
+            replace_file(path, _format_csv(columns, *kept))
 
     def append(self, *cells: Any) -> None:
         """Append a line, one cell per column, and hand it to the operating system.
@@ -355,8 +355,8 @@ class CurveFile:
         Raises:
             CheckpointError: If that cannot be done.
         """
-        with _naming_errors(self._path):
-            append(self._path, _csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]))
+        with _curve_file_errors(self._path):
+            append(self._path, _format_csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]))
 
 
 def _has_lines(path: Path) -> bool:
@@ -365,20 +365,20 @@ def _has_lines(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _naming_errors(path: Path) -> Iterator[None]:
-    """Turn the errors of a curve file into ours."""
+def _curve_file_errors(path: Path) -> Iterator[None]:
+    """Raise :class:`CheckpointError` for whatever fails while a file of curves is read or written."""
     try:
         yield
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CheckpointError(f"cannot continue {path}: {error}") from error
 
 
-def _csv(*lines: Sequence[str]) -> bytes:
+def _format_csv(*lines: Sequence[str]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue().encode()
 
 
 def field_names(kind: type) -> list[str]:
-    """The fields of a dataclass, which are columns of curves."""
+    """List the names of a dataclass's fields, which are the columns of its CSV file."""
     return [field.name for field in dataclasses.fields(kind)]

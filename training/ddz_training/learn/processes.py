@@ -32,11 +32,11 @@ class Processes:
         self.rank, self.size = rank, size
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this process writes files and measures strength."""
         return self.rank == 0
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
+    def all_reduce(self, tensors: Sequence[Tensor]) -> None:
         """Replace tensors by their sums over all processes.
 
         Raises:
@@ -45,31 +45,31 @@ class Processes:
         if self.size == 1 or not tensors:
             return
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        with _naming_errors():
+        with _lost_process_errors():
             dist.all_reduce(flat)
         for tensor, part in zip(tensors, torch.split(flat, [tensor.numel() for tensor in tensors]), strict=True):
             tensor.copy_(part.view_as(tensor))
 
-    def total(self, numbers: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Sum numbers over all processes; float64.
+    def sum_numbers(self, numbers: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Sum numbers over all processes, as float64.
 
         Raises:
             LostProcessError: If another process is gone.
         """
         summed = torch.as_tensor(np.atleast_1d(np.asarray(numbers, np.float64))).clone()
-        self.add_up([summed])
+        self.all_reduce([summed])
         return summed.numpy()
 
-    def told(self, number: float) -> float:
-        """The leading process's value of a number.
+    def broadcast(self, number: float) -> float:
+        """Return the first process's value of a number to all processes.
 
         Raises:
             LostProcessError: If another process is gone.
         """
-        return float(self.total(number if self.leads else 0.0)[0])
+        return float(self.sum_numbers(number if self.is_leader else 0.0)[0])
 
-    def gathered(self, part: Any) -> list[Any]:
-        """Gather each process's part in the leading process; an empty list in the others.
+    def gather(self, part: Any) -> list[Any]:
+        """Gather a value of each process in the first one; the others get an empty list.
 
         Raises:
             LostProcessError: If another process is gone.
@@ -77,13 +77,13 @@ class Processes:
         if self.size == 1:
             return [part]
         parts: list[Any] = [None] * self.size
-        with _naming_errors():
-            dist.gather_object(part, parts if self.leads else None)
-        return parts if self.leads else []
+        with _lost_process_errors():
+            dist.gather_object(part, parts if self.is_leader else None)
+        return parts if self.is_leader else []
 
 
 @contextlib.contextmanager
-def _naming_errors() -> Iterator[None]:
+def _lost_process_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:  # what every backend raises where a connection is closed
@@ -91,7 +91,7 @@ def _naming_errors() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def joined(device: str) -> Iterator[Processes]:
+def join_processes(device: str) -> Iterator[Processes]:
     """Connect the processes that ``torchrun`` has started; this one alone if it has started none.
 
     Args:
@@ -109,8 +109,8 @@ def joined(device: str) -> Iterator[Processes]:
         dist.destroy_process_group()
 
 
-def own_threads(threads: int | None) -> int | None:
-    """The number of threads of this process; by default its share of the cores if ``torchrun`` has started several."""
+def threads_of_process(threads: int | None) -> int | None:
+    """Choose the number of threads of this process: by default its share of the cores of ``torchrun``'s processes."""
     local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return threads if threads is not None or local == 1 else max(1, cores // local)

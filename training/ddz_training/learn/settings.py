@@ -56,12 +56,12 @@ class TrainingSettings(Options):
         return ()
 
     def check(self) -> None:
-        """Refuse an unknown preset."""
+        """Refuse an unknown preset of rules."""
         Rules.preset(self.rules)
 
     @classmethod
-    def given(cls, named: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
-        """The settings that a command line changes.
+    def read_given(cls, named: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
+        """Read the settings that a command line changes.
 
         Args:
             named: Settings that have an option of their own; None where it was not given.
@@ -72,7 +72,7 @@ class TrainingSettings(Options):
         """
         return {name: value for name, value in named.items() if value is not None} | cls.read(texts)
 
-    def changed(self, settings: Mapping[str, Any]) -> Self:
+    def with_changes(self, settings: Mapping[str, Any]) -> Self:
         """Return a copy of the settings with some of them changed.
 
         Args:
@@ -88,8 +88,8 @@ class TrainingSettings(Options):
             values[whole] = dataclasses.replace(now, **{part: value}) if dot else value
         return dataclasses.replace(self, **values)
 
-    def resumed(self, wanted: Mapping[str, Any], where: object) -> Self:
-        """These settings for a resumed run, which may change only :attr:`bookkeeping`.
+    def for_resuming(self, wanted: Mapping[str, Any], where: object) -> Self:
+        """Return these settings for a resumed run, which may change only :attr:`bookkeeping`.
 
         Args:
             wanted: The settings that the run must have, as from :meth:`read`.
@@ -106,4 +106,4 @@ class TrainingSettings(Options):
                 different.append(f"{name}: the checkpoint has {current!r}, this run {value!r}")
         if different:
             raise CheckpointMismatchError(f"{where} was written under other settings ({'; '.join(different)})")
-        return self.changed({name: value for name, value in wanted.items() if name in self.bookkeeping})
+        return self.with_changes({name: value for name, value in wanted.items() if name in self.bookkeeping})

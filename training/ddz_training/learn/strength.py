@@ -20,8 +20,8 @@ from ddz_training.measure.statistics import AgentResult, Interval, summarize
 FIRST_DEAL = 1_000_000
 """Evaluations during training are used to choose; reported results are played on other deals."""
 
-_MODEL = "the policy"
-_BLOCK = 50
+_POLICY_NAME = "the policy"
+_DEALS_AT_ONCE = 50
 """Deals that are played at once."""
 
 
@@ -51,12 +51,12 @@ class Evaluation:
 
     @property
     def interval(self) -> Interval:
-        """The win rate with its interval."""
+        """The win rate over both sides with its 95 % interval."""
         return Interval(self.wins, self.low, self.high, self.deals)
 
     @classmethod
     def of(cls, update: int, result: AgentResult) -> Evaluation:
-        """Make an evaluation from the arena's result."""
+        """Make the line of an evaluation from the arena's result."""
         wins, roles = result.wins, (result.landlord_wins.mean, result.peasant_wins.mean)
         return cls(update, result.opponent, result.deals, wins.mean, wins.low, wins.high, *roles)
 
@@ -93,14 +93,14 @@ def measure_strength(
     agent, results = ModelAgent(model), []
 
     def make(spec: str) -> Agent:
-        return agent if spec == _MODEL else make_agent(spec)
+        return agent if spec == _POLICY_NAME else make_agent(spec)
 
     for opponent in opponents:
         records: list[GameRecord] = []
-        pair = _MODEL, opponent
+        pair = _POLICY_NAME, opponent
         player = DealPlayer(Rules.preset(rules), seed, False, make, make_generator=make_published_generator)
         with closing(player):
-            block = _BLOCK if all(plays_side_by_side(player.agents.agent(spec)) for spec in pair) else 1
+            block = _DEALS_AT_ONCE if all(plays_side_by_side(player.agents.agent(spec)) for spec in pair) else 1
             for first in range(FIRST_DEAL, FIRST_DEAL + deals, block):
                 if stop():
                     return []

@@ -19,8 +19,8 @@ from torch import Tensor
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env.support.threads import usable_threads
 
-_LAST_RATE = 0.02
-_MOST_LEADERS = 16
+_FINAL_LR_FACTOR = 0.02
+_MAX_LEADERS = 16
 _CHUNKS_PER_THREAD, _SMALLEST_CHUNK = 2, 64
 
 _In = TypeVar("_In")
@@ -32,8 +32,8 @@ class Threads:
 
     Args:
         threads: How many; None for one per core.
-        shares: Whether the items of one group of games are shared among the threads, for a device whose groups take
-            turns with it; otherwise each thread has a group of its own.
+        share_groups: Whether the items of one group of games are shared among the threads, for a device whose groups
+            take turns with it; otherwise each thread has a group of its own.
 
     Attributes:
         threads: How many.
@@ -43,24 +43,24 @@ class Threads:
         InvalidOptionError: If the number is out of range.
     """
 
-    def __init__(self, threads: int | None = None, *, shares: bool = False) -> None:
+    def __init__(self, threads: int | None = None, *, share_groups: bool = False) -> None:
         self.threads, self.busy = usable_threads(threads), 0.0
         torch.set_num_threads(1)
         # With OpenMP the setting is per thread, so every thread makes it.
         self._pool = ThreadPoolExecutor(self.threads, "ddz-train", initializer=torch.set_num_threads, initargs=(1,))
-        self._leaders = ThreadPoolExecutor(_MOST_LEADERS, "ddz-lead") if shares else self._pool
-        self._shares, self._own, self._lock = shares, threading.local(), threading.Lock()
+        self._leaders = ThreadPoolExecutor(_MAX_LEADERS, "ddz-lead") if share_groups else self._pool
+        self._share_groups, self._own, self._lock = share_groups, threading.local(), threading.Lock()
 
     def map(self, function: Callable[[_In], _Out], items: Iterable[_In]) -> list[_Out]:
         """Call a function for each item; returns the results in the order of the items."""
         return list(self._pool.map(function, items))
 
-    def side_by_side(self, function: Callable[[int], _Out], count: int) -> list[_Out]:
-        """Call a function, which may :meth:`share` its work, for each of ``0..count-1``; returns the results."""
-        return list(self._leaders.map(function if self._shares else self._timed(function), range(count)))
+    def map_groups(self, function: Callable[[int], _Out], count: int) -> list[_Out]:
+        """Call a function for each of ``0..count-1`` groups of games, in which it may :meth:`run_in_chunks`."""
+        return list(self._leaders.map(function if self._share_groups else self._with_timing(function), range(count)))
 
-    def share(self, function: Callable[..., object], count: int, *, searches: bool = False) -> None:
-        """Call a kernel for chunks ``first, stop`` of ``0..count``.
+    def run_in_chunks(self, function: Callable[..., object], count: int, *, searches: bool = False) -> None:
+        """Call a kernel for chunks ``first, stop`` of ``0..count``, on several threads if groups are shared.
 
         Args:
             function: Its results do not depend on the chunks.
@@ -69,15 +69,15 @@ class Threads:
         """
 
         def work(first: int) -> None:
-            function(first, min(first + size, count), *([self._scratch()] if searches else []))
+            function(first, min(first + size, count), *([self._workspace()] if searches else []))
 
-        size = max(_SMALLEST_CHUNK, -(-count // (_CHUNKS_PER_THREAD * self.threads))) if self._shares else count
-        if self._shares:
-            list(self._pool.map(self._timed(work), range(0, count, size)))
+        size = max(_SMALLEST_CHUNK, -(-count // (_CHUNKS_PER_THREAD * self.threads))) if self._share_groups else count
+        if self._share_groups:
+            list(self._pool.map(self._with_timing(work), range(0, count, size)))
         else:
             work(0)
 
-    def _timed(self, function: Callable[[int], _Out]) -> Callable[[int], _Out]:
+    def _with_timing(self, function: Callable[[int], _Out]) -> Callable[[int], _Out]:
         """Wrap a function so that its time is added to :attr:`busy`."""
 
         def timed(item: int) -> _Out:
@@ -90,26 +90,26 @@ class Threads:
 
         return timed
 
-    def _scratch(self) -> RuleWorkspace:
-        """This thread's memory for searches through hands."""
-        if not hasattr(self._own, "scratch"):
-            self._own.scratch = new_rule_workspace()
-        scratch: RuleWorkspace = self._own.scratch
+    def _workspace(self) -> RuleWorkspace:
+        """Return this thread's workspace for searches through hands."""
+        if not hasattr(self._own, "workspace"):
+            self._own.workspace = new_rule_workspace()
+        scratch: RuleWorkspace = self._own.workspace
         return scratch
 
     def close(self) -> None:
-        """End the threads."""
+        """End all threads of the pool."""
         for pool in {self._pool, self._leaders}:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def shards(count: int, size: int) -> Iterator[slice]:
-    """Cut ``count`` rows into shards of ``size``, the last one shorter."""
+def split_rows(count: int, size: int) -> Iterator[slice]:
+    """Split ``count`` rows into slices of ``size``, the last one shorter."""
     for first in range(0, count, size):
         yield slice(first, min(first + size, count))
 
 
-def add_gradients(
+def accumulate_gradients(
     threads: Threads,
     weights: Sequence[torch.nn.Parameter],
     loss: Callable[[slice], tuple[Tensor, _Out]],
@@ -137,7 +137,7 @@ def add_gradients(
     return list(details)
 
 
-def take_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_gradient: float) -> None:
+def take_gradient_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_gradient: float) -> None:
     """Clip the gradient of all weights together, and take a step whose size falls in a straight line.
 
     Args:
@@ -148,5 +148,5 @@ def take_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_g
     """
     for group in optimizer.param_groups:
         torch.nn.utils.clip_grad_norm_(group["params"], max_gradient)
-        group["lr"] = rate * max(_LAST_RATE, 1.0 - spent)
+        group["lr"] = rate * max(_FINAL_LR_FACTOR, 1.0 - spent)
     optimizer.step()

@@ -20,10 +20,10 @@ from ddz_training.measure.statistics import Interval
 
 CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 """The files of a run."""
-JOINED, JOINED_EVALUATIONS = f"training_{CURVES}", f"training_{EVALUATIONS}"
+JOINED_CURVES, JOINED_EVALUATIONS = f"training_{CURVES}", f"training_{EVALUATIONS}"
 """Those of a whole training."""
 
-TAKEN = "ddz train selfplay and dmc"
+WRITERS = "ddz train selfplay and dmc"
 """What writes such files."""
 
 _CURVE_COLUMNS = ("update", "decisions", "games", "seconds")
@@ -44,16 +44,16 @@ class Stage:
     updates: list[dict[str, str]]
     evaluations: list[dict[str, str]]
 
-    def total(self, column: str) -> float:
-        """The final value of a counter of the curve."""
+    def final_count(self, column: str) -> float:
+        """Read the final value of a counter of the curve."""
         return float(self.updates[-1][column])
 
-    def last(self, opponent: str) -> dict[str, str] | None:
-        """The last evaluation against an opponent, if there is one."""
+    def last_evaluation(self, opponent: str) -> dict[str, str] | None:
+        """Find the last evaluation against an opponent, if there is one."""
         return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
 
-    def reached(self, column: str, evaluation: Mapping[str, str]) -> float:
-        """The value of a counter of the curve at an evaluation; 0 at that of the start, before the first update."""
+    def counter_at(self, column: str, evaluation: Mapping[str, str]) -> float:
+        """Read the value of a counter of the curve at an evaluation; 0 before the first update."""
         return next((float(line[column]) for line in self.updates if line["update"] == evaluation["update"]), 0.0)
 
 
@@ -64,19 +64,19 @@ def read_run(name: str, folder: Path) -> Stage:
         InvalidExperimentError: If it is not the folder of a run that writes curves, or these have no update or lack
             columns.
     """
-    updates = _lines(folder / CURVES, _CURVE_COLUMNS)
+    updates = _read_lines(folder / CURVES, _CURVE_COLUMNS)
     if not updates:
         raise InvalidExperimentError(f"{folder / CURVES} has no update yet")
     reached = {"0", *(line["update"] for line in updates)}
-    evaluations = _lines(folder / EVALUATIONS, _EVALUATION_COLUMNS)
+    evaluations = _read_lines(folder / EVALUATIONS, _EVALUATION_COLUMNS)
     return Stage(name, updates, [line for line in evaluations if line["update"] in reached])
 
 
 def save_training(stages: Sequence[Stage], folder: Path) -> None:
     """Write all stages as ``training_curves.csv`` and ``training_evaluations.csv``."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / JOINED, [(stage.name, line) for stage in stages for line in stage.updates])
-    _write(folder / JOINED_EVALUATIONS, [(stage.name, line) for stage in stages for line in stage.evaluations])
+    _write_lines(folder / JOINED_CURVES, [(stage.name, line) for stage in stages for line in stage.updates])
+    _write_lines(folder / JOINED_EVALUATIONS, [(stage.name, line) for stage in stages for line in stage.evaluations])
 
 
 def load_training(folder: Path) -> list[Stage]:
@@ -85,18 +85,18 @@ def load_training(folder: Path) -> list[Stage]:
     Raises:
         InvalidExperimentError: If the files are missing or are something else.
     """
-    updates = _lines(folder / JOINED, ("stage", *_CURVE_COLUMNS))
-    evaluations = _lines(folder / JOINED_EVALUATIONS, ("stage", *_EVALUATION_COLUMNS))
+    updates = _read_lines(folder / JOINED_CURVES, ("stage", *_CURVE_COLUMNS))
+    evaluations = _read_lines(folder / JOINED_EVALUATIONS, ("stage", *_EVALUATION_COLUMNS))
     return [
         Stage(name, *([line for line in lines if line["stage"] == name] for lines in (updates, evaluations)))
         for name in dict.fromkeys(line["stage"] for line in updates)
     ]
 
 
-def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """The complete lines of a file."""
+def _read_lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Read the complete lines of a CSV file that has the given columns."""
     if not path.is_file():
-        raise InvalidExperimentError(f"there is no {path}: name folders of {TAKEN}, which alone write curves")
+        raise InvalidExperimentError(f"there is no {path}: name folders of {WRITERS}, which alone write curves")
     try:
         text = read_text(path)
         reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
@@ -110,7 +110,7 @@ def _lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     return lines
 
 
-def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:
+def _write_lines(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:
     text = io.StringIO()
     header = dict.fromkeys(column for _, line in lines for column in line) or dict.fromkeys(_EVALUATION_COLUMNS)
     writer = csv.DictWriter(text, ["stage", *(column for column in header if column != "stage")], lineterminator="\n")
@@ -120,28 +120,31 @@ def _write(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> None:
 
 
 def stage_table(stages: Sequence[Stage]) -> Table:
-    """How long each stage took and how strong the policy was at its end: one line per stage, and one for all."""
+    """Make the table of a training: how long each stage took, and how strong the policy was at its end."""
     met = (line["opponent"] for stage in stages for line in stage.evaluations)
     opponents = sorted({*met, "random", "rules"})
-    lines = [(stage.name, *_totals([stage]), *map(rate_text, map(stage.last, opponents))) for stage in stages]
+    lines = [
+        (stage.name, *_format_totals([stage]), *map(format_win_rate, map(stage.last_evaluation, opponents)))
+        for stage in stages
+    ]
     header = ("stage", "updates", "games", "decisions learned from", "hours", *(f"v `{name}` %" for name in opponents))
     title = f"Training: {', '.join(stage.name for stage in stages)}"
-    return Table(title, header, [*lines, ("all", *_totals(stages), *("" for _ in opponents))])
+    return Table(title, header, [*lines, ("all", *_format_totals(stages), *("" for _ in opponents))])
 
 
-def _totals(stages: Sequence[Stage]) -> tuple[str, ...]:
-    counts = (sum(stage.total(column) for stage in stages) for column in ("update", "games", "decisions"))
-    return *(f"{count:,.0f}" for count in counts), f"{sum(stage.total('seconds') for stage in stages) / 3600:.2f}"
+def _format_totals(stages: Sequence[Stage]) -> tuple[str, ...]:
+    counts = (sum(stage.final_count(column) for stage in stages) for column in ("update", "games", "decisions"))
+    return *(f"{count:,.0f}" for count in counts), f"{sum(stage.final_count('seconds') for stage in stages) / 3600:.2f}"
 
 
-def _interval(line: Mapping[str, str]) -> Interval:
+def _win_rate_of(line: Mapping[str, str]) -> Interval:
     wins, low, high = (float(line[column]) for column in ("wins", "low", "high"))
     return Interval(wins, low, high, 0)
 
 
-def rate_text(line: Mapping[str, str] | None) -> str:
-    """The win rate of an evaluation in per cent, with its interval; empty if there is none."""
-    return _interval(line).both(to="–") if line else ""
+def format_win_rate(line: Mapping[str, str] | None) -> str:
+    """Format the win rate of an evaluation in per cent, with its interval; empty if there is none."""
+    return _win_rate_of(line).both(to="–") if line else ""
 
 
 def plot_training(stages: Sequence[Stage], path: Path) -> None:
@@ -151,9 +154,9 @@ def plot_training(stages: Sequence[Stage], path: Path) -> None:
     for stage in stages:
         begins[stage.name] = earlier / 1e6
         for line in stage.evaluations:
-            position = (earlier + stage.reached("decisions", line)) / 1e6
-            points.setdefault(line["opponent"], {})[position] = _interval(line)
-        earlier += stage.total("decisions")
+            position = (earlier + stage.counter_at("decisions", line)) / 1e6
+            points.setdefault(line["opponent"], {})[position] = _win_rate_of(line)
+        earlier += stage.final_count("decisions")
     series = [Series(f"against {opponent}", [*rates], [*rates.values()]) for opponent, rates in points.items()]
     below, beside = "decisions learned from, millions", "games won, % (95 % intervals)"
     panel = Panel(series, below, beside, upright=begins, axes={"ylim": (0, 100)})

@@ -142,7 +142,7 @@ class GamesConfig(TrainingSettings):
         return self.opponents
 
     @property
-    def agents(self) -> tuple[tuple[str, float], ...]:
+    def named_opponents(self) -> tuple[tuple[str, float], ...]:
         """The named agents that play one side of some games, each with its share of the games."""
         rules = (("rules", self.rules_share),) if self.rules_share else ()
         return *rules, *((agent, self.frozen_share / len(self.frozen)) for agent in self.frozen)

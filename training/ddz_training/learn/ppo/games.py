@@ -1,9 +1,9 @@
 """The games of a rollout: who plays which side, and what is recorded of each step.
 
 Every step of a group of games has the same parts: :meth:`RolloutGames.turn` says who is to decide,
-:meth:`RolloutGames.describe` writes the decisions as bytes, the networks choose, and :meth:`RolloutGames.play` plays
-the actions.  Describing and playing are compiled and may be shared among threads, chunk by chunk: a game's decision has
-its place before anybody writes it, so results do not depend on who comes first.
+:meth:`RolloutGames.encode_decisions` writes the decisions as bytes, the networks choose, and :meth:`RolloutGames.play`
+plays the actions.  Describing and playing are compiled and may be shared among threads, chunk by chunk: a game's
+decision has its place before anybody writes it, so results do not depend on who comes first.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from ddz_env.playing.generators import make_agent_generator
 from ddz_env.support.compiling import kernel
 from ddz_env.support.errors import InvalidOptionError
 from ddz_training.learn.ppo.config import GamesConfig
-from ddz_training.learn.ppo.opponents import FrozenAgent, behind
+from ddz_training.learn.ppo.opponents import FrozenAgent, with_prefix_removed
 
-Flags = npt.NDArray[np.bool_]
+BoolArray = npt.NDArray[np.bool_]
 
 NO_SIDE, LANDLORD_SIDE, PEASANT_SIDE = 0, 1, 2
 """Which side of a game an opponent plays."""
@@ -49,7 +49,7 @@ _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 # --- What is noted ----------------------------------------------------------------------------------------------------
 
 
-class PlayedSteps(NamedTuple):
+class RecordedSteps(NamedTuple):
     """What is recorded of some steps of some games, in arrays of shape ``[steps, games, ...]``.
 
     Attributes:
@@ -63,27 +63,34 @@ class PlayedSteps(NamedTuple):
 
     seats: npt.NDArray[np.int8]
     roles: npt.NDArray[np.int8]
-    begins: Flags
-    done: Flags
+    begins: BoolArray
+    done: BoolArray
     rewards: npt.NDArray[np.float32]
     rows: npt.NDArray[np.int32]
 
     @classmethod
-    def allocate(cls, steps: int, games: int) -> PlayedSteps:
-        """Make arrays of zeros."""
-        return cls._make(np.zeros((steps, games, *shape), kind) for kind, *shape in _PLAYED)
+    def allocate(cls, steps: int, games: int) -> RecordedSteps:
+        """Make empty arrays for the records of some steps of some games."""
+        return cls._make(np.zeros((steps, games, *shape), kind) for kind, *shape in _STEP_ARRAYS)
 
-    def of(self, games: slice) -> PlayedSteps:
-        """The part of some of the games; the arrays share their memory."""
-        return PlayedSteps._make(part[:, games] for part in self)
+    def for_games(self, games: slice) -> RecordedSteps:
+        """Select the records of some of the games; the arrays share their memory."""
+        return RecordedSteps._make(part[:, games] for part in self)
 
     @property
-    def decides(self) -> Flags:
+    def decides(self) -> BoolArray:
         """Whether the learner had a choice, shape ``[steps, games]``, bool."""
         return self.rows >= 0
 
 
-_PLAYED: tuple[tuple[Any, ...], ...] = ((np.int8,), (np.int8,), (np.bool_,), (np.bool_,), (np.float32, 3), (np.int32,))
+_STEP_ARRAYS: tuple[tuple[Any, ...], ...] = (
+    (np.int8,),
+    (np.int8,),
+    (np.bool_,),
+    (np.bool_,),
+    (np.float32, 3),
+    (np.int32,),
+)
 """The type of each array, and its dimensions after steps and games."""
 
 
@@ -97,8 +104,8 @@ def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
 
 
 @kernel
-def _take_only_actions(slots: Slots) -> None:
-    """Order the first legal action in every game, which decides those that have no other."""
+def _order_first_actions(slots: Slots) -> None:
+    """Set the first legal action as the next one of every game, which decides the games that have no other."""
     for index in range(slots.games.shape[0]):
         slots.games[index]["order"] = ACT
         slots.games[index]["action"] = np.int64(nth_legal(slots.bits[index], U0))
@@ -142,41 +149,41 @@ class RolloutGames:
     ) -> None:
         self.batch, self.config, self.rng = batch, config, rng
         self._agents_rng = make_agent_generator(key)
-        names, shares = zip(*config.agents, strict=True) if config.agents else ((), ())
+        names, shares = zip(*config.named_opponents, strict=True) if config.named_opponents else ((), ())
         self.agents = [FrozenAgent(name, batch, self._agents_rng) for name in names]
         self._edges = np.cumsum(shares) if shares else np.zeros(1)
         self._rules = np.array([False, *(name.strip() == "rules" for name in names)])
         count, self._pinned = batch.num_games, pinned
-        self.sides, self.named = np.full(count, NO_SIDE, np.int8), np.zeros(count, np.int8)
+        self.sides, self.opponent_ids = np.full(count, NO_SIDE, np.int8), np.zeros(count, np.int8)
         self.decisions = Decisions(*self._room(new_decisions(count)))
         self.legal_actions, self.legal_values = self._room(new_legal_actions(0))
-        self.mine = self.past = np.empty(0, np.intp)
-        self.theirs, self.sizes = np.zeros(count, np.bool_), np.empty(0, np.int64)
+        self.learner_games = self.past_self_games = np.empty(0, np.intp)
+        self.opponent_turns, self.sizes = np.zeros(count, np.bool_), np.empty(0, np.int64)
         self._memory = new_hand_memory(count)
         self._legal, self._rows, self._pair_starts = (np.zeros(count, np.int32) for _ in range(3))
         self._draw_sides(self.sides == NO_SIDE)
 
     def _room(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[npt.NDArray[Any]]:
-        """The arrays, moved to memory from which a GPU copies if that is wanted."""
+        """Move arrays to pinned memory, from which a GPU copies, if that is wanted."""
         return [torch.from_numpy(array).pin_memory().numpy() for array in arrays] if self._pinned else arrays
 
     @property
-    def by_rules(self) -> Flags:
+    def against_rules(self) -> BoolArray:
         """Whether the opponent is the rule agent, shape ``[games]``, bool."""
-        flags: Flags = self._rules[self.named]
+        flags: BoolArray = self._rules[self.opponent_ids]
         return flags
 
     def close(self) -> None:
-        """Release what the agents hold."""
+        """Close the opponents that play by name."""
         for agent in self.agents:
             agent.close()
 
-    def opponent_acts(self, *, has_past: bool) -> Flags:
+    def opponent_acts(self, *, has_past: bool) -> BoolArray:
         """Whether an opponent is to act, shape ``[games]``, bool."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
-        acts: Flags = (landlord | peasant) & ((self.named > 0) | has_past)
+        acts: BoolArray = (landlord | peasant) & ((self.opponent_ids > 0) | has_past)
         return acts
 
     def find_decisions(self, *, has_past: bool) -> None:
@@ -186,10 +193,10 @@ class RolloutGames:
             has_past: Whether there is a past self; where there is none the learner plays its side, too.
         """
         _count_actions(self.batch.slots.bits, self._legal)
-        self.theirs, choice = self.opponent_acts(has_past=has_past), self._legal > 1
-        self.mine = np.flatnonzero(choice & ~self.theirs)
-        self.past = np.flatnonzero(choice & self.theirs & (self.named == 0))
-        games = np.concatenate([self.mine, self.past])
+        self.opponent_turns, choice = self.opponent_acts(has_past=has_past), self._legal > 1
+        self.learner_games = np.flatnonzero(choice & ~self.opponent_turns)
+        self.past_self_games = np.flatnonzero(choice & self.opponent_turns & (self.opponent_ids == 0))
+        games = np.concatenate([self.learner_games, self.past_self_games])
         self.sizes = self._legal[games].astype(np.int64)
         ends = np.cumsum(self.sizes)
         self._rows.fill(-1)
@@ -197,29 +204,29 @@ class RolloutGames:
         if len(games) and ends[-1] > len(self.legal_actions):
             self.legal_actions, self.legal_values = self._room(new_legal_actions(2 * int(ends[-1])))
 
-    def describe(self, first: int, stop: int, scratch: RuleWorkspace) -> None:
+    def encode_decisions(self, first: int, stop: int, scratch: RuleWorkspace) -> None:
         """Write the decisions of games ``first..stop-1``, after :meth:`find_decisions`; a kernel without the lock."""
-        indices = self._rows, self._pair_starts, self.by_rules
+        indices = self._rows, self._pair_starts, self.against_rules
         slots, outputs = self.batch.slots, (self.decisions, self.legal_actions, self.legal_values)
         describe_decisions(first, stop, slots, *indices, self._memory, scratch, *outputs)
 
-    def described(self) -> list[npt.NDArray[Any]]:
-        """What :meth:`describe` has written: what the networks read, hand values, legal actions, and their values."""
+    def encoded_decisions(self) -> list[npt.NDArray[Any]]:
+        """Return what :meth:`encode_decisions` has written: inputs, hand values, legal actions and their values."""
         count, pairs = len(self.sizes), int(self.sizes.sum())
         decisions = [part[:count] for part in self.decisions]
         return [*decisions, self.legal_actions[:pairs], self.legal_values[:pairs]]
 
-    def choose(self, actions: npt.NDArray[np.int64]) -> None:
-        """Order actions: those of the decisions, those of the named opponents, and elsewhere the only legal one.
+    def set_actions(self, actions: npt.NDArray[np.int64]) -> None:
+        """Set the next action of every game: a decision's, a named opponent's, or else the only legal one.
 
         Args:
             actions: In the order of the decisions, shape ``[decisions]``, integers.
         """
-        _take_only_actions(self.batch.slots)
+        _order_first_actions(self.batch.slots)
         chosen = self.batch.slots.games["action"]
-        chosen[np.concatenate([self.mine, self.past])] = actions
+        chosen[np.concatenate([self.learner_games, self.past_self_games])] = actions
         for number, agent in enumerate(self.agents, 1):
-            games = np.flatnonzero(self.theirs & (self.named == number))
+            games = np.flatnonzero(self.opponent_turns & (self.opponent_ids == number))
             if len(games):  # forced stages too: the first says which kickers follow
                 chosen[games] = agent.actions(games)
 
@@ -227,26 +234,26 @@ class RolloutGames:
         """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""
         step_games(first, stop, self.batch.slots)
 
-    def note(self, played: PlayedSteps, step: int, first_row: int) -> None:
-        """Record who decides, before the actions are played; ``first_row`` is the number of the first decision."""
+    def record_actors(self, played: RecordedSteps, step: int, first_row: int) -> None:
+        """Record who acts in each game, before the actions are played; ``first_row`` numbers the first decision."""
         batch = self.batch
         played.seats[step], played.roles[step] = batch.seat, batch.role
         played.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
         played.rows[step] = -1
-        played.rows[step, self.mine] = first_row + np.arange(len(self.mine))
+        played.rows[step, self.learner_games] = first_row + np.arange(len(self.learner_games))
 
-    def settle(self, played: PlayedSteps, step: int) -> None:
+    def record_results(self, played: RecordedSteps, step: int) -> None:
         """Record what the actions brought, and draw who plays the games that begin."""
         batch, done = self.batch, self.batch.done
         seats, roles = (part[step].astype(np.int64) for part in (played.seats, played.roles))
         landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % batch.rules.players)
         rewards = batch.slots.returns
-        played.rewards[step] = shared_rewards(rewards, landlords, batch.rules.players, self.config.objective)
+        played.rewards[step] = share_rewards_by_side(rewards, landlords, batch.rules.players, self.config.objective)
         played.done[step] = done
         batch.place_custom_deals(done.nonzero()[0])
         self._draw_sides(done)
 
-    def _draw_sides(self, begun: Flags) -> None:
+    def _draw_sides(self, begun: BoolArray) -> None:
         count = int(begun.sum())
         draws = self.rng.random(count)
         sides = self.rng.integers(LANDLORD_SIDE, PEASANT_SIDE + 1, count)
@@ -255,11 +262,11 @@ class RolloutGames:
         sided = draws < self._edges[-1] + self.config.opponent_share
         self.sides[begun] = np.where(sided, sides, NO_SIDE)
         agents = np.searchsorted(self._edges, draws, side="right")
-        self.named[begun] = np.where(draws < self._edges[-1], agents + 1, 0)
+        self.opponent_ids[begun] = np.where(draws < self._edges[-1], agents + 1, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state for :meth:`load_state_dict`: the batch, who plays which side, and the generators."""
-        state: dict[str, Any] = {"sides": self.sides.copy(), "named": self.named.copy()}
+        """Return the games' state for :meth:`load_state_dict`: the batch, who plays which side, and the generators."""
+        state: dict[str, Any] = {"sides": self.sides.copy(), "named": self.opponent_ids.copy()}
         generators = {"generator": self.rng, "agents_generator": self._agents_rng}
         state |= {name: generator.bit_generator.state for name, generator in generators.items()}
         for number, agent in enumerate(self.agents):
@@ -267,7 +274,7 @@ class RolloutGames:
         return {**self.batch.state_dict(), **state}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`.
+        """Continue the games from a :meth:`state_dict`.
 
         Raises:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -277,16 +284,16 @@ class RolloutGames:
             raise InvalidOptionError(f"the saved games lack {', '.join(missing)}")
         self.batch.load_state_dict(saved)
         for number, agent in enumerate(self.agents):
-            agent.load_state_dict(behind(f"agent.{number}.", saved))
+            agent.load_state_dict(with_prefix_removed(f"agent.{number}.", saved))
         self.rng.bit_generator.state = saved["generator"]
         self._agents_rng.bit_generator.state = saved["agents_generator"]
-        self.sides[:], self.named[:] = saved["sides"], saved["named"]
+        self.sides[:], self.opponent_ids[:] = saved["sides"], saved["named"]
 
 
-def shared_rewards(
+def share_rewards_by_side(
     rewards: npt.NDArray[Any], landlords: npt.NDArray[np.int64], players: int, objective: str
 ) -> npt.NDArray[np.float32]:
-    """One reward for each side: the landlord's, and its opposite for every peasant.
+    """Give each side one reward: the landlord's own, and its opposite to every peasant.
 
     Args:
         rewards: Returns by seat, shape ``[envs, 3]``.
@@ -298,9 +305,9 @@ def shared_rewards(
         Shape ``[envs, 3]``, float32.
 
     Example:
-        >>> shared_rewards(np.array([[1.0, -0.5, -0.5]]), np.array([0]), 3, "win").tolist()
+        >>> share_rewards_by_side(np.array([[1.0, -0.5, -0.5]]), np.array([0]), 3, "win").tolist()
         [[1.0, -1.0, -1.0]]
-        >>> shared_rewards(np.array([[-4.0, 8.0, -4.0]]), np.array([1]), 3, "stake").tolist()
+        >>> share_rewards_by_side(np.array([[-4.0, 8.0, -4.0]]), np.array([1]), 3, "stake").tolist()
         [[-4.0, 4.0, -4.0]]
     """
     with_landlord = np.flatnonzero(landlords >= 0)

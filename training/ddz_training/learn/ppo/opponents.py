@@ -56,7 +56,7 @@ class FrozenAgent:
         self.logs = np.zeros((batch.num_games if reads_moves else 0, LOG_MOVES, HISTORY_WORDS), np.uint64)
 
     def actions(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """The agent's action in each of the given games; in all of them it is to act.
+        """Ask the agent for its action in each of the given games; in all of them it is to act.
 
         Args:
             games: Which of the batch's games, shape ``[k]``, ascending.
@@ -73,7 +73,7 @@ class FrozenAgent:
         if len(begun):
             self.plans[begun] = request_moves(self._agent, self._waiting(begun), name=self.name)
         actions = np.empty(len(games), np.int64)
-        _next_actions(rows, games, self.plans, actions)
+        _write_planned_actions(rows, games, self.plans, actions)
         return actions
 
     def _waiting(self, games: npt.NDArray[np.intp]) -> WaitingGames:
@@ -86,15 +86,15 @@ class FrozenAgent:
         return WaitingGames(rows, rings, self._batch.rules, lambda _: self._rng, logs)
 
     def close(self) -> None:
-        """Release what the agent holds."""
+        """Close the agent."""
         close_agent(self._agent)
 
     def state_dict(self) -> dict[str, Any]:
-        """The state for :meth:`load_state_dict`: the moves in progress, and what else is remembered of the games."""
+        """Return the state for :meth:`load_state_dict`: moves in progress, and moves that the agent has seen."""
         return {"plans": self.plans.copy(), "logs": self.logs.copy()}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`.
+        """Continue the agent's games from a :meth:`state_dict`.
 
         Raises:
             InvalidOptionError: If an array is missing or of another shape.
@@ -106,7 +106,7 @@ class FrozenAgent:
 
 
 @pure_kernel
-def _next_actions(rows: np.ndarray, games: np.ndarray, plans: np.ndarray, actions: np.ndarray) -> None:
+def _write_planned_actions(rows: np.ndarray, games: np.ndarray, plans: np.ndarray, actions: np.ndarray) -> None:
     """Write the action of the planned move for the present stage of each of some games."""
     for index in range(games.size):
         row, plan = rows[games[index]], plans[games[index]]
@@ -116,6 +116,6 @@ def _next_actions(rows: np.ndarray, games: np.ndarray, plans: np.ndarray, action
             actions[index] = np.int64(plan[0])
 
 
-def behind(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays whose names begin with a prefix, by the rest of their names."""
+def with_prefix_removed(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the arrays whose names begin with a prefix, and remove it from their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

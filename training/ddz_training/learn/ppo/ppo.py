@@ -2,11 +2,11 @@
 
 J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy plays all seats.  An update is
 
-1. :func:`collect`: play many games on for some steps, and keep what the policy saw and did;
+1. :func:`collect_rollout`: play many games on for some steps, and keep what the policy saw and did;
 2. :meth:`PpoLearner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
-   advantages (:func:`seat_advantages`), seat by seat;
+   advantages (:func:`compute_seat_gae`), seat by seat;
 3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized; a
-   filter may leave those of small advantage to the critic alone (:func:`large_advantages`);
+   filter may leave those of small advantage to the critic alone (:func:`find_large_advantages`);
 4. :meth:`Learner.update`: go through the decisions in minibatches; their loss is :meth:`PpoLearner.loss`, the clipped
    surrogate, the values and the entropy.
 
@@ -32,16 +32,16 @@ from ddz_agents.neural.model import Floats
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_env.support.compiling import kernel
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.learn.input_layers import DecisionReading, Legal, hold_sums, read_critic, read_policy
+from ddz_training.learn.input_layers import InputLayer, LegalPairs, cache_running_sums, forward_critic, forward_policy
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
-from ddz_training.learn.ppo.games import Flags, PlayedSteps, RolloutGames
+from ddz_training.learn.ppo.games import BoolArray, RecordedSteps, RolloutGames
 from ddz_training.learn.processes import Processes
-from ddz_training.learn.threads import Threads, add_gradients, shards
+from ddz_training.learn.threads import Threads, accumulate_gradients, split_rows
 
-Sums = dict[str, Tensor]
+LossSums = dict[str, Tensor]
 """Sums over decisions by name; their means are the columns of :class:`ddz_training.learn.ppo.selfplay.CurveLine`."""
 
-_LIKELY = math.log(0.01)
+_LOG_ONE_PERCENT = math.log(0.01)
 
 
 # --- The rollout ------------------------------------------------------------------------------------------------------
@@ -53,16 +53,16 @@ class Choice(NamedTuple):
     Attributes:
         places: Index of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
         log_probabilities: Log-probabilities of the chosen actions, shape ``[n]``, float32.
-        counts: How much each decision counts for the policy, shape ``[n]``, float32.
+        loss_weights: How much each decision counts for the policy, shape ``[n]``, float32.
     """
 
-    places: Tensor
+    indices: Tensor
     log_probabilities: Tensor
-    counts: Tensor
+    loss_weights: Tensor
 
 
-Chooser = Callable[[Tensor, Tensor, int, torch.Generator], Choice]
-"""Chooses by the logits of legal actions, the decision of each, the number of decisions and a generator."""
+ActionSampler = Callable[[Tensor, Tensor, int, torch.Generator], Choice]
+"""Samples by the logits of legal actions, the decision of each, the number of decisions and a generator."""
 
 
 @dataclass
@@ -92,64 +92,64 @@ class Rollout:
     legal_values: Tensor
     sizes: Tensor
     choice: Choice
-    played: PlayedSteps
+    played: RecordedSteps
     advantages: Tensor = field(default_factory=lambda: torch.empty(0))
     targets: Tensor = field(default_factory=lambda: torch.empty(0))
-    counts_for_policy: Flags = field(default_factory=lambda: np.empty(0, np.bool_))
-    actions_of: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    trains_policy: BoolArray = field(default_factory=lambda: np.empty(0, np.bool_))
+    host_sizes: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __post_init__(self) -> None:
         self.starts = self.sizes.cumsum(0) - self.sizes
 
-    def index(self, rows: npt.NDArray[np.intp]) -> Tensor:
-        """Numbers of decisions as an index on the device."""
+    def to_index(self, rows: npt.NDArray[np.intp]) -> Tensor:
+        """Copy numbers of decisions to the device, where they index tensors."""
         return torch.from_numpy(rows).to(self.seen.device)
 
-    def counted(self, rows: npt.NDArray[np.intp]) -> tuple[Tensor, int]:
-        """Those of some decisions that count for the policy, and how many legal actions they have together."""
-        rows = rows[self.counts_for_policy[rows]]
-        return self.index(rows), int(self.actions_of[rows].sum())
+    def select_policy_rows(self, rows: npt.NDArray[np.intp]) -> tuple[Tensor, int]:
+        """Select the decisions that the policy learns from, and count their legal actions."""
+        rows = rows[self.trains_policy[rows]]
+        return self.to_index(rows), int(self.host_sizes[rows].sum())
 
-    def legal_of(self, rows: Tensor, pairs: int) -> tuple[Legal, Tensor]:
-        """The legal actions of some decisions, and where those of each begin.
+    def gather_legal(self, rows: Tensor, pairs: int) -> tuple[LegalPairs, Tensor]:
+        """Gather the legal actions of some decisions, and where those of each begin.
 
         Args:
             rows: The decisions.
             pairs: How many legal actions they have together.
         """
-        legal_rows, starts = spread(self.sizes[rows], pairs)
+        legal_rows, starts = expand_rows(self.sizes[rows], pairs)
         indices = (self.starts[rows] - starts)[legal_rows] + torch.arange(pairs, device=rows.device)
-        return Legal(legal_rows, self.legal_actions[indices].long(), self.legal_values[indices]), starts
+        return LegalPairs(legal_rows, self.legal_actions[indices].long(), self.legal_values[indices]), starts
 
 
-def spread(sizes: Tensor, pairs: int) -> tuple[Tensor, Tensor]:
-    """The row of each of ``pairs`` legal actions, and the first action of each row, from the sizes of the rows."""
+def expand_rows(sizes: Tensor, pairs: int) -> tuple[Tensor, Tensor]:
+    """Compute each legal action's decision, and each decision's first action, from the number of actions of each."""
     rows = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=pairs)
     return rows, sizes.cumsum(0) - sizes
 
 
 @dataclass
-class Players:
-    """The networks that play a rollout, and how they read and choose.
+class RolloutPolicies:
+    """The policies that play a rollout: their inputs, and how actions are sampled.
 
     Attributes:
-        reading: How the networks read decisions.
+        input_layer: Feeds decisions to the networks.
         policy: The policy.
         choose: How the policy chooses.
         past: The past self that plays one side of some games, if there is one yet.
     """
 
-    reading: DecisionReading
+    input_layer: InputLayer
     policy: PolicyNetwork
-    choose: Chooser
-    past: PolicyNetwork | None = None
+    sample_actions: ActionSampler
+    past_policy: PolicyNetwork | None = None
 
 
-def collect(
+def collect_rollout(
     groups: Sequence[RolloutGames],
     generators: Sequence[torch.Generator],
     steps: int,
-    players: Players,
+    players: RolloutPolicies,
     threads: Threads,
 ) -> Rollout:
     """Play groups of games on for some steps, and keep what the learner saw and did.
@@ -165,18 +165,20 @@ def collect(
         threads: The threads.
     """
     sizes = [games.batch.num_games for games in groups]
-    played = PlayedSteps.allocate(steps, sum(sizes))
-    parts = [played.of(slice(end - size, end)) for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True)]
-    networks = (players.policy,) if players.past is None else (players.policy, players.past)
-    with hold_sums(*networks):
-        steps_by_group = threads.side_by_side(
+    played = RecordedSteps.allocate(steps, sum(sizes))
+    parts = [
+        played.for_games(slice(end - size, end)) for size, end in zip(sizes, np.cumsum(sizes).tolist(), strict=True)
+    ]
+    networks = (players.policy,) if players.past_policy is None else (players.policy, players.past_policy)
+    with cache_running_sums(*networks):
+        steps_by_group = threads.map_groups(
             lambda number: _collect_group(groups[number], generators[number], parts[number], players, threads),
             len(groups),
         )
     first = 0
     for part, group_steps in zip(parts, steps_by_group, strict=True):
         part.rows[part.decides] += first
-        first += sum(len(choice.places) for _, choice in group_steps)
+        first += sum(len(choice.indices) for _, choice in group_steps)
     described, choices = zip(*(step for group_steps in steps_by_group for step in group_steps), strict=True)
     choice = Choice(*map(torch.cat, zip(*choices, strict=True)))
     seen, hand_values, actions, values, counts = (torch.cat(part) for part in zip(*described, strict=True))
@@ -185,58 +187,58 @@ def collect(
 
 @torch.no_grad()  # here, not around collect: the setting is per thread
 def _collect_group(
-    games: RolloutGames, generator: torch.Generator, played: PlayedSteps, players: Players, threads: Threads
+    games: RolloutGames, generator: torch.Generator, played: RecordedSteps, players: RolloutPolicies, threads: Threads
 ) -> list[tuple[list[Tensor], Choice]]:
     """Play one group; the learner's decisions at each step, as the first five fields of a rollout, and its choices."""
     collected: list[tuple[list[Tensor], Choice]] = []
-    rows, has_past = 0, players.past is not None
+    rows, has_past = 0, players.past_policy is not None
     count = games.batch.num_games
     for step in range(len(played.rows)):
         games.find_decisions(has_past=has_past)
-        games.note(played, step, rows)
-        threads.share(games.describe, count, searches=True)
-        described, choice, actions = _decide(games, generator, players)
+        games.record_actors(played, step, rows)
+        threads.run_in_chunks(games.encode_decisions, count, searches=True)
+        described, choice, actions = _choose_actions(games, generator, players)
         collected.append((described, choice))
-        rows += len(games.mine)
-        games.choose(actions)
-        threads.share(games.play, count)
-        games.settle(played, step)
+        rows += len(games.learner_games)
+        games.set_actions(actions)
+        threads.run_in_chunks(games.play, count)
+        games.record_results(played, step)
     return collected
 
 
-def _decide(
-    games: RolloutGames, generator: torch.Generator, players: Players
+def _choose_actions(
+    games: RolloutGames, generator: torch.Generator, players: RolloutPolicies
 ) -> tuple[list[Tensor], Choice, npt.NDArray[np.int64]]:
-    """Choose on the device; returns the learner's decisions and choices, and the actions of all."""
-    device, mine = generator.device, len(games.mine)
-    seen, hand_values, actions, values = (to_device(part, device) for part in games.described())
+    """Choose actions on the device; returns the learner's decisions and choices, and the actions of all games."""
+    device, mine = generator.device, len(games.learner_games)
+    seen, hand_values, actions, values = (to_device(part, device) for part in games.encoded_decisions())
     sizes, split = to_device(games.sizes, device), int(games.sizes[:mine].sum())
 
     def decide(network: PolicyNetwork, rows: slice, legal: slice) -> tuple[Choice, Tensor]:
-        legal_rows, starts = spread(sizes[rows], len(actions[legal]))
-        legal_pairs = Legal(legal_rows, actions[legal].long(), values[legal])
-        logits, _ = read_policy(players.reading, network, seen[rows], hand_values[rows], legal_pairs)
-        choice = players.choose(logits, legal_rows, len(starts), generator)
-        return choice, legal_pairs.actions[starts + choice.places]
+        legal_rows, starts = expand_rows(sizes[rows], len(actions[legal]))
+        legal_pairs = LegalPairs(legal_rows, actions[legal].long(), values[legal])
+        logits, _ = forward_policy(players.input_layer, network, seen[rows], hand_values[rows], legal_pairs)
+        choice = players.sample_actions(logits, legal_rows, len(starts), generator)
+        return choice, legal_pairs.actions[starts + choice.indices]
 
     choice, chosen = decide(players.policy, slice(mine), slice(split))
-    if players.past is not None:
-        _, past_actions = decide(players.past, slice(mine, None), slice(split, None))
+    if players.past_policy is not None:
+        _, past_actions = decide(players.past_policy, slice(mine, None), slice(split, None))
         chosen = torch.cat([chosen, past_actions])
     described = [seen[:mine], hand_values[:mine], actions[:split], values[:split], sizes[:mine]]
     return described, choice, chosen.cpu().numpy()
 
 
 def to_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
-    """Copy an array to the device."""
+    """Copy a NumPy array to a device, as a tensor."""
     tensor = torch.from_numpy(array)
     return tensor.clone() if device.type == "cpu" else tensor.to(device, non_blocking=True)
 
 
-def draw_actions(
+def sample_actions(
     logits: Tensor, rows: Tensor, count: int, generator: torch.Generator, settled_share: float = 1.0
 ) -> Choice:
-    """Draw an action for each decision, with the policy's probabilities.
+    """Sample an action for each decision, with the policy's probabilities.
 
     The index of the largest logarithm, each with Gumbel noise, has the policy's distribution (E. J. Gumbel, 1954).
     Settled decisions, in which all but one action have hardly any probability, teach little and cost as much as others.
@@ -252,22 +254,22 @@ def draw_actions(
     """
     logs = legal_log_probabilities(logits, rows, count)
     scores = logs - torch.empty_like(logs).exponential_(generator=generator).log()
-    chosen = last_best(scores, rows, count)
-    likely = torch.zeros(count, device=logits.device).index_add(0, rows, (logs >= _LIKELY).float())
+    chosen = argmax_by_row(scores, rows, count)
+    likely = torch.zeros(count, device=logits.device).index_add(0, rows, (logs >= _LOG_ONE_PERCENT).float())
     drawn = torch.rand(count, device=logits.device, generator=generator) < settled_share
     counts = torch.where(likely > 1.5, 1.0, drawn.float() / settled_share)
-    return Choice(chosen - first_of(rows, count), logs[chosen], counts)
+    return Choice(chosen - first_index_of_rows(rows, count), logs[chosen], counts)
 
 
-def last_best(scores: Tensor, rows: Tensor, count: int) -> Tensor:
-    """The index of the highest score of each row, shape ``[count]``, int64; of equals the last."""
+def argmax_by_row(scores: Tensor, rows: Tensor, count: int) -> Tensor:
+    """Find the index of the highest score of each row, shape ``[count]``, int64; of equals the last."""
     best = scores.new_full((count,), -torch.inf).scatter_reduce(0, rows, scores, "amax")
     candidates = torch.where(scores >= best[rows], torch.arange(len(rows), device=rows.device), -1)
     return rows.new_full((count,), -1).scatter_reduce(0, rows, candidates, "amax")
 
 
-def first_of(rows: Tensor, count: int) -> Tensor:
-    """The index of the first entry of each row."""
+def first_index_of_rows(rows: Tensor, count: int) -> Tensor:
+    """Find the index of the first entry of each row."""
     sizes = torch.zeros(count, dtype=torch.int64, device=rows.device).index_add(0, rows, torch.ones_like(rows))
     return sizes.cumsum(0) - sizes
 
@@ -286,16 +288,16 @@ class Advantages(NamedTuple):
 
     advantages: Floats
     targets: Floats
-    known: Flags
+    known: BoolArray
 
 
-def seat_advantages(
+def compute_seat_gae(
     values: Floats,
     rewards: npt.NDArray[Any],
     seats: npt.NDArray[np.int8],
-    decides: Flags,
-    begins: Flags,
-    done: Flags,
+    decides: BoolArray,
+    begins: BoolArray,
+    done: BoolArray,
     gamma: float = 1.0,
     lam: float = 0.95,
     target_lam: float | None = None,
@@ -328,7 +330,7 @@ def seat_advantages(
         >>> rewards, done = np.zeros((3, 1, 2)), no.copy()
         >>> rewards[2, 0], done[2] = (1, -1), True
         >>> values, seats = np.array([[0.2], [0.0], [0.6]]), np.array([[0], [1], [0]])
-        >>> estimates = seat_advantages(values, rewards, seats, yes, yes, done, gamma=1.0, lam=0.5)
+        >>> estimates = compute_seat_gae(values, rewards, seats, yes, yes, done, gamma=1.0, lam=0.5)
         >>> [round(float(advantage), 3) for advantage in estimates.advantages[:, 0]]
         [0.6, -1.0, 0.4]
     """
@@ -339,12 +341,12 @@ def seat_advantages(
     _check_shapes(values, rewards, seats, decides, begins, done)
     shape = values.shape
     out = Advantages(np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.bool_))
-    _walk_back(values, rewards, seats, decides, begins, done, (gamma, lam, target_lam), out)
+    _accumulate_backwards(values, rewards, seats, decides, begins, done, (gamma, lam, target_lam), out)
     return out
 
 
 @kernel
-def _walk_back(
+def _accumulate_backwards(
     values: np.ndarray,
     rewards: np.ndarray,
     acting: np.ndarray,
@@ -354,7 +356,7 @@ def _walk_back(
     shares: tuple[float, float, float],
     out: Advantages,
 ) -> None:
-    """:func:`seat_advantages`, from the last step to the first; ``shares``: γ, λ, and λ of the targets."""
+    """:func:`compute_seat_gae`, from the last step to the first; ``shares``: γ, λ, and λ of the targets."""
     steps, envs, seats = rewards.shape
     gamma, lam, target_lam = shares
     # What lies ahead of each seat: the value of its next decision, its advantage and how far its target is from that
@@ -387,8 +389,8 @@ def _walk_back(
             moved[at] |= begins[step, env]
 
 
-def large_advantages(advantages: Floats, quantile: float, floor: float) -> Flags:
-    """Find the advantages that say much: large ones of either sign.
+def find_large_advantages(advantages: Floats, quantile: float, floor: float) -> BoolArray:
+    """Find the advantages that are large in absolute value, which the policy learns most from.
 
     Args:
         advantages: Shape ``[n]``, not normalized.
@@ -399,12 +401,12 @@ def large_advantages(advantages: Floats, quantile: float, floor: float) -> Flags
         Shape ``[n]``, bool.
 
     Example:
-        >>> large_advantages(np.array([0.5, -0.02, 0.0, -0.7], np.float32), quantile=0.5, floor=0.01).tolist()
+        >>> find_large_advantages(np.array([0.5, -0.02, 0.0, -0.7], np.float32), quantile=0.5, floor=0.01).tolist()
         [True, False, False, True]
     """
     sizes = np.abs(advantages)
     least = max(np.quantile(sizes, quantile), floor) if len(sizes) else floor
-    flags: Flags = sizes >= least
+    flags: BoolArray = sizes >= least
     return flags
 
 
@@ -425,7 +427,7 @@ class Learner(ABC):
         critic: The critic.
         config: The settings.
         threads: The threads.
-        reading: How the networks read decisions.
+        input_layer: Feeds decisions to the networks.
         trusted_critic: The critic whose values are used, a running average; the critic itself if None.
         processes: The processes that learn together.
     """
@@ -436,28 +438,28 @@ class Learner(ABC):
         critic: Critic,
         config: GamesConfig,
         threads: Threads,
-        reading: DecisionReading,
+        input_layer: InputLayer,
         trusted_critic: Critic | None = None,
         processes: Processes | None = None,
     ) -> None:
         self.policy, self.critic, self.trusted_critic = policy, critic, trusted_critic or critic
-        self.reading, self.processes = reading, processes or Processes()
+        self.input_layer, self.processes = input_layer, processes or Processes()
         self._config, self._threads = config, threads
         self._policy_weights, self._critic_weights = list(policy.parameters()), list(critic.parameters())
         self._weights = [*self._policy_weights, *self._critic_weights]
         self.optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, eps=config.adam_epsilon, fused=True)
 
     @abstractmethod
-    def choose(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-        """Choose in a rollout: see :data:`Chooser`."""
+    def sample_actions(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
+        """Sample the actions of a rollout's decisions (:data:`ActionSampler`)."""
 
     @abstractmethod
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
         """Estimate the value of each decision, shape ``[n]``, and advantages and targets, ``[steps, games]``."""
 
     @abstractmethod
-    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, Sums]:
-        """The sum of the losses of some decisions, and the sums of their statistics, always the same ones.
+    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
+        """Compute the sum of the losses of some decisions, and the sums of their statistics, always the same ones.
 
         Args:
             rollout: The rollout.
@@ -486,10 +488,10 @@ class Learner(ABC):
         return np.sort(rows), 1.0 - (unexplained / spread_of_targets) ** 2 if spread_of_targets > 0 else 0.0
 
     def _moments(self, numbers: Floats) -> tuple[float, float]:
-        """Mean and standard deviation of the numbers of all processes; 0 if there are none."""
-        count, total = self.processes.total([len(numbers), numbers.sum(dtype=np.float64)])
+        """Compute mean and standard deviation of the numbers of all processes; 0 if there are none."""
+        count, total = self.processes.sum_numbers([len(numbers), numbers.sum(dtype=np.float64)])
         mean = total / max(count, 1.0)
-        (squares,) = self.processes.total(np.square(numbers - mean, dtype=np.float64).sum())
+        (squares,) = self.processes.sum_numbers(np.square(numbers - mean, dtype=np.float64).sum())
         return float(mean), math.sqrt(squares / max(count, 1.0))
 
     def update(
@@ -509,10 +511,10 @@ class Learner(ABC):
         """
         config = self._config
         rate = config.learning_rate * (1.0 - spent * (1.0 - config.final_learning_rate))
-        rollout.counts_for_policy, rollout.actions_of = (
-            part.cpu().numpy() for part in (rollout.choice.counts > 0, rollout.sizes)
+        rollout.trains_policy, rollout.host_sizes = (
+            part.cpu().numpy() for part in (rollout.choice.loss_weights > 0, rollout.sizes)
         )
-        total, (decisions,) = dict[str, float](), self.processes.total(len(usable))
+        total, (decisions,) = dict[str, float](), self.processes.sum_numbers(len(usable))
         steps = math.ceil(decisions / (self.processes.size * config.minibatch))
         for epoch in range(config.epochs if decisions else 0):
             for step, rows in enumerate(np.array_split(usable[rng.permutation(len(usable))], steps)):
@@ -521,23 +523,23 @@ class Learner(ABC):
                     group["lr"] = rate * warmth
                 for name, number in self._step(rollout, rows, spent, update >= config.critic_updates).items():
                     total[name] = total.get(name, 0.0) + number
-        means = self.processes.total([*total.values()]) / max(config.epochs * decisions, 1)
+        means = self.processes.sum_numbers([*total.values()]) / max(config.epochs * decisions, 1)
         return dict(zip(total, means.tolist(), strict=True))
 
     def _step(
         self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float, learns_policy: bool
     ) -> dict[str, float]:
         """Take a gradient step on a minibatch, its shards shared among threads; returns the sums of its statistics."""
-        (decisions,) = self.processes.total(len(rows)).tolist()
+        (decisions,) = self.processes.sum_numbers(len(rows)).tolist()
 
         def loss(shard: slice) -> tuple[Tensor, tuple[list[str], Tensor]]:
             loss, sums = self.loss(rollout, rows[shard], spent)
             together = torch.stack([*sums.values()]).detach().double().cpu()  # one way from the device for all
             return loss / decisions, ([*sums], together)
 
-        pieces = shards(max(1, len(rows)), self._config.shard)  # of no decisions where only others have some
-        statistics = add_gradients(self._threads, self._weights, loss, pieces)
-        self.processes.add_up([weight.grad for weight in self._weights if weight.grad is not None])
+        pieces = split_rows(max(1, len(rows)), self._config.shard)  # of no decisions where only others have some
+        statistics = accumulate_gradients(self._threads, self._weights, loss, pieces)
+        self.processes.all_reduce([weight.grad for weight in self._weights if weight.grad is not None])
         if not learns_policy:
             for weight in self._policy_weights:
                 weight.grad = None  # Adam leaves it alone: neither the weight nor its moments move
@@ -553,25 +555,27 @@ class PpoLearner(Learner):
 
     _config: SelfPlayConfig
 
-    def choose(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-        """Draw actions with the policy's probabilities."""
-        return draw_actions(logits, rows, count, generator, self._config.settled_share)
+    def sample_actions(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
+        """Sample actions with the policy's probabilities."""
+        return sample_actions(logits, rows, count, generator, self._config.settled_share)
 
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """Estimate values by the critic, and advantages seat by seat."""
+        """Estimate the decisions' values by the critic, and their advantages seat by seat."""
         config, played, decides = self._config, rollout.played, rollout.played.decides
 
         @torch.no_grad()  # of the thread that computes
         def value(shard: slice) -> Tensor:
-            return read_critic(self.reading, self.trusted_critic, rollout.seen[shard], rollout.hand_values[shard])
+            return forward_critic(
+                self.input_layer, self.trusted_critic, rollout.seen[shard], rollout.hand_values[shard]
+            )
 
-        with hold_sums(self.trusted_critic):
-            parts = self._threads.map(value, shards(len(rollout.seen), config.shard))
+        with cache_running_sums(self.trusted_critic):
+            parts = self._threads.map(value, split_rows(len(rollout.seen), config.shard))
         values: Floats = torch.cat(parts).cpu().numpy() if parts else np.empty(0, np.float32)
         valued = np.zeros(decides.shape, np.float32)
         valued[decides] = values[played.rows[decides]]
         steps = played.rewards, played.seats, decides, played.begins, played.done
-        return values, seat_advantages(valued, *steps, config.gamma, config.lam, config.target_lam)
+        return values, compute_seat_gae(valued, *steps, config.gamma, config.lam, config.target_lam)
 
     def note_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
@@ -579,21 +583,21 @@ class PpoLearner(Learner):
         """Note the estimates, and leave decisions of small advantage to the critic alone."""
         noted, known = super().note_estimates(rollout, values, estimates), estimates.known
         quantile, floor = self._config.advantage_quantile, self._config.advantage_floor
-        small = rollout.played.rows[known][~large_advantages(estimates.advantages[known], quantile, floor)]
-        rollout.choice.counts[torch.from_numpy(small).to(rollout.seen.device)] = 0.0
+        small = rollout.played.rows[known][~find_large_advantages(estimates.advantages[known], quantile, floor)]
+        rollout.choice.loss_weights[torch.from_numpy(small).to(rollout.seen.device)] = 0.0
         return noted
 
-    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, Sums]:
-        """The losses of the policy and of the critic."""
-        config, index = self._config, rollout.index(rows)
+    def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
+        """Compute the losses of the policy and of the critic."""
+        config, index = self._config, rollout.to_index(rows)
         entropy_weight = config.entropy + spent * (config.final_entropy - config.entropy)
-        policy, sums = self.policy_loss(rollout, *rollout.counted(rows), entropy_weight)
-        values = read_critic(self.reading, self.critic, rollout.seen[index], rollout.hand_values[index])
+        policy, sums = self.policy_loss(rollout, *rollout.select_policy_rows(rows), entropy_weight)
+        values = forward_critic(self.input_layer, self.critic, rollout.seen[index], rollout.hand_values[index])
         critic = (0.5 * (values - rollout.targets[index]).square()).sum()
         return policy + critic, {**sums, "critic_loss": critic}
 
-    def policy_loss(self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> tuple[Tensor, Sums]:
-        """The policy's loss (clipped surrogates, own value, entropy), and the sums of its parts.
+    def policy_loss(self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> tuple[Tensor, LossSums]:
+        """Compute the policy's loss (clipped surrogates, own value, entropy), and the sums of its parts.
 
         Args:
             rollout: The rollout.
@@ -602,10 +606,12 @@ class PpoLearner(Learner):
             entropy_weight: The weight of the entropy.
         """
         config = self._config
-        legal, starts = rollout.legal_of(rows, pairs)
-        logits, values = read_policy(self.reading, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal)
+        legal, starts = rollout.gather_legal(rows, pairs)
+        logits, values = forward_policy(
+            self.input_layer, self.policy, rollout.seen[rows], rollout.hand_values[rows], legal
+        )
         logs = legal_log_probabilities(logits, legal.rows, len(rows))
-        change = logs[starts + rollout.choice.places[rows]] - rollout.choice.log_probabilities[rows]
+        change = logs[starts + rollout.choice.indices[rows]] - rollout.choice.log_probabilities[rows]
         ratio, advantages = change.exp(), rollout.advantages[rows]
         clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
         surrogates = -torch.minimum(ratio * advantages, clipped * advantages)
@@ -619,6 +625,6 @@ class PpoLearner(Learner):
             "divergence": ratio - 1.0 - change,
             "clipped": beyond.float(),
         }
-        counts = rollout.choice.counts[rows]
+        counts = rollout.choice.loss_weights[rows]
         sums = {name: (counts * part).sum() for name, part in parts.items()}
         return sums["policy_loss"] + config.value_weight * sums["value_loss"] - entropy_weight * sums["entropy"], sums

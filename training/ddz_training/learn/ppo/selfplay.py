@@ -27,13 +27,13 @@ from ddz_agents.neural.weights import Weights, check_architecture, module_arrays
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.learn.errors import CheckpointError, CheckpointMismatchError, InvalidTrainingError
-from ddz_training.learn.input_layers import reading_on
+from ddz_training.learn.input_layers import make_input_layer
 from ddz_training.learn.loop import CHECKPOINT, CURVES, POLICY, Counters, Training
 from ddz_training.learn.ppo.config import GamesConfig, SelfPlayConfig
-from ddz_training.learn.ppo.games import PlayedSteps, RolloutGames
-from ddz_training.learn.ppo.opponents import behind
-from ddz_training.learn.ppo.ppo import Learner, Players, PpoLearner, Rollout, collect
-from ddz_training.learn.processes import Processes, own_threads
+from ddz_training.learn.ppo.games import RecordedSteps, RolloutGames
+from ddz_training.learn.ppo.opponents import with_prefix_removed
+from ddz_training.learn.ppo.ppo import Learner, PpoLearner, Rollout, RolloutPolicies, collect_rollout
+from ddz_training.learn.processes import Processes, threads_of_process
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.provenance import Provenance
 
@@ -53,7 +53,7 @@ class CurveLine:
         update: Updates so far.
         steps: Decisions of the environments so far, forced ones included.
         decisions: Decisions that were learned from so far, each counted once.
-        games: RolloutGames finished so far.
+        games: Games finished so far.
         landlord_wins: Share of this update's games that the landlord won.
         game_length: Decisions per game in this update.
         policy_loss: The negated clipped surrogate; this and the next five are means over the update's decisions, those
@@ -150,53 +150,53 @@ class SelfPlay(Training):
         device = torch.device(config.device)
         if device.type == "cuda":
             torch.set_float32_matmul_precision("high")  # TensorFloat-32: 10 bits of mantissa are enough for gradients
-        self._threads = Threads(own_threads(threads), shares=device.type != "cpu")
+        self._threads = Threads(threads_of_process(threads), share_groups=device.type != "cpu")
         policy, critic = new_networks(config, start)
-        reading = reading_on(device, policy, critic)
+        input_layer = make_input_layer(device, policy, critic)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
         trusted = self.averages[1] if config.critic_average else critic
-        self.learner = self.learner_type(policy, critic, config, self._threads, reading, trusted, self.processes)
-        self._past = copy.deepcopy(policy)
-        self.past_selves = PastSelves(config.pool_size)
+        self.learner = self.learner_type(policy, critic, config, self._threads, input_layer, trusted, self.processes)
+        self._past_policy = copy.deepcopy(policy)
+        self.snapshots = SnapshotPool(config.pool_size)
         own_groups = range(self.processes.rank * config.groups, (self.processes.rank + 1) * config.groups)
         self.groups = [new_games(config, group) for group in own_groups]
         self.generators = [new_generator(config, group) for group in own_groups]
 
     def learn(self) -> dict[str, float]:
-        """Do one update: play, estimate, learn."""
-        meter, update = Meter(self._threads), self.counters.update
+        """Do one update of PPO: play a rollout, estimate advantages, and take gradient steps."""
+        meter, update = UpdateMeter(self._threads), self.counters.update
         rollout = self._collect()
         meter.end_rollout()
         values, advantages = self.learner.estimate(rollout)
         usable, explained = self.learner.note_estimates(rollout, values, advantages)
         shuffler = np.random.default_rng([self.config.seed, _SHUFFLE_STREAM, update, self.processes.rank])
         statistics = self.learner.update(rollout, usable, shuffler, update, self.spent)
-        self._follow()
+        self._update_averages()
         if self.config.opponent_share and (update + 1) % self.config.snapshot_every == 0:
-            self.past_selves.offer(self.learner.policy, self.rng)
-        return statistics | self._count(rollout.played, len(usable), meter) | {"explained": explained}
+            self.snapshots.add(self.learner.policy, self.rng)
+        return statistics | self._count_played(rollout.played, len(usable), meter) | {"explained": explained}
 
-    def _count(self, played: PlayedSteps, usable: int, meter: Meter) -> dict[str, float]:
+    def _count_played(self, played: RecordedSteps, usable: int, meter: UpdateMeter) -> dict[str, float]:
         """Add what all processes have played to the counters; returns the figures of this update."""
         won = np.count_nonzero(played.done & (played.roles == 0))  # the last to act went out
         counts = [float(count) for count in (played.done.size, usable, np.count_nonzero(played.done), won)]
-        steps, decisions, games, won, workers = self.processes.total([*counts, meter.workers]).tolist()
+        steps, decisions, games, won, workers = self.processes.sum_numbers([*counts, meter.workers]).tolist()
         self.counters.steps += int(steps)
         self.counters.decisions += int(decisions)
         self.counters.games += int(games)
-        return meter.figures(decisions, self.config.device) | {
+        return meter.measurements(decisions, self.config.device) | {
             "workers": workers / self.processes.size,
             "landlord_wins": won / max(games, 1),
             "game_length": steps / games if games else 0.0,
         }
 
     def _collect(self) -> Rollout:
-        """Play all games on for the steps of one update."""
-        past = self._past if self.past_selves.draw(self._past, self.rng) else None
-        players = Players(self.learner.reading, self.learner.policy, self.learner.choose, past)
-        return collect(self.groups, self.generators, self.config.steps, players, self._threads)
+        """Play all games on for the steps of one update, which is a rollout."""
+        past = self._past_policy if self.snapshots.load_random(self._past_policy, self.rng) else None
+        players = RolloutPolicies(self.learner.input_layer, self.learner.policy, self.learner.sample_actions, past)
+        return collect_rollout(self.groups, self.generators, self.config.steps, players, self._threads)
 
-    def _follow(self) -> None:
+    def _update_averages(self) -> None:
         """Move the running averages towards the networks."""
         shares, networks = (self.config.average, self.config.critic_average), (self.learner.policy, self.learner.critic)
         for average, network, past in zip(self.averages, networks, shares, strict=True):
@@ -216,12 +216,12 @@ class SelfPlay(Training):
         """The critic to save, whose values training uses: the running average if there is one."""
         return self.learner.trusted_critic
 
-    def player(self) -> CompiledPolicy:
-        """The policy with its present weights, for evaluations."""
-        return CompiledPolicy(self.weights())
+    def evaluation_policy(self) -> CompiledPolicy:
+        """Make the policy with its present weights, for evaluations."""
+        return CompiledPolicy(self.to_weights())
 
-    def weights(self) -> Weights:
-        """The weights of the networks as they are, with notes for readers of the file."""
+    def to_weights(self) -> Weights:
+        """Make a file's content of the networks' weights, with notes for its readers."""
         config, counters = self.config, self.counters
         notes = {
             "seed": config.seed,
@@ -242,41 +242,41 @@ class SelfPlay(Training):
         )
 
     @property
-    def leads(self) -> bool:
+    def is_leader(self) -> bool:
         """Whether this process writes files and measures strength."""
-        return self.processes.leads
+        return self.processes.is_leader
 
-    def told(self, number: float) -> float:
-        """Share a number: every process gets that of the leading one."""
-        return self.processes.told(number)
+    def broadcast(self, number: float) -> float:
+        """Return the first process's value of a number to all processes."""
+        return self.processes.broadcast(number)
 
-    def keep(self, folder: Path) -> None:
-        """Write the weights and the checkpoint."""
-        if self.leads:
-            save_weights(folder / POLICY, self.weights())
-        self.save(folder / CHECKPOINT)
+    def save(self, folder: Path) -> None:
+        """Write the policy's weights and the checkpoint into the run's folder."""
+        if self.is_leader:
+            save_weights(folder / POLICY, self.to_weights())
+        self.save_checkpoint(folder / CHECKPOINT)
 
     def close(self) -> None:
-        """End the threads, and release what the agents hold."""
+        """End the threads of the run, and close its opponents."""
         self._threads.close()
         for group in self.groups:
             group.close()
 
     def _networks(self) -> dict[str, PolicyNetwork | Critic]:
-        """The networks that a checkpoint holds, each by the prefix of its arrays."""
+        """Name the networks that a checkpoint holds, each by the prefix of its arrays."""
         names = ("policy.", "critic.", "average.", "average_critic.")
         return dict(zip(names, (self.learner.policy, self.learner.critic, *self.averages), strict=True))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Everything that :meth:`resume` needs to continue exactly: arrays, and plain values."""
-        arrays, games = self.past_selves.arrays() | optimizer_arrays(self.learner.optimizer), []
+        """Return everything that :meth:`resume` needs to continue the run exactly: arrays, and plain values."""
+        arrays, games = self.snapshots.to_arrays() | optimizer_to_arrays(self.learner.optimizer), []
         for prefix, network in self._networks().items():
             arrays |= module_arrays(network, prefix)
         states = [
             group.state_dict() | {"actions_generator": generator.get_state().numpy()}
             for group, generator in zip(self.groups, self.generators, strict=True)
         ]
-        for number, saved in enumerate(chain.from_iterable(self.processes.gathered(states))):
+        for number, saved in enumerate(chain.from_iterable(self.processes.gather(states))):
             plain = {name: part for name, part in saved.items() if not isinstance(part, np.ndarray)}
             arrays |= {f"games.{number}.{name}": part for name, part in saved.items() if name not in plain}
             games.append(plain)
@@ -285,11 +285,11 @@ class SelfPlay(Training):
             "counters": vars(self.counters).copy(),
             "generator": self.rng.bit_generator.state,
             "games": games,
-            "pool": {"members": len(self.past_selves.members), "offered": self.past_selves.offered},
+            "pool": {"members": len(self.snapshots.members), "offered": self.snapshots.offered},
         }
         return arrays, about | self.provenance.settings()
 
-    def save(self, path: Path) -> None:
+    def save_checkpoint(self, path: Path) -> None:
         """Write the whole state of the run; all processes take part, and the leading one writes.
 
         Raises:
@@ -297,13 +297,13 @@ class SelfPlay(Training):
         """
         state = self.state()
         try:
-            if self.leads:
+            if self.is_leader:
                 write_tensor_file(path, *self.kind, *state)
         except TensorFileError as error:
             raise CheckpointError(str(error)) from error
 
     def _restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """Continue from :meth:`state` of a run with the same settings, bookkeeping aside.
+        """Continue the run from a :meth:`state` with the same settings, bookkeeping aside.
 
         Raises:
             DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
@@ -311,7 +311,7 @@ class SelfPlay(Training):
         for prefix, network in self._networks().items():
             load_module(network, arrays, prefix, where)
         restore_optimizer(self.learner.optimizer, arrays)
-        self.past_selves.restore(arrays, about["pool"], self._past, where)
+        self.snapshots.restore(arrays, about["pool"], self._past_policy, where)
         if len(about["games"]) != len(self.groups) * self.processes.size:
             raise CheckpointMismatchError(
                 f"{where} has {len(about['games'])} groups of games, and {self.processes.size} processes with "
@@ -319,7 +319,7 @@ class SelfPlay(Training):
             )
         first = self.processes.rank * len(self.groups)
         for number, (group, generator) in enumerate(zip(self.groups, self.generators, strict=True), first):
-            saved = behind(f"games.{number}.", arrays) | about["games"][number]
+            saved = with_prefix_removed(f"games.{number}.", arrays) | about["games"][number]
             generator.set_state(torch.from_numpy(saved.pop("actions_generator")))
             group.load_state_dict(saved)
         self.rng.bit_generator.state = about["generator"]
@@ -352,7 +352,7 @@ class SelfPlay(Training):
             fault = CheckpointMismatchError if isinstance(error, TensorFileMismatchError) else CheckpointError
             raise fault(str(error)) from error
         try:
-            config = cls.config_type.from_dict(about["config"]).resumed(wanted or {}, path)
+            config = cls.config_type.from_dict(about["config"]).for_resuming(wanted or {}, path)
             check_architecture(config.architecture, arrays, True, str(path))
             run = cls(config, threads, processes=processes)
             run.provenance = run.provenance.resuming(Provenance.take(about), path)
@@ -386,7 +386,7 @@ def new_games(config: GamesConfig, group: int) -> RolloutGames:
     """Make one group of a run's games, with its own deals and generator."""
     sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
-    size, named = config.num_games // config.groups, bool(config.agents)
+    size, named = config.num_games // config.groups, bool(config.named_opponents)
     batch = SelfPlayBatch(
         size, config.rules, deals, 1, scoring=config.objective, mask=named, concealed=True, deals=config.deals
     )
@@ -395,7 +395,7 @@ def new_games(config: GamesConfig, group: int) -> RolloutGames:
 
 
 def new_generator(config: GamesConfig, group: int) -> torch.Generator:
-    """Make the generator on the device that draws a group's actions."""
+    """Make the random generator on the device that draws the actions of one group of games."""
     seed = _group_seed(config, group).generate_state(2, np.uint64)[1]
     return torch.Generator(config.device).manual_seed(int(seed >> np.uint64(1)))
 
@@ -404,8 +404,8 @@ def _group_seed(config: GamesConfig, group: int) -> np.random.SeedSequence:
     return np.random.SeedSequence([config.seed, _GROUP_STREAM, group])
 
 
-class Meter:
-    """Measures what one update takes of the machine; it begins when it is made.
+class UpdateMeter:
+    """Measures an update's time and memory, from the moment that the meter is made.
 
     Args:
         threads: The threads that play.
@@ -419,18 +419,18 @@ class Meter:
         self._rollout = self.workers = 0.0
 
     def end_rollout(self) -> None:
-        """Note that the games have been played."""
+        """Take the time at the end of the rollout."""
         self._rollout = time.perf_counter() - self._began
         self.workers = (self._threads.busy - self._busy) / (self._threads.threads * self._rollout)
 
-    def figures(self, decisions: float, device: str) -> dict[str, float]:
+    def measurements(self, decisions: float, device: str) -> dict[str, float]:
         """The ``rate``, ``rollout`` and ``memory`` of a :class:`CurveLine`."""
         seconds = time.perf_counter() - self._began
-        return {"rate": decisions / seconds, "rollout": self._rollout / seconds, "memory": memory_in_use(device)}
+        return {"rate": decisions / seconds, "rollout": self._rollout / seconds, "memory": peak_memory_gib(device)}
 
 
-def memory_in_use(device: str) -> float:
-    """The most memory in use so far, in GiB: the GPU's or the process's; 0 on Windows, where Python does not say."""
+def peak_memory_gib(device: str) -> float:
+    """Measure the peak memory so far in GiB, the GPU's or the process's; 0 on Windows, where Python does not say."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**30
     if sys.platform == "win32":
@@ -440,8 +440,10 @@ def memory_in_use(device: str) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**30 if sys.platform == "darwin" else 2**20)
 
 
-class PastSelves:
-    """A uniform sample of all snapshots so far (reservoir sampling: J. S. Vitter, 1985, algorithm R).
+class SnapshotPool:
+    """A pool of past policies: a uniform sample of all snapshots so far.
+
+    It is a reservoir sample (J. S. Vitter, 1985, algorithm R).
 
     Args:
         size: How many are kept.
@@ -456,8 +458,8 @@ class PastSelves:
         self.members: list[Arrays] = []
         self.offered = 0
 
-    def offer(self, policy: nn.Module, rng: np.random.Generator) -> None:
-        """Take a snapshot; once the sample is full it replaces another, or is dropped."""
+    def add(self, policy: nn.Module, rng: np.random.Generator) -> None:
+        """Offer a snapshot of a policy to the pool; once that is full, it replaces another or is dropped."""
         self.offered += 1
         room = len(self.members) < self._size
         index = len(self.members) if room else int(rng.integers(self.offered))
@@ -467,22 +469,22 @@ class PastSelves:
         elif index < self._size:
             self.members[index] = snapshot
 
-    def draw(self, network: nn.Module, rng: np.random.Generator) -> bool:
-        """Load a random member into a network; False if there is none."""
+    def load_random(self, network: nn.Module, rng: np.random.Generator) -> bool:
+        """Load a random snapshot into a network; returns False if the pool is empty."""
         if not self.members:
             return False
         member = self.members[int(rng.integers(len(self.members)))]
         network.load_state_dict({name: torch.from_numpy(array) for name, array in member.items()})
         return True
 
-    def arrays(self) -> Arrays:
-        """All snapshots, for a checkpoint."""
+    def to_arrays(self) -> Arrays:
+        """Return all snapshots as named arrays of a checkpoint."""
         return {
             f"pool.{index}.{name}": array for index, member in enumerate(self.members) for name, array in member.items()
         }
 
     def restore(self, arrays: Arrays, about: dict[str, Any], network: nn.Module, where: str) -> None:
-        """Continue from a checkpoint.
+        """Fill the pool from the arrays of a checkpoint.
 
         Args:
             arrays: The checkpoint's arrays.
@@ -500,8 +502,8 @@ class PastSelves:
             self.members.append({name: weight.cpu().numpy().copy() for name, weight in network.state_dict().items()})
 
 
-def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
-    """Adam's moments, for :func:`restore_optimizer`."""
+def optimizer_to_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
+    """Return Adam's moments as named arrays of a checkpoint."""
     moments = optimizer.state_dict()["state"]
     return {
         f"adam.{index}.{name}": value.cpu().numpy() for index, part in moments.items() for name, value in part.items()
@@ -509,9 +511,9 @@ def optimizer_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
-    """Continue with the moments of :func:`optimizer_arrays`."""
+    """Give an optimizer the moments that :func:`optimizer_to_arrays` has saved."""
     moments: dict[int, dict[str, torch.Tensor]] = {}
-    for key, array in behind("adam.", arrays).items():
+    for key, array in with_prefix_removed("adam.", arrays).items():
         index, name = key.split(".")
         moments.setdefault(int(index), {})[name] = torch.from_numpy(np.array(array))
     optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -98,7 +98,7 @@ def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
 
 
 def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
-    """Make a model with random weights."""
+    """Make a MaskablePPO model with random weights."""
     names = ("learning_rate", "n_steps", "n_epochs", "gamma", "gae_lambda", "ent_coef", "seed", "device")
     settings: dict[str, Any] = {name: getattr(config, name) for name in names}
     settings["batch_size"] = min(config.batch_size, config.num_envs * config.n_steps)
@@ -119,7 +119,7 @@ class Sb3Line:
         return f"{self.decisions:,} steps"
 
 
-class Sb3Run(Training):
+class Sb3Training(Training):
     """A run of MaskablePPO; Stable-Baselines3 itself writes the curves, one file for every resumption.
 
     Args:
@@ -162,23 +162,23 @@ class Sb3Run(Training):
         self.model.set_logger(Logger(None, formats))
 
     def learn(self) -> dict[str, float]:
-        """Do one update."""
+        """Do one update of MaskablePPO."""
         self.model.learn(self._size, reset_num_timesteps=False)
         self.counters.decisions = self.model.num_timesteps
         return {}
 
-    def evaluates(self) -> bool:
-        """Whether the last step went past a multiple of ``evaluate_every``, which counts decisions."""
+    def is_evaluation_due(self) -> bool:
+        """Whether the last update went past a multiple of ``evaluate_every``, which counts decisions."""
         decisions, every = self.counters.decisions, self.config.evaluate_every
         return bool(every) and decisions // every > (decisions - self._size) // every
 
-    def player(self) -> TorchModel:
-        """The policy with its present weights, for evaluations."""
+    def evaluation_policy(self) -> TorchModel:
+        """Make the policy with its present weights, for evaluations."""
         module = Sb3Module(self.model.policy)
         return TorchModel(module, module.dtype)
 
-    def keep(self, folder: Path) -> None:
-        """Write the model, the policy alone for every program, and the settings."""
+    def save(self, folder: Path) -> None:
+        """Write the model, the policy as ONNX for other programs, and the settings into the run's folder."""
         replace_file(folder / SETTINGS, json.dumps(self.config.as_dict(), indent=2).encode())
         save_model(folder / MODEL, self.model)
         module = Sb3Module(self.model.policy)
@@ -188,12 +188,12 @@ class Sb3Run(Training):
             _log.warning("%s is not written: %s", folder / POLICY, error)
 
     def close(self) -> None:
-        """Close the games."""
+        """Close the environments."""
         self._games.close()
 
 
 def save_model(path: Path, model: MaskablePPO) -> None:
-    """Write a model, replacing the file atomically."""
+    """Write a MaskablePPO model, replacing the file atomically."""
     buffer = io.BytesIO()
     model.save(buffer)
     replace_file(path, buffer.getvalue())

@@ -72,7 +72,7 @@ class MaskedVecEnv(VecEnv):
         return observations
 
     def step_async(self, actions: Any) -> None:
-        """Remember the actions, shape ``[num_envs]``, integers."""
+        """Remember the actions, shape ``[num_envs]``, for :meth:`step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
@@ -107,5 +107,5 @@ class MaskedVecEnv(VecEnv):
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     def close(self) -> None:
-        """Close the opponents."""
+        """Close the opponents of the games."""
         self.games.close()

@@ -159,7 +159,7 @@ def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, s
 
 def input_table(network: str) -> str:
     """What a network reads."""
-    inputs = _named("ddz_agents.neural.architecture:TABLES")[network]
+    inputs = _named("ddz_agents.neural.architecture:INPUT_TABLES")[network]
     return markdown_table(("input", "columns", "what"), inputs.rows())
 
 

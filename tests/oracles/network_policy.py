@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ddz_agents.neural.decisions import describe_games
-from ddz_agents.neural.model import Bytes, Floats, Leaf
+from ddz_agents.neural.model import Bytes, Floats, LeafValue
 from ddz_agents.neural.network import Critic, PolicyNetwork
 
 
@@ -19,13 +19,13 @@ class NetworkPolicy:
 
     def __init__(self, network: PolicyNetwork, critic: Critic | None = None) -> None:
         self.network, self.critic = network.eval(), critic
-        self.leaf: Leaf = "value" if critic is None else "critic"
+        self.leaf: LeafValue = "value" if critic is None else "critic"
         torch.set_num_threads(1)
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32."""
         with torch.inference_mode():
-            log_probabilities, values = self.network.answer(observations, masks)
+            log_probabilities, values = self.network.evaluate(observations, masks)
             return log_probabilities.numpy(), values.numpy()
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:

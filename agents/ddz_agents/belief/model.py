@@ -24,14 +24,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.belief.play_style import MOVE_STATISTICS, PLAY_STYLE_COLUMNS, count_move_statistics, play_style_features
-from ddz_agents.neural.architecture import Blocks, Layers, Shapes, Width, check_inputs, inputs_of, with_every_input
+from ddz_agents.neural.architecture import (
+    Blocks,
+    Layers,
+    Shapes,
+    Width,
+    check_inputs,
+    describe_inputs,
+    pad_missing_inputs,
+)
 from ddz_agents.neural.decisions import describe_observations
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.feature_table import observation_columns
 from ddz_agents.neural.model import Bytes, Floats
 from ddz_agents.neural.shipped import shipped_belief_path
-from ddz_agents.neural.tensor_file import Arrays, fitting, read_tensor_file, write_tensor_file
-from ddz_agents.neural.trunk import affine, dense, dot, new_buffers, run_trunk, trunk_of
+from ddz_agents.neural.tensor_file import Arrays, extract_network_arrays, read_tensor_file, write_tensor_file
+from ddz_agents.neural.trunk import affine, dot, load_dense, load_trunk, new_buffers, run_trunk
 from ddz_agents.worlds.determinize import Reals, Words
 from ddz_agents.worlds.inference import Proposal
 from ddz_env import State, View
@@ -181,7 +189,7 @@ class BeliefModel(OwnsArrays):
 
     def __init__(self, architecture: BeliefArchitecture, arrays: Arrays, notes: Mapping[str, Any]) -> None:
         self.arrays, self.notes = arrays, notes
-        self._trunk, self._context = trunk_of(arrays, architecture.layers), dense(arrays, "context")
+        self._trunk, self._context = load_trunk(arrays, architecture.layers), load_dense(arrays, "context")
         self._added = np.pad(arrays["counts"], ((0, 0), (1, 0), (0, 0)))  # a count of none adds nothing
         self._buffers = new_buffers(0, COLUMNS, architecture.width, 0, 0)
 
@@ -286,7 +294,7 @@ def save_belief(
         TensorFileError: If the file cannot be written.
     """
     about = {"architecture": architecture.as_dict(), "rules": rules, "notes": dict(notes)}
-    about |= {"inputs": inputs_of("policy"), "conduct": list(MOVE_STATISTICS)}
+    about |= {"inputs": describe_inputs("policy"), "conduct": list(MOVE_STATISTICS)}
     write_tensor_file(path, _KIND, _VERSION, {_PREFIX + name: array for name, array in arrays.items()}, about)
 
 
@@ -314,8 +322,10 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
         )
     read, first = check_inputs(path, about.get("inputs"), "policy"), f"{_PREFIX}trunk.0.weight"
     if first in arrays:
-        arrays[first] = with_every_input(arrays[first], read["policy"], "policy", HISTORY)
-    model = BeliefModel(sizes, fitting(arrays, _PREFIX, sizes.layers.shapes() | sizes.head, str(path)), notes)
+        arrays[first] = pad_missing_inputs(arrays[first], read["policy"], "policy", HISTORY)
+    model = BeliefModel(
+        sizes, extract_network_arrays(arrays, _PREFIX, sizes.layers.shapes() | sizes.head, str(path)), notes
+    )
     with np.errstate(all="ignore"):
         proposal = model.proposal(State.new(0).view(), np.random.default_rng(0), 1)
     if proposal is None or not np.isfinite(proposal.logs).all():  # large weights may be finite, and their sums not

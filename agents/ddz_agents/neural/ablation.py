@@ -1,4 +1,4 @@
-"""A policy that does not see one of its inputs, to measure what that input is worth.
+"""The agent ``policy-without``: a policy without one of its inputs, to measure what that input is worth.
 
 The weights of the input's columns in the first layer are zero, as if all its columns were.  Inputs overlap: the bytes
 of the table hold the own hand too, so a policy without ``hand`` has lost the thresholds and chains, not the cards.
@@ -18,7 +18,7 @@ from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env.support.options import takes
 from ddz_env.support.threads import usable_threads
 
-Input = Literal[
+InputName = Literal[
     "table", "history", "state", "hand", "prospects", "unseen", "target", "sizes", "key", "signs", "rest",
     "rest-prospects",
 ]  # fmt: skip
@@ -28,19 +28,19 @@ _REST = {"rest": "rest", "rest-prospects": "prospects"}
 
 
 @dataclass(frozen=True)
-class BlindOptions(PolicyFile):
-    """The options of ``blind``: a policy, and the input that is hidden from it.
+class AblationOptions(PolicyFile):
+    """The options of ``policy-without``: a policy, and the input that is removed.
 
     Attributes:
         input: The input that is switched off (`docs/reference/network-inputs.md` has the table of inputs; ``rest`` and
             ``rest-prospects`` are those of the hand that an action leaves).
     """
 
-    input: Input = "signs"
+    input: InputName = "signs"
 
 
-def columns_of(name: Input, history: int) -> tuple[str, slice]:
-    """The weights that read an input, and its columns there.
+def find_input_columns(name: InputName, history: int) -> tuple[str, slice]:
+    """Find the layer that reads an input, and the input's columns there.
 
     Args:
         name: The input.
@@ -53,25 +53,25 @@ def columns_of(name: Input, history: int) -> tuple[str, slice]:
     return f"{layer}.weight", table.slice_of(_REST.get(name, name))
 
 
-def blinded(weights: Weights, name: Input) -> Weights:
-    """Weights of a policy that does not see an input."""
-    layer, columns = columns_of(name, weights.architecture.history)
-    blind = weights.policy[layer].copy()
-    blind[:, columns] = 0
-    return dataclasses.replace(weights, policy={**weights.policy, layer: blind})
+def ablate_input(weights: Weights, name: InputName) -> Weights:
+    """Return the weights of a policy with one input removed."""
+    layer, columns = find_input_columns(name, weights.architecture.history)
+    ablated = weights.policy[layer].copy()
+    ablated[:, columns] = 0
+    return dataclasses.replace(weights, policy={**weights.policy, layer: ablated})
 
 
-class BlindPolicyAgent(ModelAgent):
-    """Plays by a trained policy that does not see one of its inputs: ``policy-without:input=signs``.
+class AblatedPolicyAgent(ModelAgent):
+    """Plays by a trained policy without one of its inputs: ``policy-without:input=signs``.
 
     Raises:
         TensorFileError: If the file cannot be read or does not fit this package.
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    @takes(BlindOptions)
-    def __init__(self, options: BlindOptions) -> None:
+    @takes(AblationOptions)
+    def __init__(self, options: AblationOptions) -> None:
         weights = load_weights(policy_path(options.path))
         super().__init__(
-            CompiledPolicy(blinded(weights, options.input), usable_threads(options.threads)), name="policy-without"
+            CompiledPolicy(ablate_input(weights, options.input), usable_threads(options.threads)), name="policy-without"
         )

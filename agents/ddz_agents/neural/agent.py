@@ -1,4 +1,4 @@
-"""The agent that plays by a learned policy alone: whole moves, stage by stage, many games at once."""
+"""The agent ``policy``, which plays by a learned policy alone: stage by stage, many games at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ddz_env.support.threads import MOST_THREADS
 
 @dataclass(frozen=True)
 class PolicyFile(Options):
-    """The options that name a policy's file, and say how it is read.
+    """The options that name a policy's file and say how it is read.
 
     Attributes:
         path: The policy: weights, an ONNX file, or a model of Stable-Baselines3 (`.zip`); none for the newest that
@@ -44,11 +44,11 @@ class PolicyFile(Options):
     trust_file: bool = False
 
     def files(self) -> tuple[Path, ...]:
-        """The policy's file, the shipped one included."""
+        """Return the policy's file, a shipped one included."""
         return (policy_path(self.path),)
 
     def load(self) -> PolicyModel:
-        """Read the policy: :func:`~ddz_agents.neural.loading.load_policy`."""
+        """Read the policy from its file (:func:`~ddz_agents.neural.loading.load_policy`)."""
         return load_policy(self.path, threads=self.threads, trust_file=self.trust_file)
 
 
@@ -67,7 +67,7 @@ class PolicyOptions(PolicyFile):
 def choose_actions(
     log_probabilities: Floats, temperature: float, rngs: Sequence[np.random.Generator]
 ) -> npt.NDArray[np.int64]:
-    """An action for each row.
+    """Choose an action for each row of log-probabilities.
 
     Args:
         log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
@@ -93,7 +93,7 @@ def choose_actions(
 
 
 class PartialMove(NamedTuple):
-    """A move that is being built, stage by stage.
+    """A move that is being built, stage by stage, and the position that it has led to.
 
     Attributes:
         view: What its seat knows, at the start of the move.
@@ -109,25 +109,25 @@ class PartialMove(NamedTuple):
     actions: tuple[int, ...] = ()
     log_prior: float = 0.0
 
-    def after(self, action: int, log_probability: float = 0.0) -> PartialMove:
-        """A copy of the move with one more stage."""
+    def with_action(self, action: int, log_probability: float = 0.0) -> PartialMove:
+        """Return a copy of the partial move with one more stage."""
         row, ring = self.row.copy(), self.ring.copy()
         apply_and_record(row, ring, np.uint64(action), self.view.rule_words)
         return PartialMove(self.view, row, ring, (*self.actions, action), self.log_prior + log_probability)
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether the move is complete."""
         return bool(self.actions) and int(self.row[STAGE]) != STAGE_KICKER
 
     @property
     def move(self) -> Move:
-        """The move."""
+        """The stages so far as a move."""
         return Move(self.actions[0], tuple(action - KICKER_BASE for action in self.actions[1:]))
 
 
-def next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
-    """What the seats see at the next stage of each move: observations and masks, shapes ``[n, ...]``, int8."""
+def encode_next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
+    """Encode the next stage of each partial move as observations and masks, int8."""
     observations = np.empty((len(moves), OBSERVATION_WORDS), np.uint64)
     masks, mask = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64), np.empty(MASK_WORDS, np.uint64)
     for (view, row, ring, *_), seen, legal in zip(moves, observations, masks, strict=True):
@@ -137,7 +137,7 @@ def next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
 
 
 class ModelAgent:
-    """Plays by any :class:`~ddz_agents.neural.model.PolicyModel`.
+    """An agent that plays by any :class:`~ddz_agents.neural.model.PolicyModel`.
 
     Args:
         model: The policy.
@@ -156,7 +156,7 @@ class ModelAgent:
         self.name = name
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a move.
+        """Choose a whole move by the policy.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -166,19 +166,19 @@ class ModelAgent:
             waiting = WaitingGames(view.row[None], view.ring[None], view.rules, lambda _: rng)
             main, kickers = self.act_many(waiting)[0].tolist()
             return Move.from_words(main, kickers)
-        return self.model.build_move(view, self._drawing(rng) if self.temperature else None)
+        return self.model.build_move(view, self._action_sampler(rng) if self.temperature else None)
 
-    def _drawing(self, rng: np.random.Generator) -> Callable[[Floats], int]:
+    def _action_sampler(self, rng: np.random.Generator) -> Callable[[Floats], int]:
         return lambda logs: int(choose_actions(logs[None], self.temperature, [rng])[0])
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
         """Choose a move in each of many games; each stage is one evaluation for all that have a choice."""
         return choose_stage_by_stage(waiting, self.choose)
 
-    def choose(
+    def select_actions(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]
     ) -> npt.NDArray[np.int64]:
-        """The next action of each of several seats; the model is not evaluated where there is only one.
+        """Select the next action of each of several seats; forced ones are not evaluated.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

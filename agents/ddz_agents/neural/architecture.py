@@ -35,7 +35,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Architecture(Options):
-    """The sizes of the networks.
+    """The sizes of the policy and the critic.
 
     Attributes:
         width: Units of the policy's layers.
@@ -77,26 +77,26 @@ class Layers(NamedTuple):
     linear: dict[str, tuple[int, int]]
 
     @property
-    def norms(self) -> list[str]:
+    def norm_names(self) -> list[str]:
         """The names of the normalizations: one in each block, and one behind them."""
         return [*(f"trunk.{2 + block}.norm" for block in range(self.blocks)), f"trunk.{2 + self.blocks}"]
 
     @property
-    def added(self) -> list[str]:
+    def residual_names(self) -> list[str]:
         """The names of the linear layers in the residual blocks, by PyTorch's numbering of the trunk."""
         return [f"trunk.{2 + block}.linear" for block in range(self.blocks)]
 
     def shapes(self) -> Shapes:
-        """The shape of each weight."""
-        inside = {"trunk.0": (self.width, self.columns)} | dict.fromkeys(self.added, (self.width, self.width))
+        """Return the shape of each weight by its name."""
+        inside = {"trunk.0": (self.width, self.columns)} | dict.fromkeys(self.residual_names, (self.width, self.width))
         linear = {**inside, **self.linear}
         weights: Shapes = {f"{name}.weight": size for name, size in linear.items()}
         weights |= {f"{name}.bias": size[:1] for name, size in linear.items()}
-        return weights | {f"{name}.{part}": (self.width,) for name in self.norms for part in ("weight", "bias")}
+        return weights | {f"{name}.{part}": (self.width,) for name in self.norm_names for part in ("weight", "bias")}
 
 
 def policy_layers(sizes: Architecture) -> Layers:
-    """The layers of :class:`ddz_agents.neural.network.PolicyNetwork`."""
+    """Return the layers of :class:`ddz_agents.neural.network.PolicyNetwork`."""
     linear = {
         "logits": (NUM_ACTIONS, sizes.width),
         "value": (1, sizes.width),
@@ -108,13 +108,13 @@ def policy_layers(sizes: Architecture) -> Layers:
 
 
 def critic_layers(sizes: Architecture) -> Layers:
-    """The layers of :class:`ddz_agents.neural.network.Critic`."""
+    """Return the layers of :class:`ddz_agents.neural.network.Critic`."""
     return Layers(GAME_COLUMNS, sizes.critic_width, sizes.critic_blocks, {"value": (1, sizes.critic_width)})
 
 
 # --- What they read ---------------------------------------------------------------------------------------------------
 
-TABLES = {"policy": policy_inputs(1), "rest": REST_INPUTS, "critic": CRITIC_INPUTS}
+INPUT_TABLES = {"policy": policy_inputs(1), "rest": REST_INPUTS, "critic": CRITIC_INPUTS}
 """The tables of inputs: of a policy's trunk, of its part that looks at the hand an action leaves, and of a critic."""
 
 POLICY_TABLES, CRITIC_TABLES = ("policy", "rest"), ("critic",)
@@ -136,18 +136,18 @@ EARLIER_INPUTS: Inputs = {
 """What a file reads that does not name its inputs, as those of 0.2.0 and before do not."""
 
 
-def inputs_of(*tables: str) -> Inputs:
-    """The inputs that this package computes, for files of networks that read them.
+def describe_inputs(*tables: str) -> Inputs:
+    """Name the inputs that this package computes, for the files of networks that read them.
 
     Args:
-        *tables: Names of :data:`TABLES`.
+        *tables: Names of :data:`INPUT_TABLES`.
     """
-    rows = {name: TABLES[name].inputs for name in tables}
+    rows = {name: INPUT_TABLES[name].inputs for name in tables}
     return {name: [f"{entry.name}={len(entry.columns)}" for entry in rows[name]] for name in tables}
 
 
 def check_inputs(where: object, written: Any, *tables: str) -> Inputs:
-    """Compare the inputs that a file names with those that this package computes.
+    """Check that this package computes the inputs that a file names.
 
     Args:
         where: Names the file in messages.
@@ -161,15 +161,15 @@ def check_inputs(where: object, written: Any, *tables: str) -> Inputs:
         TensorFileMismatchError: If a table is missing, or an input is not computed here or has another size.
     """
     named = EARLIER_INPUTS if written is None else written
-    for name, computed in inputs_of(*tables).items():
+    for name, computed in describe_inputs(*tables).items():
         read = named.get(name) if isinstance(named, dict) else None
         if not isinstance(read, list) or any(entry not in computed for entry in read):
             raise TensorFileMismatchError(f"{where} reads the {name} inputs {read}; this package computes {computed}")
     return {name: named[name] for name in tables}
 
 
-def with_every_input(layer: npt.NDArray[Any], read: Sequence[str], table: str, history: int) -> npt.NDArray[Any]:
-    """The weights of a network's first layer, with zeros for inputs that there were not when it was trained.
+def pad_missing_inputs(layer: npt.NDArray[Any], read: Sequence[str], table: str, history: int) -> npt.NDArray[Any]:
+    """Pad a first layer with zero weights for inputs that did not exist when the network was trained.
 
     So the network answers as it did.  Columns behind those of the table stay behind them.
 
@@ -180,7 +180,7 @@ def with_every_input(layer: npt.NDArray[Any], read: Sequence[str], table: str, h
         history: Completed moves that the network sees.
     """
     columns, size = dict[str, range](), 0
-    for entry in inputs_of(table)[table]:
+    for entry in describe_inputs(table)[table]:
         name, _, width = entry.partition("=")
         columns[entry] = range(size, size + int(width) * (history if name == "history" else 1))
         size = columns[entry].stop

@@ -1,4 +1,4 @@
-"""Our weights as a :class:`~ddz_agents.neural.model.PolicyModel`, played by compiled code: no PyTorch is needed.
+"""A policy from our weights, computed by compiled code without PyTorch.
 
 First layers add one row of running sums where columns would add up to twenty (:mod:`ddz_agents.neural.sparse_inputs`),
 an action that is not legal needs no logit, and a hand that an action leaves is weighed without its features ever being
@@ -20,18 +20,18 @@ from ddz_agents.neural.architecture import critic_layers, policy_layers
 from ddz_agents.neural.decisions import (
     CRITIC_FIELDS,
     REST_FIELDS,
+    encode_hidden_hands,
+    encode_observation,
     hand_after,
-    left_hand,
     policy_fields,
-    rest_counts,
-    see,
-    see_concealed,
-    value_hands_in_sight,
+    remaining_hand,
+    value_all_hands,
     value_own_hand,
+    write_rest_counts,
 )
 from ddz_agents.neural.errors import InvalidPolicyInputError
 from ddz_agents.neural.features import value_hand
-from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes, leaf_of
+from ddz_agents.neural.model import Bytes, Floats, check_batch, check_bytes, choose_leaf_value
 from ddz_agents.neural.sparse_inputs import Fields
 from ddz_agents.neural.trunk import (
     ROWS,
@@ -40,14 +40,14 @@ from ddz_agents.neural.trunk import (
     Trunk,
     add_product,
     affine,
-    affine_of_entries,
-    dense,
+    apply_sparse_layer,
     dot,
+    load_dense,
+    load_summed,
+    load_trunk,
     new_buffers,
     run_blocks,
-    scratch_of,
-    summed,
-    trunk_of,
+    workspace_of_row,
 )
 from ddz_agents.neural.weights import Weights
 from ddz_env import Move, View
@@ -107,9 +107,9 @@ _Parts = tuple[Any, ...]
 """The arrays and numbers of a network in order: Python passes 24 of them in 4 µs, nested named tuples in 38."""
 
 
-def _parts_of(net: _Parts) -> _Parts:
-    """Split a network's weights into its layers."""
-    nested = (_parts_of(part) if isinstance(part, tuple) else (part,) for part in net)
+def _flatten_layers(net: _Parts) -> _Parts:
+    """Flatten a network's nested layers into one tuple of arrays and numbers."""
+    nested = (_flatten_layers(part) if isinstance(part, tuple) else (part,) for part in net)
     return tuple(itertools.chain.from_iterable(nested))
 
 
@@ -148,25 +148,27 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 
 
 @kernel
-def _buffers_of(policy: PolicyNet, rows: int) -> ForwardBuffers:
-    """Memory for a policy, made in each call: an array that Python passes costs as much as a new one."""
+def _new_policy_buffers(policy: PolicyNet, rows: int) -> ForwardBuffers:
+    """Allocate a policy's memory for one call: an array that Python passes costs as much as a new one."""
     width, rest_features = policy.weigh.weights.shape
     return new_buffers(rows, policy.inputs.most, width, policy.rest.bias.size, rest_features)
 
 
 @pure_kernel
-def _enter_seat(values: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
-    """Make the first state of a row of an observation."""
+def _run_first_layer(values: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
+    """Run the first layer on a row of an observation."""
     seen, hand_values = buffers.decisions.seen[row], buffers.decisions.hand_values[row]
-    see(values, seen)
-    value_own_hand(seen, scratch_of(buffers.scratches, row), hand_values)
-    affine_of_entries(seen, hand_values, policy.inputs, policy.trunk.first, buffers, buffers.states[row])
+    encode_observation(values, seen)
+    value_own_hand(seen, workspace_of_row(buffers.workspaces, row), hand_values)
+    apply_sparse_layer(seen, hand_values, policy.inputs, policy.trunk.first, buffers, buffers.states[row])
 
 
 @pure_kernel
-def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray) -> np.float32:
-    """Write a row's log-probabilities, shape ``[400]``; returns the policy's own value."""
-    state, scratch, seen = buffers.states[row], scratch_of(buffers.scratches, row), buffers.decisions.seen[row]
+def _evaluate_actions(
+    mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
+) -> np.float32:
+    """Write a row's log-probabilities, shape ``[400]``, and return the policy's own value."""
+    state, scratch, seen = buffers.states[row], workspace_of_row(buffers.workspaces, row), buffers.decisions.seen[row]
     features, scales, rest = buffers.features, buffers.scales, buffers.rest
     affine(state, policy.weigh, buffers.places, features)
     scale = _ONE / np.float32(math.sqrt(features.size))
@@ -176,15 +178,15 @@ def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffer
         scales[unit] = _ZERO
     add_product(features, policy.features.weights, buffers.places, scales)
     shift = dot(features, policy.features.bias)
-    left, counts, hand_values = left_hand(seen), buffers.decisions.seen[-1], buffers.decisions.hand_values[-1]
+    left, counts, hand_values = remaining_hand(seen), buffers.decisions.seen[-1], buffers.decisions.hand_values[-1]
     for action in range(NUM_ACTIONS):
         if mask[action] == 0:
             logs[action] = -np.float32(np.inf)
             continue
         sure, price = value_hand(hand_after(left, action, seen), scratch)
         hand_values[0, 0], hand_values[0, 1] = sure, price
-        rest_counts(seen, action, counts)
-        affine_of_entries(counts, hand_values, policy.rests, policy.rest, buffers, rest)
+        write_rest_counts(seen, action, counts)
+        apply_sparse_layer(counts, hand_values, policy.rests, policy.rest, buffers, rest)
         logit = dot(state, policy.logits.weights[action]) + policy.logits.bias[action]
         logs[action] = logit + (dot(rest, scales) + shift)
     _log_softmax(logs, mask)
@@ -195,10 +197,10 @@ def _judge(mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffer
 def _evaluate_row(
     values: np.ndarray, mask: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
-    """Write an observation's log-probabilities, shape ``[400]``; returns the policy's own value."""
-    _enter_seat(values, policy, buffers, _FIRST)
+    """Write an observation's log-probabilities, shape ``[400]``, and return the policy's own value."""
+    _run_first_layer(values, policy, buffers, _FIRST)
     run_blocks(policy.trunk, buffers, _SINGLE)
-    return _judge(mask, _FIRST, policy, buffers, logs)
+    return _evaluate_actions(mask, _FIRST, policy, buffers, logs)
 
 
 @kernel
@@ -207,15 +209,15 @@ def _run_policy(
 ) -> None:
     """Evaluate a batch of observations with a policy."""
     policy = _policy_of_parts(parts)
-    buffers = _buffers_of(policy, _ROWS)
+    buffers = _new_policy_buffers(policy, _ROWS)
     for first in range(0, values.size, ROWS):
         rows = min(ROWS, values.size - first)
         for row in range(rows):
-            _enter_seat(observations[first + row], policy, buffers, row)
+            _run_first_layer(observations[first + row], policy, buffers, row)
         run_blocks(policy.trunk, buffers, rows)
         for row in range(rows):
             index = first + row
-            values[index] = _judge(masks[index], row, policy, buffers, logs[index])
+            values[index] = _evaluate_actions(masks[index], row, policy, buffers, logs[index])
 
 
 @kernel
@@ -245,7 +247,7 @@ def _build_move(
     """
     policy = _policy_of_parts(parts)
     bits, legal = np.empty(MASK_WORDS, np.uint64), np.empty(MASK_BYTE_WORDS, np.uint64)
-    seen, seat, buffers = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT], _buffers_of(policy, _SINGLE)
+    seen, seat, buffers = np.empty(OBSERVATION_WORDS, np.uint64), row[SEAT], _new_policy_buffers(policy, _SINGLE)
     while stages[0] == 0 or row[STAGE] == STAGE_KICKER:
         action = chosen
         if chosen < 0:
@@ -271,12 +273,12 @@ def _build_move(
 def _value_game(
     observation: np.ndarray, concealed: np.ndarray, critic: CriticNet, buffers: ForwardBuffers
 ) -> np.float32:
-    """The critic's value of a game, of which it sees what the seat to act sees and does not see."""
+    """Compute the critic's value of a game from what the seat to act sees and does not see."""
     seen, hand_values = buffers.decisions.seen[0], buffers.decisions.hand_values[0]
-    see(observation, seen)
-    see_concealed(concealed, seen)
-    value_hands_in_sight(seen, _FIRST, _FIRST, buffers.hands, scratch_of(buffers.scratches, _FIRST), hand_values)
-    affine_of_entries(seen, hand_values, critic.inputs, critic.trunk.first, buffers, buffers.states[0])
+    encode_observation(observation, seen)
+    encode_hidden_hands(concealed, seen)
+    value_all_hands(seen, _FIRST, _FIRST, buffers.hands, workspace_of_row(buffers.workspaces, _FIRST), hand_values)
+    apply_sparse_layer(seen, hand_values, critic.inputs, critic.trunk.first, buffers, buffers.states[0])
     run_blocks(critic.trunk, buffers, _SINGLE)
     return dot(buffers.states[0], critic.value.weights[0]) + critic.value.bias[0]
 
@@ -291,7 +293,7 @@ def _run_critic(observations: np.ndarray, concealed: np.ndarray, parts: _Parts, 
 
 
 class CompiledPolicy(OwnsArrays):
-    """A file of weights as a :class:`~ddz_agents.neural.model.PolicyModel`.
+    """A policy from our weights as a :class:`~ddz_agents.neural.model.PolicyModel`.
 
     A row's answer depends on nothing but the row: neither on the batch nor on the threads.
 
@@ -309,28 +311,28 @@ class CompiledPolicy(OwnsArrays):
     def __init__(self, weights: Weights, threads: int = 1) -> None:
         self.architecture = weights.architecture
         self.objective = weights.objective
-        self.leaf = leaf_of(weights.objective, weights.values_trained, weights.critic is not None)
+        self.leaf = choose_leaf_value(weights.objective, weights.values_trained, weights.critic is not None)
         policy, inputs = weights.policy, policy_fields(weights.architecture.history)
         net = PolicyNet(
-            trunk_of(policy, policy_layers(weights.architecture), inputs),
-            logits=dense(policy, "logits", outputs_first=True),
-            value=dense(policy, "value", outputs_first=True),
-            rest=summed(policy, "rest.0", REST_FIELDS),
-            features=dense(policy, "rest.2", outputs_first=True),
-            weigh=dense(policy, "weigh"),
+            load_trunk(policy, policy_layers(weights.architecture), inputs),
+            logits=load_dense(policy, "logits", outputs_first=True),
+            value=load_dense(policy, "value", outputs_first=True),
+            rest=load_summed(policy, "rest.0", REST_FIELDS),
+            features=load_dense(policy, "rest.2", outputs_first=True),
+            weigh=load_dense(policy, "weigh"),
             inputs=inputs,
             rests=REST_FIELDS,
         )
-        self._policy = _parts_of(net)
+        self._policy = _flatten_layers(net)
         self.critic: _Parts | None = None
         if weights.critic is not None:
-            trunk = trunk_of(weights.critic, critic_layers(weights.architecture), CRITIC_FIELDS)
-            critic = CriticNet(trunk, dense(weights.critic, "value", outputs_first=True), CRITIC_FIELDS)
-            self.critic = _parts_of(critic)
+            trunk = load_trunk(weights.critic, critic_layers(weights.architecture), CRITIC_FIELDS)
+            critic = CriticNet(trunk, load_dense(weights.critic, "value", outputs_first=True), CRITIC_FIELDS)
+            self.critic = _flatten_layers(critic)
         self._threads = threads
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
+        """Compute log-probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
 
         Raises:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
@@ -347,7 +349,7 @@ class CompiledPolicy(OwnsArrays):
         return logs, values
 
     def build_move(self, view: View, draw: Callable[[Floats], int] | None = None) -> Move:
-        """A whole move for the seat to act, in one compiled call; one more for each action that is drawn.
+        """Build a whole move for the seat to act, in one compiled call where nothing is drawn.
 
         Args:
             view: What the seat knows, at the start of the move.
@@ -363,7 +365,7 @@ class CompiledPolicy(OwnsArrays):
         return Move(main, tuple(action - KICKER_BASE for action in kickers[: count - 1]))
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """The critic's values of games whose hidden cards are known, as on a determinization.
+        """Compute the critic's values of games whose hidden cards are known, as on a determinization.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

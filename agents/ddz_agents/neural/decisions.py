@@ -1,4 +1,4 @@
-"""A decision as few bytes: what compiled code writes in training, and of which the columns of the networks are made.
+"""A decision as a few hundred bytes, from which the columns of the networks are computed.
 
 For each decision: the observation, what it conceals and what is read out of both, as bytes
 (:data:`~ddz_agents.neural.feature_table.DECISION_BYTES`), and the hand values of four hands; for each of its legal
@@ -20,6 +20,7 @@ from ddz_agents.neural.feature_table import (
     DECISION_BYTES,
     DECISION_HANDS,
     DECISION_SIZE,
+    FEATURE_RULES,
     HAND,
     KICKER_SIZE,
     KICKERS,
@@ -28,15 +29,14 @@ from ddz_agents.neural.feature_table import (
     OWN_HAND_IN_SIGHT,
     PENDING,
     PREVIOUS_CARDS,
-    READING_RULES,
     REST_INPUTS,
     SPENT,
     UNSEEN,
     policy_inputs,
 )
-from ddz_agents.neural.features import HAND_VALUES, hand_word, value_hand, weigh_pool
+from ddz_agents.neural.features import HAND_VALUES, hand_word, price_against_pool, value_hand
 from ddz_agents.neural.model import Bytes, Floats
-from ddz_agents.neural.sparse_inputs import Fields, enter, fields_of, fill
+from ddz_agents.neural.sparse_inputs import Fields, densify, group_into_fields, write_active_rows
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.words import U0, U1, U16, add_hand, lowest_bit, popcount
@@ -52,7 +52,7 @@ SEATS = 3
 
 
 class Decisions(NamedTuple):
-    """Decisions of a batch, in the order of their games.
+    """The bytes and hand values of the decisions of a batch, in the order of their games.
 
     Attributes:
         seen: What the networks read, by :data:`~ddz_agents.neural.feature_table.DECISION_BYTES`, shape ``[n, 584]``,
@@ -65,7 +65,7 @@ class Decisions(NamedTuple):
 
 
 class HandMemory(NamedTuple):
-    """Hand values that are found again while nothing has changed that they depend on.
+    """A cache of hand values, which hold until something that they depend on changes.
 
     Attributes:
         keys: Of each seat of each game, the hand, the cards that could beat it and the largest hand among those who
@@ -78,19 +78,19 @@ class HandMemory(NamedTuple):
 
 
 def new_decisions(count: int) -> Decisions:
-    """Zeroed arrays for ``count`` decisions."""
+    """Allocate zeroed arrays for ``count`` decisions."""
     return Decisions(
         np.zeros((count, DECISION_SIZE), np.int8), np.zeros((count, DECISION_HANDS, HAND_VALUES), np.int16)
     )
 
 
 def new_legal_actions(count: int) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16]]:
-    """Zeroed arrays for ``count`` legal actions, and for the hand values of what each leaves, ``[count, 2]``."""
+    """Allocate zeroed arrays for ``count`` legal actions, and for the hand values of what each leaves."""
     return np.zeros(count, np.int16), np.zeros((count, HAND_VALUES), np.int16)
 
 
 def new_hand_memory(games: int) -> HandMemory:
-    """An empty memory: an empty hand against no cards, as its keys are, has the values 0."""
+    """Allocate an empty cache of hand values."""
     return HandMemory(np.zeros((games, SEATS, 3), np.uint64), np.zeros((games, SEATS, HAND_VALUES), np.int16))
 
 
@@ -98,40 +98,40 @@ def new_hand_memory(games: int) -> HandMemory:
 
 
 @inline_kernel
-def see(observation: np.ndarray, seen: np.ndarray) -> None:
+def encode_observation(observation: np.ndarray, seen: np.ndarray) -> None:
     """Write the bytes of a decision that follow from the observation, shape ``[OBSERVATION_SIZE]``, int8."""
     for index in range(observation.size):
         seen[index] = observation[index]
     for rank in range(NUM_RANKS):
         seen[_LEFT + rank] = seen[HAND + rank] - seen[PENDING + rank] - seen[KICKERS + rank]
-    features.read_signs(seen, seen, _SIGNS)
+    features.write_pass_signs(seen, seen, _SIGNS)
     seen[_AGAINST_RULES] = np.int8(0)
 
 
 @inline_kernel
-def see_concealed(concealed: np.ndarray, seen: np.ndarray) -> None:
+def encode_hidden_hands(concealed: np.ndarray, seen: np.ndarray) -> None:
     """Write the bytes that the observation conceals, shape ``[CONCEALED.size]``, int8."""
     for index in range(concealed.size):
         seen[_CONCEALED + index] = concealed[index]
 
 
 @inline_kernel
-def left_hand(seen: np.ndarray) -> np.uint64:
-    """The own hand without what a move in progress has taken."""
+def remaining_hand(seen: np.ndarray) -> np.uint64:
+    """Return the own hand without what a move in progress has taken."""
     return hand_word(seen, _LEFT)
 
 
 @pure_kernel
 def value_own_hand(seen: np.ndarray, workspace: RuleWorkspace, hand_values: np.ndarray) -> None:
-    """Write the hand values of the own hand, as its seat sees them; moves are priced by the unseen cards afterwards."""
+    """Write the hand values of the own hand, with moves priced against the unseen cards."""
     most = max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS])
-    weigh_pool(hand_word(seen, UNSEEN), np.uint64(most), READING_RULES, workspace)
-    sure, price = value_hand(left_hand(seen), workspace)
+    price_against_pool(hand_word(seen, UNSEEN), np.uint64(most), FEATURE_RULES, workspace)
+    sure, price = value_hand(remaining_hand(seen), workspace)
     hand_values[OWN_HAND, 0], hand_values[OWN_HAND, 1] = sure, price
 
 
 @inline_kernel
-def _value_in_sight(
+def _value_known_hand(
     hand: np.uint64,
     other: np.uint64,
     third: np.uint64,
@@ -139,18 +139,18 @@ def _value_in_sight(
     memory: HandMemory,
     workspace: RuleWorkspace,
 ) -> None:
-    """Make sure that a slot of the memory holds the values of a hand against two others."""
+    """Make sure that a slot of the cache holds the values of a hand against two known others."""
     key, values = memory.keys[slot], memory.values[slot]
     unseen, most = add_hand(other, third), max(popcount(other), popcount(third))
     if key[0] != hand or key[1] != unseen or key[2] != most:
-        weigh_pool(unseen, most, READING_RULES, workspace)
+        price_against_pool(unseen, most, FEATURE_RULES, workspace)
         sure, price = value_hand(hand, workspace)
         values[0], values[1] = sure, price
         key[0], key[1], key[2] = hand, unseen, most
 
 
 @pure_kernel
-def value_hands_in_sight(
+def value_all_hands(
     seen: np.ndarray, game: int, seat: int, memory: HandMemory, workspace: RuleWorkspace, hand_values: np.ndarray
 ) -> None:
     """Write the hand values of all three hands, as a critic reads them.
@@ -163,11 +163,11 @@ def value_hands_in_sight(
         workspace: Of the thread.
         hand_values: Output, shape ``[4, 2]``.
     """
-    left, following, previous = left_hand(seen), hand_word(seen, NEXT_CARDS), hand_word(seen, PREVIOUS_CARDS)
+    left, following, previous = remaining_hand(seen), hand_word(seen, NEXT_CARDS), hand_word(seen, PREVIOUS_CARDS)
     places = (game, seat), (game, (seat + 1) % SEATS), (game, (seat + 2) % SEATS)
-    _value_in_sight(left, following, previous, places[0], memory, workspace)
-    _value_in_sight(following, left, previous, places[1], memory, workspace)
-    _value_in_sight(previous, left, following, places[2], memory, workspace)
+    _value_known_hand(left, following, previous, places[0], memory, workspace)
+    _value_known_hand(following, left, previous, places[1], memory, workspace)
+    _value_known_hand(previous, left, following, places[2], memory, workspace)
     for number in range(SEATS):
         values = memory.values[places[number]]
         hand_values[OWN_HAND_IN_SIGHT + number, 0] = values[0]
@@ -175,7 +175,7 @@ def value_hands_in_sight(
 
 
 def _spent_words() -> npt.NDArray[np.uint64]:
-    """The cards that each action takes: their ranks as bits, and how many of each."""
+    """Tabulate the cards that each action takes: their ranks as bits, and how many of each."""
     words = np.zeros((*SPENT.shape[:2], 2), np.uint64)
     for size, action in np.ndindex(*SPENT.shape[:2]):
         cards = SPENT[size, action]
@@ -191,7 +191,7 @@ _EACH_PLANE = np.uint64(0x0001000100010001)
 
 @inline_kernel
 def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
-    """The hand that an action leaves: a main group takes its body, a kicker its cards, the rest nothing."""
+    """Return the hand that an action leaves: a main group takes its body, a kicker its cards."""
     spent = _SPENT[1 if seen[KICKER_SIZE] == 2 else 0, action]
     taken = spent[0] * _EACH_PLANE
     half = (U16 * spent[1]) >> U1  # in two shifts: four copies are a whole word
@@ -199,22 +199,22 @@ def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
 
 
 @inline_kernel
-def rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
-    """Write the counts of the hand that an action leaves, shape ``[15]``, int8: what the networks read of it."""
+def write_rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
+    """Write the counts of the hand that an action leaves, shape ``[15]``, int8."""
     pair_kickers = 1 if seen[KICKER_SIZE] == 2 else 0
     for rank in range(NUM_RANKS):
         rest[rank] = seen[_LEFT + rank] - SPENT[pair_kickers, action, rank]
 
 
-# --- Many -------------------------------------------------------------------------------------------------------------
+# --- Decisions of many games ------------------------------------------------------------------------------------------
 
 
 @part_kernel
 def _describe_actions(
     bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, actions: np.ndarray, values: np.ndarray, pair: int
 ) -> None:
-    """Write the legal actions of a decision from index ``pair`` on.  Moves must be priced by the unseen cards."""
-    left = left_hand(seen)
+    """Write the legal actions of a decision from index ``pair`` on; moves must have been priced."""
+    left = remaining_hand(seen)
     for word in range(bits.shape[0]):
         legal = bits[word]
         while legal != U0:
@@ -230,10 +230,10 @@ def _describe_actions(
 def _describe_decision(
     game: int, slots: Slots, memory: HandMemory, workspace: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
 ) -> None:
-    """Describe the decision of a game of a batch, without its actions."""
-    see(slots.observations[game], seen)
-    see_concealed(slots.concealed[game], seen)
-    value_hands_in_sight(seen, game, np.int64(slots.games[game]["seat"]), memory, workspace, hand_values)
+    """Describe the decision of one game of a batch, without its actions."""
+    encode_observation(slots.observations[game], seen)
+    encode_hidden_hands(slots.concealed[game], seen)
+    value_all_hands(seen, game, np.int64(slots.games[game]["seat"]), memory, workspace, hand_values)
     value_own_hand(seen, workspace, hand_values)
 
 
@@ -280,7 +280,7 @@ def describe_decisions(
 
 
 def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats:
-    """The columns of observations, for policies.
+    """Compute the input columns of observations, for policies.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -296,7 +296,7 @@ def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats
 
 
 def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """The columns of games, for critics only.
+    """Compute the input columns of games, for critics only.
 
     Args:
         observations: Of the seats to act, shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -314,7 +314,7 @@ def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDA
 
 
 class Afterstates(NamedTuple):
-    """The hand that each legal action of a batch leaves.
+    """The hand that each legal action of a batch leaves, as columns.
 
     Attributes:
         rows: The observation of each pair of observation and action, shape ``[pairs]``, int64, ascending.
@@ -328,7 +328,7 @@ class Afterstates(NamedTuple):
 
 
 def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
-    """The hand that each legal action leaves.
+    """Compute the columns of the hand that each legal action leaves.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -342,11 +342,11 @@ def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
 
 @functools.cache
 def policy_fields(history: int) -> Fields:
-    """The fields (runs of columns from one byte) of a policy's input."""
-    return fields_of(policy_inputs(history))
+    """Return the fields (runs of columns from one byte) of a policy's input."""
+    return group_into_fields(policy_inputs(history))
 
 
-CRITIC_FIELDS, REST_FIELDS = fields_of(CRITIC_INPUTS), fields_of(REST_INPUTS)
+CRITIC_FIELDS, REST_FIELDS = group_into_fields(CRITIC_INPUTS), group_into_fields(REST_INPUTS)
 
 
 @kernel
@@ -356,9 +356,10 @@ def _fill_observations(
     places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)
     seen, hand_values = decision.seen[0], decision.hand_values[0]
     for index in range(observations.shape[0]):
-        see(observations[index], seen)
+        encode_observation(observations[index], seen)
         value_own_hand(seen, workspace, hand_values)
-        fill(places, factors, enter(seen, hand_values, table, places, factors), table.before, out[index])
+        count = write_active_rows(seen, hand_values, table, places, factors)
+        densify(places, factors, count, table.before, out[index])
 
 
 @kernel
@@ -374,11 +375,12 @@ def _fill_games(
     workspace, hands, decision = memory
     seen, hand_values = decision.seen[0], decision.hand_values[0]
     for index in range(observations.shape[0]):
-        see(observations[index], seen)
-        see_concealed(concealed[index], seen)
+        encode_observation(observations[index], seen)
+        encode_hidden_hands(concealed[index], seen)
         seen[_AGAINST_RULES] = np.int8(against_rules[index])
-        value_hands_in_sight(seen, 0, 0, hands, workspace, hand_values)
-        fill(places, factors, enter(seen, hand_values, table, places, factors), table.before, out[index])
+        value_all_hands(seen, 0, 0, hands, workspace, hand_values)
+        count = write_active_rows(seen, hand_values, table, places, factors)
+        densify(places, factors, count, table.before, out[index])
 
 
 @kernel
@@ -391,10 +393,11 @@ def _fill_rests(
     for pair in range(out.rows.size):
         if out.rows[pair] != shown:
             shown = out.rows[pair]
-            see(observations[shown], seen)
+            encode_observation(observations[shown], seen)
             value_own_hand(seen, workspace, hand_values)
-            left = left_hand(seen)
+            left = remaining_hand(seen)
         sure, price = value_hand(hand_after(left, out.actions[pair], seen), workspace)
         hand_values[0, 0], hand_values[0, 1] = sure, price
-        rest_counts(seen, out.actions[pair], rest)
-        fill(places, factors, enter(rest, hand_values, table, places, factors), table.before, out.columns[pair])
+        write_rest_counts(seen, out.actions[pair], rest)
+        count = write_active_rows(rest, hand_values, table, places, factors)
+        densify(places, factors, count, table.before, out.columns[pair])

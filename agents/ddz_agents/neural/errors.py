@@ -6,11 +6,11 @@ from ddz_env.support.errors import DouDizhuError
 
 
 class InvalidPolicyInputError(DouDizhuError):
-    """Observations or masks of the wrong shape or type, or a row without a legal action."""
+    """Observations or masks have the wrong shape or type, or a row has no legal action."""
 
 
 class InvalidPolicyOutputError(DouDizhuError):
-    """A network of one's own answers with other shapes than it must, or with numbers that are not finite."""
+    """A network of the user's own answers with the wrong shape, or with numbers that are not finite."""
 
 
 class InvalidArchitectureError(DouDizhuError):

@@ -1,4 +1,4 @@
-"""What the networks read, as columns between 0 and 1: one table for each network.
+"""The tables of features that the networks read: columns between 0 and 1, one table for each network.
 
 A table lists its inputs in order, and for each column what it is made of: a byte of the decision
 (:mod:`ddz_agents.neural.decisions`) with a threshold or a scale, a chain, or a number about how a hand can be played
@@ -52,22 +52,22 @@ _UNDEALT = CONCEALED.offsets["undealt"]
 
 
 # Prospects are read under the rules that most presets share: a hand says much the same about itself under all of them.
-READING_RULES = Rules().words()
+FEATURE_RULES = Rules().words()
 
 # --- The bytes of a decision ------------------------------------------------------------------------------------------
 
 
-def _places(*fields: tuple[str, int]) -> tuple[dict[str, int], int]:
-    """The first byte of each field, in order, and the size of all together in whole words."""
+def _lay_out_fields(*fields: tuple[str, int]) -> tuple[dict[str, int], int]:
+    """Return the first byte of each field, in order, and the size of all together in whole words."""
     *starts, size = accumulate((count for _, count in fields), initial=0)
     return dict(zip((name for name, _ in fields), starts, strict=True)), -(-size // 8) * 8
 
 
-DECISION_BYTES, DECISION_SIZE = _places(
+DECISION_BYTES, DECISION_SIZE = _lay_out_fields(
     ("observation", OBSERVATION.size),
     ("concealed", CONCEALED.size),
     ("left", NUM_RANKS),  # the own hand without what the move in progress has taken
-    ("signs", features.SIGN_BYTES),  # features.read_signs
+    ("signs", features.SIGN_BYTES),  # features.write_pass_signs
     ("against_rules", 1),  # whether the rule agent is known to play the other side
 )
 """Where the parts of a decision lie among its bytes, and how many there are: all that networks read of it, besides the
@@ -89,7 +89,7 @@ SCALED, AT_LEAST, CHAIN, PROSPECT = range(4)
 about how a hand can be played out."""
 
 
-class Column(NamedTuple):
+class FeatureColumn(NamedTuple):
     """How one column of a network's input is computed from bytes.
 
     Attributes:
@@ -104,40 +104,40 @@ class Column(NamedTuple):
     number: float = 0.0
 
 
-class Input(NamedTuple):
-    """A named group of columns that a network reads.
+class FeatureGroup(NamedTuple):
+    """A named group of columns that a network reads: one of its inputs.
 
     Attributes:
-        name: Its name in :attr:`Columns.at`.
+        name: Its name in :attr:`FeatureTable.at`.
         meaning: What it says, for the docs.
         columns: Its columns.
     """
 
     name: str
     meaning: str
-    columns: tuple[Column, ...] = ()
+    columns: tuple[FeatureColumn, ...] = ()
 
 
-def _scaled(first: int, stop: int) -> tuple[Column, ...]:
-    """Bytes of the observation or of what it conceals, each between 0 and 1."""
-    return tuple(Column(SCALED, source, float(_SCALES[source])) for source in range(first, stop))
+def _scaled_bytes(first: int, stop: int) -> tuple[FeatureColumn, ...]:
+    """Make the columns of bytes that are scaled to numbers between 0 and 1."""
+    return tuple(FeatureColumn(SCALED, source, float(_SCALES[source])) for source in range(first, stop))
 
 
-def _thresholds(source: int, most: int) -> tuple[Column, ...]:
-    return tuple(Column(AT_LEAST, source, step) for step in range(1, most + 1))
+def _thresholds(source: int, most: int) -> tuple[FeatureColumn, ...]:
+    return tuple(FeatureColumn(AT_LEAST, source, step) for step in range(1, most + 1))
 
 
-def _planes(first: int) -> tuple[Column, ...]:
-    """Thresholds of the fifteen counts from a byte on."""
-    return tuple(column for rank in range(NUM_RANKS) for column in _thresholds(first + rank, features.MOST))
+def _planes(first: int) -> tuple[FeatureColumn, ...]:
+    """Make the threshold columns of the fifteen counts from a byte on."""
+    return tuple(column for rank in range(NUM_RANKS) for column in _thresholds(first + rank, features.MOST_COPIES))
 
 
-def _prospects(hand: int) -> tuple[Column, ...]:
-    return tuple(Column(PROSPECT, hand, number) for number in range(features.PROSPECTS))
+def _prospects(hand: int) -> tuple[FeatureColumn, ...]:
+    return tuple(FeatureColumn(PROSPECT, hand, number) for number in range(features.PROSPECTS))
 
 
-class Columns:
-    """All columns that a network reads, in order, and what follows from them.
+class FeatureTable:
+    """All columns that a network reads, in order, and where each group of them begins.
 
     Args:
         *inputs: The table.
@@ -149,7 +149,7 @@ class Columns:
         at: The first column of each input by its name.
     """
 
-    def __init__(self, *inputs: Input) -> None:
+    def __init__(self, *inputs: FeatureGroup) -> None:
         self.inputs = inputs
         self.columns = tuple(column for entry in inputs for column in entry.columns)
         *starts, self.size = accumulate((len(entry.columns) for entry in inputs), initial=0)
@@ -157,62 +157,62 @@ class Columns:
         self.at: Any = at(*starts)
 
     def slice_of(self, name: str) -> slice:
-        """Where the columns of a named input lie."""
+        """Return where the columns of a named group lie."""
         first = getattr(self.at, name)
         return slice(first, first + next(len(entry.columns) for entry in self.inputs if entry.name == name))
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """The rows of the docs table: name, columns, meaning."""
+        """Yield the rows of the docs table: name, columns, meaning."""
         for name, meaning, columns in self.inputs:
             yield f"`{name}`", str(len(columns)), meaning
 
 
 _SCALES = (1.0 / np.concatenate([OBSERVATION.high, CONCEALED.high])).astype(np.float32)
-_BESIDE = (
-    Input("target", "thresholds of the move to beat", _planes(TARGET)),
-    Input(
+_SHARED_GROUPS = (
+    FeatureGroup("target", "thresholds of the move to beat", _planes(TARGET)),
+    FeatureGroup(
         "sizes",
         f"thresholds 1 to {MOST_CARDS} of the hand sizes of self, next, previous",
         tuple(column for byte in _LEFT.tolist() for column in _thresholds(byte, MOST_CARDS)),
     ),
-    Input("key", f"the rank to exceed: thresholds 1 to {NUM_RANKS}", _thresholds(KEY, NUM_RANKS)),
+    FeatureGroup("key", f"the rank to exceed: thresholds 1 to {NUM_RANKS}", _thresholds(KEY, NUM_RANKS)),
 )
 
 
 @functools.cache
-def policy_inputs(history: int = HISTORY) -> Columns:
-    """What a policy reads of an observation.
+def policy_inputs(history: int = HISTORY) -> FeatureTable:
+    """Return the table of what a policy reads of an observation.
 
     Args:
         history: Completed moves that it sees, 0 to 15.
     """
-    chains = tuple(Column(CHAIN, number) for number in range(len(features.CHAINS)))
+    chains = tuple(FeatureColumn(CHAIN, number) for number in range(len(features.CHAINS)))
     signs = DECISION_BYTES["signs"]
-    return Columns(
-        Input("table", "the bytes of the observation before its history, scaled", _scaled(0, HEAD)),
-        Input(
+    return FeatureTable(
+        FeatureGroup("table", "the bytes of the observation before its history, scaled", _scaled_bytes(0, HEAD)),
+        FeatureGroup(
             "history",
             "of each of the last moves, its bytes, scaled",
-            _scaled(HEAD, HEAD + features.MOVE_BYTES * history),
+            _scaled_bytes(HEAD, HEAD + features.MOVE_BYTES * history),
         ),
-        Input(
+        FeatureGroup(
             "state",
             "the bytes behind the history, scaled: role, stage and the like",
-            _scaled(TAIL, TAIL_END),
+            _scaled_bytes(TAIL, TAIL_END),
         ),
-        Input("hand", "thresholds of the own hand, and each chain that it holds", _planes(HAND) + chains),
-        Input(
+        FeatureGroup("hand", "thresholds of the own hand, and each chain that it holds", _planes(HAND) + chains),
+        FeatureGroup(
             "prospects",
             "prospects of the own hand, without what the move in progress has taken",
             _prospects(OWN_HAND),
         ),
-        Input("unseen", "thresholds of the cards that no one shows", _planes(UNSEEN)),
-        *_BESIDE,
-        Input(
+        FeatureGroup("unseen", "thresholds of the cards that no one shows", _planes(UNSEEN)),
+        *_SHARED_GROUPS,
+        FeatureGroup(
             "signs",
             "the lowest solo and pair of an enemy that each of the others let pass",
             tuple(
-                Column(AT_LEAST, signs + sign, NUM_RANKS - rank)
+                FeatureColumn(AT_LEAST, signs + sign, NUM_RANKS - rank)
                 for sign in range(features.SIGN_BYTES)
                 for rank in range(NUM_RANKS)
             ),
@@ -220,32 +220,34 @@ def policy_inputs(history: int = HISTORY) -> Columns:
     )
 
 
-REST_INPUTS = Columns(
-    Input("rest", "thresholds of the hand that the action leaves", _planes(0)),
-    Input("prospects", "its prospects", _prospects(OWN_HAND)),
+REST_INPUTS = FeatureTable(
+    FeatureGroup("rest", "thresholds of the hand that the action leaves", _planes(0)),
+    FeatureGroup("prospects", "its prospects", _prospects(OWN_HAND)),
 )
 """What the policy reads of each legal action; the bytes are the counts of the hand that is left."""
 
-CRITIC_INPUTS = Columns(
-    Input(
+CRITIC_INPUTS = FeatureTable(
+    FeatureGroup(
         "counts",
         "bombs so far, the highest bid, passes in a row; scaled",
-        tuple(column for byte in _COUNTS.tolist() for column in _scaled(byte, byte + 1)),
+        tuple(column for byte in _COUNTS.tolist() for column in _scaled_bytes(byte, byte + 1)),
     ),
-    Input("half_built", "the bytes of the move in progress, scaled", _scaled(PENDING, _AFTER_PENDING)),
-    Input("state", "role, stage and the like, scaled", _scaled(TAIL, TAIL_END)),
-    Input("undealt", "the cards that no seat holds, scaled", _scaled(_HIDDEN + _UNDEALT, _HIDDEN + CONCEALED.size)),
-    Input("own", "thresholds of the own hand, without what the move in progress has taken", _planes(_LEFT_HAND)),
-    Input("own_prospects", "its prospects against the two others", _prospects(OWN_HAND_IN_SIGHT)),
-    Input("next", "thresholds of the next seat's hand", _planes(NEXT_CARDS)),
-    Input("next_prospects", "its prospects", _prospects(NEXT_HAND)),
-    Input("previous", "thresholds of the previous seat's hand", _planes(PREVIOUS_CARDS)),
-    Input("previous_prospects", "its prospects", _prospects(PREVIOUS_HAND)),
-    *_BESIDE,
-    Input(
+    FeatureGroup("half_built", "the bytes of the move in progress, scaled", _scaled_bytes(PENDING, _AFTER_PENDING)),
+    FeatureGroup("state", "role, stage and the like, scaled", _scaled_bytes(TAIL, TAIL_END)),
+    FeatureGroup(
+        "undealt", "the cards that no seat holds, scaled", _scaled_bytes(_HIDDEN + _UNDEALT, _HIDDEN + CONCEALED.size)
+    ),
+    FeatureGroup("own", "thresholds of the own hand, without what the move in progress has taken", _planes(_LEFT_HAND)),
+    FeatureGroup("own_prospects", "its prospects against the two others", _prospects(OWN_HAND_IN_SIGHT)),
+    FeatureGroup("next", "thresholds of the next seat's hand", _planes(NEXT_CARDS)),
+    FeatureGroup("next_prospects", "its prospects", _prospects(NEXT_HAND)),
+    FeatureGroup("previous", "thresholds of the previous seat's hand", _planes(PREVIOUS_CARDS)),
+    FeatureGroup("previous_prospects", "its prospects", _prospects(PREVIOUS_HAND)),
+    *_SHARED_GROUPS,
+    FeatureGroup(
         "against_rules",
         "whether the rule agent is known to play the other side; 0 where it is not known",
-        (Column(SCALED, DECISION_BYTES["against_rules"], 1.0),),
+        (FeatureColumn(SCALED, DECISION_BYTES["against_rules"], 1.0),),
     ),
 )
 """What the critic reads of a game in which nothing is concealed, from the seat to act.
@@ -258,7 +260,7 @@ REST_COLUMNS, GAME_COLUMNS = REST_INPUTS.size, CRITIC_INPUTS.size
 
 
 def observation_columns(history: int) -> int:
-    """How many columns an observation has.
+    """Return how many columns an observation has.
 
     Args:
         history: Completed moves that are shown, 0 to 15.

@@ -1,4 +1,4 @@
-"""What networks read of cards and passes, each as columns between 0 and 1 that one function here writes.
+"""Features that networks read of cards and passes, each computed by one function here.
 
 **Thresholds**: at least one of a rank, at least two ...: the moves of Dou Dizhu are made of thresholds, not of counts.
 
@@ -32,10 +32,10 @@ from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 # --- Hands ------------------------------------------------------------------------------------------------------------
 
-MOST = 4
+MOST_COPIES = 4
 """The highest count of a rank, and so the number of thresholds."""
 
-PLANES = MOST * NUM_RANKS
+PLANES = MOST_COPIES * NUM_RANKS
 """Thresholds of one field of cards: rank by rank, four each."""
 
 CHAINS = tuple(group for group in MAIN_GROUPS if group.length >= 2 and group.kicker_count == 0)
@@ -46,17 +46,17 @@ CHAIN_SEGMENTS = np.array(sorted({chain.segment for chain in CHAINS}), np.int64)
 
 @part_kernel
 def chain_starts(hand: np.uint64, segment: int) -> np.uint64:
-    """The lowest ranks of the chains of a segment that a hand holds, as bits."""
+    """Return the lowest ranks of the chains of a segment that a hand holds, as bits."""
     plane = (hand >> (U16 * (SEGMENT_COPIES[segment] - U1))) & PLANE
     return run_starts(plane, SEGMENT_LENGTH[segment]) & ((U1 << SEGMENT_SIZE[segment]) - U1)
 
 
 @inline_kernel
 def hand_word(counts: np.ndarray, first: int) -> np.uint64:
-    """Fifteen counts as a hand of the engine: one word for all four thresholds, sixteen bits each."""
+    """Pack fifteen counts into a hand of the engine: one word, sixteen bits for each threshold."""
     hand = U0
     for rank in range(NUM_RANKS):
-        for step in range(MOST):
+        for step in range(MOST_COPIES):
             hand |= np.uint64(counts[first + rank] > step) << np.uint64(16 * step + rank)
     return hand
 
@@ -81,8 +81,8 @@ PROSPECT_NUMBERS = (*_SIZES, *WEIGHTS.tolist())
 
 
 @pure_kernel
-def weigh_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Price all moves against unseen cards; nothing to do if they are those that were priced last.
+def price_against_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, workspace: RuleWorkspace) -> None:
+    """Price all moves against unseen cards; nothing is done if they are those that were priced last.
 
     Args:
         pool: The cards that could beat them, as a hand.
@@ -95,11 +95,11 @@ def weigh_pool(pool: np.uint64, most: np.uint64, rules: np.ndarray, workspace: R
 
 @pure_kernel
 def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Find what the prospects of a hand depend on; a hand that recurs in a decision is looked up.
+    """Compute the two numbers that the prospects of a hand depend on; recurring hands are looked up.
 
     Args:
         hand: The hand.
-        workspace: Priced by :func:`weigh_pool`.
+        workspace: Priced by :func:`price_against_pool`.
 
     Returns:
         One hundred a move that can be beaten and one any other, of the split with the fewest of the former; and the
@@ -111,7 +111,7 @@ def value_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
 
 @part_kernel
 def read_hand_values(sure: int, price: int) -> tuple[int, int, float, int]:
-    """The numbers that the columns of a hand show, from what :func:`value_hand` returned.
+    """Convert what :func:`value_hand` returned to the numbers that the columns of a hand show.
 
     Returns:
         How many thresholds its moves that can be beaten reach, how many all its moves do, the price between 0 and 1,
@@ -137,8 +137,8 @@ SIGN_BYTES = 2 * 2
 
 
 @part_kernel
-def read_signs(values: np.ndarray, out: np.ndarray, first: int) -> None:
-    """Find the signs of an observation.
+def write_pass_signs(values: np.ndarray, out: np.ndarray, first: int) -> None:
+    """Write the signs of an observation: the lowest solo and pair that each other seat let pass.
 
     Args:
         values: The observation, shape ``[OBSERVATION_SIZE]``, int8.

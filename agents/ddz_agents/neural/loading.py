@@ -1,4 +1,4 @@
-"""How a learned policy comes from a file: the suffix says what computes it.
+"""Loading a learned policy from a file, whose suffix says what computes it.
 
 Each reader imports what it needs when it is called.  Our own weights need this package alone; an ONNX policy needs
 ONNX Runtime, and a model of Stable-Baselines3 needs it and PyTorch.
@@ -49,15 +49,15 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
             from ddz_agents.neural.sb3_policy import load_sb3_policy
         except ImportError as error:
             raise MissingSb3Error(f"a .zip policy needs sb3-contrib ({error}): {install_hint('train')}") from error
-        return _checked(load_sb3_policy(chosen, trust_file=trust_file, threads=cores), chosen)
+        return _check_overflow(load_sb3_policy(chosen, trust_file=trust_file, threads=cores), chosen)
     from ddz_agents.neural.compiled_policy import CompiledPolicy
     from ddz_agents.neural.weights import load_weights
 
-    return _checked(CompiledPolicy(load_weights(chosen), cores), chosen)
+    return _check_overflow(CompiledPolicy(load_weights(chosen), cores), chosen)
 
 
-def _checked(policy: PolicyModel, path: Path) -> PolicyModel:
-    """A policy whose sums do not overflow: large weights may be finite."""
+def _check_overflow(policy: PolicyModel, path: Path) -> PolicyModel:
+    """Return the policy after a check that its sums do not overflow."""
     first = State.new(0)
     logs, values = policy.evaluate(observe(first)[None], action_mask(first)[None])
     if np.isnan(logs).any() or not np.isfinite(values).all():

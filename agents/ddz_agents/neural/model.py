@@ -1,4 +1,4 @@
-"""What agents and searches need of a learned policy, however it is computed."""
+"""The interface of a learned policy, however it is computed: what agents and searches need of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ddz_env.core.observation import OBSERVATION_SIZE
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.int8]
-Leaf = Literal["critic", "value", "playout"]
+LeafValue = Literal["critic", "value", "playout"]
 
 
 @runtime_checkable
@@ -26,7 +26,7 @@ class PolicyModel(Protocol):
             seat to act sees.  ``playout``: how a random game ends, where its values are no chances of winning.
     """
 
-    leaf: Leaf
+    leaf: LeafValue
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
         """Evaluate the decisions of ``n`` seats that are to act, at any stage of a move.
@@ -47,12 +47,12 @@ class GameCritic(Protocol):
     """A model with a critic, which values a game from all three hands."""
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """Values for observers, -1 to 1: :meth:`ddz_agents.neural.compiled_policy.CompiledPolicy.value_of_games`."""
+        """Return the values of games for the seats to act, -1 to 1, with all three hands known."""
         ...
 
 
-def leaf_of(objective: str, values_trained: bool, has_critic: bool = False) -> Leaf:
-    """What a search's leaf is worth with a policy that was trained so.
+def choose_leaf_value(objective: str, values_trained: bool, has_critic: bool = False) -> LeafValue:
+    """Choose what values the leaves of a search with a policy that was trained in a given way.
 
     Args:
         objective: What it was trained for: ``win``, or ``stake``, of which values are not chances.
@@ -67,7 +67,7 @@ def leaf_of(objective: str, values_trained: bool, has_critic: bool = False) -> L
 
 
 def check_batch(observations: Bytes, masks: Bytes) -> None:
-    """Check what :meth:`PolicyModel.evaluate` is given.
+    """Check the observations and masks that :meth:`PolicyModel.evaluate` is given.
 
     Raises:
         InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
@@ -80,7 +80,7 @@ def check_batch(observations: Bytes, masks: Bytes) -> None:
 
 
 def check_bytes(name: str, array: Bytes, count: int, size: int) -> None:
-    """Check an array of vectors.
+    """Check the shape and type of an array of byte vectors.
 
     Raises:
         InvalidPolicyInputError: If it is not int8 of shape ``[count, size]``.

@@ -21,14 +21,14 @@ from torch import Tensor, nn
 from ddz_agents.neural.architecture import Architecture, Layers, critic_layers, policy_layers
 from ddz_agents.neural.decisions import describe_afterstates, describe_observations
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural.tensor_file import fitting
+from ddz_agents.neural.tensor_file import extract_network_arrays
 
-_QUIET = 0.01
+_SMALL_GAIN = 0.01
 """The gain of output layers."""
 
 
 class PolicyInput(NamedTuple):
-    """What :meth:`ddz_agents.neural.network.PolicyNetwork.forward` takes, for observations as bytes.
+    """The arguments of :meth:`ddz_agents.neural.network.PolicyNetwork.forward`, for observations as bytes.
 
     Attributes:
         columns: Of the observations.
@@ -43,8 +43,8 @@ class PolicyInput(NamedTuple):
     rests: Tensor
 
 
-def policy_input(observations: Bytes, masks: Bytes, history: int) -> PolicyInput:
-    """Describe observations for a policy.
+def encode_policy_input(observations: Bytes, masks: Bytes, history: int) -> PolicyInput:
+    """Turn observations and masks into the tensors that a policy takes.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -80,7 +80,7 @@ def new_trunk(layers: Layers) -> nn.Sequential:
 
 
 def new_linear(layers: Layers, name: str, gain: float | None = None) -> nn.Linear:
-    """A linear layer; one with a small gain begins near zero.
+    """Make a linear layer; one with a small gain begins near zero.
 
     An untrained policy is then nearly uniform, and an untrained value nearly 0.
     """
@@ -93,7 +93,7 @@ def new_linear(layers: Layers, name: str, gain: float | None = None) -> nn.Linea
 
 
 class PolicyNetwork(nn.Module):
-    """Logits of the actions, and the value of an information set.
+    """The policy network: logits of the actions, and the value of an information set.
 
     Args:
         architecture: The sizes.
@@ -104,13 +104,13 @@ class PolicyNetwork(nn.Module):
         self.architecture = architecture
         layers = policy_layers(architecture)
         self.trunk = new_trunk(layers)
-        self.logits, self.value = (new_linear(layers, name, _QUIET) for name in ("logits", "value"))
+        self.logits, self.value = (new_linear(layers, name, _SMALL_GAIN) for name in ("logits", "value"))
         self.rest = nn.Sequential(new_linear(layers, "rest.0"), nn.ReLU(), new_linear(layers, "rest.2"))
         self.weigh = new_linear(layers, "weigh")
         self.scale = float(architecture.rest_features) ** -0.5
 
     def forward(self, columns: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
-        """Evaluate observations (:func:`policy_input` describes them).
+        """Evaluate observations (:func:`encode_policy_input` describes them).
 
         Args:
             columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
@@ -122,15 +122,15 @@ class PolicyNetwork(nn.Module):
             Logits, shape ``[n, 400]``, to be masked; values for the observer, shape ``[n]``.
         """
         state = self.trunk(columns)
-        logits = self.logits(state).index_put((rows, actions), self._weighed(state, rows, rests), accumulate=True)
+        logits = self.logits(state).index_put((rows, actions), self._rest_logits(state, rows, rests), accumulate=True)
         return logits, self.value(state).squeeze(1)
 
-    def _weighed(self, state: Tensor, rows: Tensor, rests: Tensor) -> Tensor:
-        """What the state makes of the hand that each pair leaves, shape ``[pairs]``."""
+    def _rest_logits(self, state: Tensor, rows: Tensor, rests: Tensor) -> Tensor:
+        """Compute what the hand that each action leaves adds to its logit, shape ``[pairs]``."""
         scores: Tensor = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
         return scores
 
-    def answer(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor]:
+    def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor]:
         """Describe and evaluate observations.
 
         Args:
@@ -140,13 +140,13 @@ class PolicyNetwork(nn.Module):
         Returns:
             Logarithms of the probabilities, shape ``[n, 400]``, minus infinity where illegal; values, shape ``[n]``.
         """
-        seen = policy_input(observations, masks, self.architecture.history)
+        seen = encode_policy_input(observations, masks, self.architecture.history)
         logits, values = self(*seen)
         return masked_log_probabilities(logits, torch.from_numpy(masks)), values
 
 
 class Critic(nn.Module):
-    """The value of a game in which nothing is concealed.
+    """The critic network: the value of a game in which nothing is concealed.
 
     Args:
         architecture: The sizes.
@@ -156,7 +156,7 @@ class Critic(nn.Module):
         super().__init__()
         self.architecture = architecture
         layers = critic_layers(architecture)
-        self.trunk, self.value = new_trunk(layers), new_linear(layers, "value", _QUIET)
+        self.trunk, self.value = new_trunk(layers), new_linear(layers, "value", _SMALL_GAIN)
 
     def forward(self, columns: Tensor) -> Tensor:
         """Evaluate games.
@@ -173,7 +173,7 @@ class Critic(nn.Module):
 
 
 def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
-    """The logarithm of the softmax over the legal actions.
+    """Compute the logarithm of the softmax over the legal actions, for all actions.
 
     Args:
         logits: Shape ``[n, actions]``, float.
@@ -191,7 +191,7 @@ def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
 
 
 def legal_log_probabilities(logits: Tensor, rows: Tensor, count: int) -> Tensor:
-    """The logarithm of the softmax over the legal actions, for these alone.
+    """Compute the logarithm of the softmax over the legal actions, for these alone.
 
     Args:
         logits: Of the pairs of a row and a legal action, shape ``[pairs]``, float.
@@ -228,6 +228,6 @@ def load_module(
         TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
     """
     shapes = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
-    weights = fitting(arrays, prefix, shapes, where)
+    weights = extract_network_arrays(arrays, prefix, shapes, where)
     module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
     return module

@@ -1,4 +1,4 @@
-"""Writing ONNX files that can be played: of a PyTorch module, and a stamp for a network of another program.
+"""Writing ONNX files that can be played: a PyTorch module's, or another program's with metadata added.
 
 A file says in its metadata what it is (:mod:`ddz_agents.neural.onnx_policy`).  One without these words is refused: it
 could have been trained for other observations and actions, and would then play badly without an error.
@@ -32,11 +32,11 @@ from ddz_agents.neural.onnx_policy import (
     NO_DIGEST,
     VERSION,
     check_nodes,
-    digest_of,
-    session_of,
-    two_rows,
+    compute_digest,
+    example_inputs,
+    open_session,
 )
-from ddz_agents.neural.tensor_file import check_purpose, heading, read_bytes, replace_file
+from ddz_agents.neural.tensor_file import check_purpose, make_heading, read_bytes, replace_file
 from ddz_env import Rules, __version__
 from ddz_env.support.errors import install_hint
 
@@ -83,9 +83,9 @@ def save_policy(
     Example:
         ``save_policy(module, "mine.onnx", "standard")``, then ``ddz arena policy:path=mine.onnx rules``.
     """
-    _import("onnx", "onnxscript")  # PyTorch's exporter imports the second
+    _import_onnx("onnx", "onnxscript")  # PyTorch's exporter imports the second
     try:
-        from ddz_agents.neural.torch_model import FromBytes, TorchModel, first_weight
+        from ddz_agents.neural.torch_model import ByteInputModule, TorchModel, first_weight
     except ImportError as error:
         raise MissingTorchError(f"writing a module needs PyTorch ({error}): {install_hint('train')}") from error
     name, plain_notes = Rules.preset(rules).name, dict(notes or {})
@@ -93,18 +93,18 @@ def save_policy(
     check_purpose(path, name, objective, plain_notes, has_values)
     device = first_weight(module).device
     try:
-        model = to_graph(FromBytes(module.cpu(), dtype), has_values)
+        model = to_graph(ByteInputModule(module.cpu(), dtype), has_values)
     finally:
         module.to(device)
     try:
-        content = stamped(model, name, objective, plain_notes, has_values)
+        content = with_metadata(model, name, objective, plain_notes, has_values)
     except (TypeError, ValueError) as error:
         raise TensorFileError(f"{path}: the notes are not plain values: {error}") from error
     replace_file(Path(path), content)
 
 
 def to_graph(network: nn.Module, has_values: bool = False) -> Any:
-    """The ONNX graph of a PyTorch network that takes bytes, an ``onnx.ModelProto``.
+    """Export a PyTorch network that takes bytes as an ONNX graph, an ``onnx.ModelProto``.
 
     Args:
         network: Called with observations and masks, int8; it answers with logits, or with logits and values.
@@ -119,10 +119,10 @@ def to_graph(network: nn.Module, has_values: bool = False) -> Any:
         raise OnnxExportError(f"PyTorch {torch.__version__} cannot export this network: {_OLDEST} or newer can")
     rows = torch.export.Dim("n")
     try:
-        with _quiet():
+        with _silence_exporter():
             program = torch.onnx.export(
                 network,
-                tuple(map(torch.from_numpy, two_rows())),
+                tuple(map(torch.from_numpy, example_inputs())),
                 dynamo=True,
                 verbose=False,
                 input_names=list(INPUTS),
@@ -133,11 +133,11 @@ def to_graph(network: nn.Module, has_values: bool = False) -> Any:
         raise OnnxExportError(f"PyTorch cannot export this network: {str(error).splitlines()[0]}") from error
     if program is None:
         raise OnnxExportError("PyTorch's exporter returned nothing")
-    return _without_origins(program.model_proto)
+    return _remove_origins(program.model_proto)
 
 
-def _without_origins(model: Any) -> Any:
-    """A graph without what the exporter notes of the code, such as the names of folders on this machine."""
+def _remove_origins(model: Any) -> Any:
+    """Remove what the exporter notes of the code, such as the names of folders on this machine."""
     graph = model.graph
     for part in (graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
         part.ClearField("metadata_props")
@@ -145,7 +145,7 @@ def _without_origins(model: Any) -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_exporter() -> Iterator[None]:
     """Silence the exporter's remarks on operators that are not used and on its own future."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     before = [logger.level for logger in loggers]
@@ -160,8 +160,8 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def stamped(model: Any, rules: str, objective: str, notes: Mapping[str, Any], values_trained: bool) -> bytes:
-    """An ONNX file that says what it is.
+def with_metadata(model: Any, rules: str, objective: str, notes: Mapping[str, Any], values_trained: bool) -> bytes:
+    """Return an ONNX file with the metadata that says what it is.
 
     Args:
         model: An ``onnx.ModelProto``, changed in place; what else its metadata say is kept.
@@ -173,10 +173,10 @@ def stamped(model: Any, rules: str, objective: str, notes: Mapping[str, Any], va
     Raises:
         MissingOnnxError: If onnx is not installed.
     """
-    (onnx,) = _import("onnx")
+    (onnx,) = _import_onnx("onnx")
     properties = {entry.key: entry.value for entry in model.metadata_props}
     metadata = {
-        **heading(KIND, VERSION),
+        **make_heading(KIND, VERSION),
         "package": f"ddz-env {__version__}",
         "rules": rules,
         "objective": objective,
@@ -186,7 +186,7 @@ def stamped(model: Any, rules: str, objective: str, notes: Mapping[str, Any], va
     }
     onnx.helper.set_model_props(model, properties | metadata)
     data: bytes = model.SerializeToString()
-    return data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode())
+    return data.replace(NO_DIGEST.encode(), compute_digest(data, NO_DIGEST).encode())
 
 
 def stamp_onnx(
@@ -197,7 +197,7 @@ def stamp_onnx(
     objective: str = "win",
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make an ONNX file of your own playable as ``policy:path=FILE``.
+    """Add metadata to an ONNX file of your own, which makes it playable as ``policy:path=FILE``.
 
     The file has the inputs ``observation`` ``[n, 512]`` and ``action_mask`` ``[n, 400]``, both int8, and the output
     ``logits`` ``[n, 400]``, float32, for any number ``n`` of rows; it may have ``values`` ``[n]``, float32, too.
@@ -223,25 +223,25 @@ def stamp_onnx(
     name, plain_notes = Rules.preset(rules).name, dict(notes or {})
     check_purpose(path, name, objective, plain_notes, False)
     data = read_bytes(Path(path))
-    session = session_of(path, data, 1)
-    outputs, seen = check_nodes(path, session), two_rows()
+    session = open_session(path, data, 1)
+    outputs, seen = check_nodes(path, session), example_inputs()
     try:
         logits, *_ = session.run(outputs, dict(zip(INPUTS, seen, strict=True)))
     except Exception as error:  # ONNX Runtime's own classes
         raise TensorFileMismatchError(f"{path} does not take two rows (is its batch dynamic?): {error}") from error
     if logits.shape != seen[1].shape or np.isnan(logits).any():
         raise TensorFileMismatchError(f"{path} answers two rows with logits of shape {logits.shape}, or with NaN")
-    (onnx,) = _import("onnx")
+    (onnx,) = _import_onnx("onnx")
     model = onnx.load_from_string(data)
     try:
-        content = stamped(model, name, objective, plain_notes, len(outputs) > 1)
+        content = with_metadata(model, name, objective, plain_notes, len(outputs) > 1)
     except (TypeError, ValueError) as error:
         raise TensorFileError(f"{path}: the notes are not plain values: {error}") from error
     replace_file(Path(out), content)
 
 
-def _import(*packages: str) -> list[Any]:
-    """Import packages that write ONNX files."""
+def _import_onnx(*packages: str) -> list[Any]:
+    """Import the packages that write ONNX files."""
     try:
         return [importlib.import_module(package) for package in packages]
     except ImportError as error:

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.errors import MissingOnnxError, TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.model import Bytes, Floats, check_batch, leaf_of
-from ddz_agents.neural.tensor_file import check_heading, check_purpose, plain_values, read_bytes
+from ddz_agents.neural.model import Bytes, Floats, check_batch, choose_leaf_value
+from ddz_agents.neural.tensor_file import check_heading, check_purpose, parse_plain_values, read_bytes
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION_SIZE, action_mask, observe
@@ -37,8 +37,8 @@ _COLUMNS = "ddz-policy-onnx"
 """A kind of earlier versions, of inputs that only this package computes."""
 
 
-def digest_of(data: bytes, digest: str) -> str:
-    """The digest of a file.
+def compute_digest(data: bytes, digest: str) -> str:
+    """Compute the digest of a file, without the digest that it holds.
 
     Args:
         data: The file.
@@ -48,7 +48,7 @@ def digest_of(data: bytes, digest: str) -> str:
 
 
 class OnnxPolicy:
-    """An ONNX file as a :class:`~ddz_agents.neural.model.PolicyModel`.
+    """A policy in an ONNX file as a :class:`~ddz_agents.neural.model.PolicyModel`.
 
     Args:
         path: The file.
@@ -70,8 +70,8 @@ class OnnxPolicy:
 
     def __init__(self, path: str | Path, threads: int = 1) -> None:
         data = read_bytes(Path(path))
-        self._session = session_of(path, data, threads)
-        metadata = _metadata_of(path, self._session)
+        self._session = open_session(path, data, threads)
+        metadata = _read_metadata(path, self._session)
         if "kind" not in metadata:
             _refuse_unstamped(path, self._session)
         if metadata["kind"] == _COLUMNS:
@@ -81,21 +81,21 @@ class OnnxPolicy:
             )
         check_heading(path, metadata, KIND, VERSION)
         digest = metadata.get("digest", "")
-        if len(digest) != len(NO_DIGEST) or digest_of(data, digest) != digest:
+        if len(digest) != len(NO_DIGEST) or compute_digest(data, digest) != digest:
             raise TensorFileError(f"{path} is corrupt: its contents do not match their digest")
         self._outputs = check_nodes(path, self._session)
         self._path = path
         self.rules: Any = metadata.get("rules")
-        self.notes: dict[str, Any] = plain_values(path, metadata.get("notes", ""))
+        self.notes: dict[str, Any] = parse_plain_values(path, metadata.get("notes", ""))
         self.objective: str = metadata.get("objective", "")
         taught = metadata.get("values_trained", "")
         values_trained: Any = {"true": True, "false": False}.get(taught)
         check_purpose(path, self.rules, self.objective, self.notes, values_trained)
-        self.leaf = leaf_of(self.objective, values_trained)
-        self.evaluate(*two_rows())  # refuses weights that are not finite, and a graph for one row
+        self.leaf = choose_leaf_value(self.objective, values_trained)
+        self.evaluate(*example_inputs())  # refuses weights that are not finite, and a graph for one row
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, -1 to 1; both float32.
+        """Compute log-probabilities, shape ``[n, 400]``, and values, shape ``[n]``, -1 to 1; both float32.
 
         Raises:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
@@ -113,7 +113,7 @@ class OnnxPolicy:
         return log_probabilities, values.clip(-1, 1)
 
     def _run(self, *inputs: npt.NDArray[Any]) -> Sequence[Floats]:
-        """Run the graph on a batch; returns its outputs."""
+        """Run the graph on a batch, and return its outputs."""
         named = dict(zip(INPUTS, inputs, strict=True))
         try:
             outputs: Sequence[Floats] = self._session.run(self._outputs, named)
@@ -122,14 +122,14 @@ class OnnxPolicy:
         return outputs
 
 
-def two_rows() -> tuple[Bytes, Bytes]:
-    """Observations and masks to try a graph on."""
+def example_inputs() -> tuple[Bytes, Bytes]:
+    """Return two rows of observations and masks on which a graph is tried."""
     state = State.new(0)
     return np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
 
 
-def _metadata_of(path: str | Path, session: Any) -> dict[str, str]:
-    """What a file says about itself."""
+def _read_metadata(path: str | Path, session: Any) -> dict[str, str]:
+    """Read what a file says about itself."""
     try:
         metadata: dict[str, str] = session.get_modelmeta().custom_metadata_map
     except UnicodeDecodeError as error:
@@ -138,15 +138,15 @@ def _metadata_of(path: str | Path, session: Any) -> dict[str, str]:
 
 
 def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
-    """Logarithms of the probabilities, minus infinity where illegal."""
+    """Compute log-probabilities, minus infinity where an action is illegal."""
     legal = np.where(masks != 0, logits, np.float32(-np.inf))
     legal -= legal.max(axis=1, keepdims=True)
     result: Floats = legal - np.log(np.exp(legal).sum(axis=1, keepdims=True))
     return result
 
 
-def session_of(path: str | Path, data: bytes, threads: int) -> Any:
-    """ONNX Runtime's session for the content of a file.
+def open_session(path: str | Path, data: bytes, threads: int) -> Any:
+    """Open ONNX Runtime's session for the content of a file.
 
     Raises:
         MissingOnnxError: If ONNX Runtime is not installed.
@@ -169,7 +169,7 @@ def session_of(path: str | Path, data: bytes, threads: int) -> Any:
 
 
 def check_nodes(path: str | Path, session: Any) -> list[str]:
-    """Compare the names, types and sizes behind the batch of a file's inputs and outputs with what a policy has.
+    """Check the names, types and sizes of a file's inputs and outputs.
 
     Returns:
         The names of its outputs.
@@ -189,7 +189,7 @@ def check_nodes(path: str | Path, session: Any) -> list[str]:
 
 
 def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
-    """Raise for a file without our metadata, saying how it is made playable or what is wrong.
+    """Raise for a file without our metadata, with how to add them or what is wrong.
 
     Raises:
         TensorFileMismatchError: Always.

@@ -42,7 +42,7 @@ class Sb3Module(torch.nn.Module):
 
     def __init__(self, policy: Any, where: object = "the model") -> None:
         super().__init__()
-        self.policy, (self.dtype, self._keys) = policy, _form_of(policy, where)
+        self.policy, (self.dtype, self._keys) = policy, _observation_format(policy, where)
 
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, shape ``[n, 400]``, and values in the unit of the rewards, shape ``[n, 1]``."""
@@ -54,8 +54,8 @@ class Sb3Module(torch.nn.Module):
         return logits, self.policy.value_net(hidden.forward_critic(for_critic))
 
 
-def _form_of(policy: Any, where: object) -> tuple[str, tuple[str, str] | None]:
-    """The dtype of the observations that a model was shown, and their keys if they lay beside masks in a dict."""
+def _observation_format(policy: Any, where: object) -> tuple[str, tuple[str, str] | None]:
+    """Return the dtype of a model's observations, and their keys if they lay beside masks in a dict."""
     space = policy.observation_space
     if policy.action_space != spaces.Discrete(NUM_ACTIONS):
         raise TensorFileMismatchError(f"{where}: its actions are those of {policy.action_space}; {_RIGHT}")
@@ -69,7 +69,7 @@ def _form_of(policy: Any, where: object) -> tuple[str, tuple[str, str] | None]:
 
 
 def check_trust(path: str | Path, trust: bool, how: str) -> None:
-    """Refuse a file that would be unpickled.
+    """Refuse a file that would be unpickled, unless the user says that it is trusted.
 
     Args:
         path: The file.
@@ -87,7 +87,7 @@ def check_trust(path: str | Path, trust: bool, how: str) -> None:
 
 
 def load_sb3_policy(path: str | Path, *, trust_file: bool = False, threads: int = 1) -> TorchModel:
-    """Read the policy of a MaskablePPO that ``model.save`` wrote.
+    """Read the policy of a MaskablePPO that its ``save`` wrote.
 
     A zip does not say what it was trained for: its values are taken for chances of winning.
 

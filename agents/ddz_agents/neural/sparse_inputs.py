@@ -1,4 +1,4 @@
-"""Walking through a table of inputs: the columns of a row, or the few rows of running sums that stand for them.
+"""Sparse inputs: the few rows of running sums of weights that stand for all columns of an input.
 
 Most columns are thresholds.  A count of three switches on "at least 1", "at least 2" and "at least 3", and a linear
 layer adds their three rows of weights.  The sum of these is one row of the *running sum* of the weights, so one row is
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural import feature_table as kinds
-from ddz_agents.neural.feature_table import HAND, Columns
+from ddz_agents.neural.feature_table import HAND, FeatureTable
 from ddz_agents.neural.features import (
     CHAIN_SEGMENTS,
     MOST_LOSERS,
@@ -51,7 +51,7 @@ class Fields(NamedTuple):
     most: int
 
 
-def fields_of(table: Columns) -> Fields:
+def group_into_fields(table: FeatureTable) -> Fields:
     """Group a network's columns by the byte that they come from."""
     fields, scales, before, first, most = [], [], np.full(table.size, -1, np.int64), 0, 0
 
@@ -59,7 +59,7 @@ def fields_of(table: Columns) -> Fields:
         line = range(start, start + size)[::step]
         before[line[1:]] = line[:-1]
 
-    for (kind, source), group in groupby(table.columns, key=_field):
+    for (kind, source), group in groupby(table.columns, key=_field_key):
         numbers = [column.number for column in group]
         size, scale = len(numbers), 0.0
         if kind == kinds.SCALED:
@@ -82,13 +82,13 @@ def fields_of(table: Columns) -> Fields:
     return Fields(np.array(fields, np.int64), np.array(scales, np.float32), before, most)
 
 
-def _field(column: kinds.Column) -> tuple[int, int]:
-    """What the columns of one field have in common."""
+def _field_key(column: kinds.FeatureColumn) -> tuple[int, int]:
+    """Return what the columns of one field have in common."""
     return column.kind, column.source if column.kind != kinds.CHAIN else 0
 
 
 @part_kernel
-def _enter_chains(hand: np.uint64, column: int, places: np.ndarray, factors: np.ndarray, count: int) -> int:
+def _write_chain_rows(hand: np.uint64, column: int, places: np.ndarray, factors: np.ndarray, count: int) -> int:
     for segment in CHAIN_SEGMENTS:
         starts = chain_starts(hand, segment)
         while starts != U0:
@@ -100,7 +100,7 @@ def _enter_chains(hand: np.uint64, column: int, places: np.ndarray, factors: np.
 
 
 @part_kernel
-def _enter_prospects(values: np.ndarray, column: int, places: np.ndarray, factors: np.ndarray, count: int) -> int:
+def _write_prospect_rows(values: np.ndarray, column: int, places: np.ndarray, factors: np.ndarray, count: int) -> int:
     losers, moves, scaled, steps = read_hand_values(np.int64(values[0]), np.int64(values[1]))
     behind = column + MOST_LOSERS + MOST_MOVES
     for reached, start in ((losers, column), (moves, column + MOST_LOSERS), (steps, behind + 1)):
@@ -111,8 +111,10 @@ def _enter_prospects(values: np.ndarray, column: int, places: np.ndarray, factor
 
 
 @pure_kernel
-def enter(seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.ndarray, factors: np.ndarray) -> int:
-    """Write which rows of running sums one input adds up.
+def write_active_rows(
+    seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.ndarray, factors: np.ndarray
+) -> int:
+    """Write which rows of running sums one input adds up, and their factors.
 
     Args:
         seen: The bytes, int8.
@@ -140,15 +142,15 @@ def enter(seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.n
                 places[count] = column + size - min(value, size)
             count += 1
         elif kind == _CHAINS:
-            count = _enter_chains(hand_word(seen, HAND), column, places, factors, count)
+            count = _write_chain_rows(hand_word(seen, HAND), column, places, factors, count)
         else:
-            count = _enter_prospects(hand_values[source], column, places, factors, count)
+            count = _write_prospect_rows(hand_values[source], column, places, factors, count)
     return count
 
 
 @pure_kernel
-def add_entries(places: np.ndarray, factors: np.ndarray, count: int, sums: np.ndarray, out: np.ndarray) -> None:
-    """Add rows of running sums, each times its factor, to a row of outputs; four at a time."""
+def add_active_rows(places: np.ndarray, factors: np.ndarray, count: int, sums: np.ndarray, out: np.ndarray) -> None:
+    """Add rows of running sums, each times its factor, to a row of outputs."""
     whole = count - count % 4
     for k in range(0, whole, 4):
         a, b, c, d = sums[places[k]], sums[places[k + 1]], sums[places[k + 2]], sums[places[k + 3]]
@@ -162,8 +164,8 @@ def add_entries(places: np.ndarray, factors: np.ndarray, count: int, sums: np.nd
 
 
 @pure_kernel
-def fill(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndarray, columns: np.ndarray) -> None:
-    """Write the plain columns, float32, that entries of running sums stand for."""
+def densify(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndarray, columns: np.ndarray) -> None:
+    """Write the plain columns, float32, that active rows of running sums stand for."""
     columns[:] = np.float32(0.0)
     for k in range(count):
         column = np.int64(places[k])
@@ -173,20 +175,20 @@ def fill(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndarray
             columns[column] = np.float32(1.0)
 
 
-def running_sums(weights: Floats, table: Fields) -> Floats:
-    """The running sums of the weights of a layer.
+def compute_running_sums(weights: Floats, table: Fields) -> Floats:
+    """Compute the running sums of the weights of a layer.
 
     Args:
         weights: Shape ``[inputs, outputs]``, float32.
         table: The table of the inputs.
     """
     sums = np.empty(weights.shape, np.float32)
-    _add_up(weights, table.before, sums)
+    _accumulate(weights, table.before, sums)
     return sums
 
 
 @kernel
-def _add_up(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
+def _accumulate(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
     """Add up the weights of fields: rising columns forwards, falling ones backwards."""
     columns, units = weights.shape
     for column in range(columns):
@@ -203,8 +205,8 @@ def _add_up(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel
-def share_out(before: np.ndarray, gradients: np.ndarray) -> None:
-    """Turn the gradients of running sums into those of the weights, in place: a weight is in all sums behind it."""
+def scatter_gradients(before: np.ndarray, gradients: np.ndarray) -> None:
+    """Turn the gradients of running sums into those of the weights, in place."""
     columns, units = gradients.shape
     for column in range(columns - 1, -1, -1):
         if 0 <= before[column] < column:

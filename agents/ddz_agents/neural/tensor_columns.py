@@ -1,4 +1,4 @@
-"""The networks' columns by tensor operations, for a GPU: the compiled kernels' table, many columns at a time."""
+"""The networks' columns computed by tensor operations, for a GPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ddz_agents.neural.feature_table import AT_LEAST, CHAIN, HAND, SCALED, Column, Columns
+from ddz_agents.neural.feature_table import AT_LEAST, CHAIN, HAND, SCALED, FeatureColumn, FeatureTable
 from ddz_agents.neural.features import (
     CHAINS,
     MOST_LOSERS,
@@ -30,10 +30,10 @@ class TensorColumns:
         device: Where the decisions are.
     """
 
-    def __init__(self, table: Columns, device: torch.device) -> None:
+    def __init__(self, table: FeatureTable, device: torch.device) -> None:
         self._runs = [
-            (kind, source, *_numbers(kind, list(columns), device))
-            for (kind, source), columns in groupby(table.columns, key=_run)
+            (kind, source, *_sources_and_scales(kind, list(columns), device))
+            for (kind, source), columns in groupby(table.columns, key=_run_key)
         ]
         chains = np.zeros((PLANES, len(CHAINS)), np.float32)
         for number, chain in enumerate(CHAINS):
@@ -44,8 +44,8 @@ class TensorColumns:
         self._steps = torch.arange(1, 5, dtype=torch.int8, device=device)
         self._parts = _prospect_numbers(device)
 
-    def of(self, seen: Tensor, hand_values: Tensor) -> Tensor:
-        """The columns of a batch of decisions.
+    def compute(self, seen: Tensor, hand_values: Tensor) -> Tensor:
+        """Compute the columns of a batch of decisions.
 
         Args:
             seen: Their bytes, shape ``[n, bytes]``, int8.
@@ -79,21 +79,21 @@ class TensorColumns:
         return torch.cat((steps[:, :first], scaled, steps[:, first:]), 1)
 
 
-def _run(column: Column) -> tuple[int, int]:
-    """Columns of one kind that are beside each other are made together; prospects hand by hand."""
+def _run_key(column: FeatureColumn) -> tuple[int, int]:
+    """Return the key by which adjacent columns are computed together."""
     kind, source, _ = column
     return kind, source if kind not in (SCALED, AT_LEAST, CHAIN) else -1
 
 
-def _numbers(kind: int, columns: list[Column], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Where the columns of a run come from, and their scales or thresholds."""
+def _sources_and_scales(kind: int, columns: list[FeatureColumn], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return where the columns of a run come from, and their scales or thresholds."""
     dtype = torch.int8 if kind == AT_LEAST else torch.float32
     numbers = torch.tensor([column.number for column in columns]).to(device, dtype)
     return torch.tensor([column.source for column in columns], device=device), numbers
 
 
 def _prospect_numbers(device: torch.device) -> tuple[Tensor, Tensor]:
-    """Which number of a hand each threshold of its prospects is about, and what the number must exceed."""
+    """Return which number of a hand each threshold of its prospects tests, and what it must exceed."""
     which = [0] * MOST_LOSERS + [1] * MOST_MOVES + [2] * PRICE_STEPS
     least = [*range(MOST_LOSERS), *range(MOST_MOVES), *(PRICE_STEP * step for step in range(PRICE_STEPS))]
     return torch.tensor(which, device=device), torch.tensor(least, dtype=torch.float32, device=device)

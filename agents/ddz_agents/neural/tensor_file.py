@@ -57,17 +57,17 @@ no entry (:func:`readable_layouts`).
 
 
 def layout_fingerprint() -> str:
-    """A hash of what gives a network's inputs and outputs their meaning, sixteen hexadecimal digits.
+    """Compute a hash of what gives a network's inputs and outputs their meaning.
 
     Which inputs are made of an observation is not part of it: files name those
-    (:func:`ddz_agents.neural.architecture.inputs_of`).
+    (:func:`ddz_agents.neural.architecture.describe_inputs`).
     """
     return fingerprint(True, str(PROSPECT_NUMBERS))
 
 
 @functools.cache
 def readable_layouts() -> frozenset[str]:
-    """The fingerprints of all layouts of which the observation's is a continuation, this package's among them.
+    """Return the fingerprints of all layouts whose files this package can read.
 
     A network that was trained for one of them finds every byte that it reads where it was.
     """
@@ -75,8 +75,8 @@ def readable_layouts() -> frozenset[str]:
     return frozenset(fingerprint(True, str(PROSPECT_NUMBERS), places=count) for count in counts)
 
 
-def heading(kind: str, version: int) -> dict[str, str]:
-    """Make the metadata that a weights file of this package begins with.
+def make_heading(kind: str, version: int) -> dict[str, str]:
+    """Make the metadata with which a weights file of this package begins.
 
     Args:
         kind: What the file is.
@@ -85,8 +85,8 @@ def heading(kind: str, version: int) -> dict[str, str]:
     return {"kind": kind, "version": str(version), "layout": layout_fingerprint()}
 
 
-def plain_values(where: object, text: str | bytes) -> dict[str, Any]:
-    """The plain values that a file says about itself, from their JSON.
+def parse_plain_values(where: object, text: str | bytes) -> dict[str, Any]:
+    """Parse the plain values that a file says about itself from their JSON.
 
     Args:
         where: Names the file in messages.
@@ -233,8 +233,8 @@ def replace_file(path: Path, data: bytes) -> None:
         raise TensorFileError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _packed(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
-    """Arrays and metadata in the format; the widest numbers first, so that each array is aligned."""
+def _pack(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """Pack arrays and metadata into the file format, the widest numbers first, so that each array is aligned."""
     header: dict[str, Any] = {"__metadata__": metadata}
     pieces, end = list[bytes](), 0
     for name in sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name)):
@@ -247,8 +247,8 @@ def _packed(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str])
     return b"".join([len(text).to_bytes(_LENGTH, "little"), text, *pieces])
 
 
-def _unpacked(data: bytes) -> tuple[dict[str, Any], Arrays]:
-    """The inverse of :func:`_packed`: the arrays lie in the bytes one behind the other, and fill them.
+def _unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
+    """Unpack the bytes of a file into its arrays, which must fill them.
 
     Raises:
         ValueError: Or KeyError, TypeError, AttributeError, OverflowError or RecursionError: if the bytes are not in the
@@ -290,8 +290,8 @@ def write_tensor_file(
     """
     path = Path(path)
     text = json.dumps(about, sort_keys=True)
-    metadata = {**heading(kind, version), "about": text, "digest": _digest(arrays, text)}
-    replace_file(path, _packed(arrays, metadata))
+    metadata = {**make_heading(kind, version), "about": text, "digest": _digest(arrays, text)}
+    replace_file(path, _pack(arrays, metadata))
 
 
 def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays, dict[str, Any]]:
@@ -312,7 +312,7 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
     """
     data = read_bytes(Path(path))
     try:
-        metadata, arrays = _unpacked(data)
+        metadata, arrays = _unpack(data)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise TensorFileError(f"{path} is not a {kind} file, or was truncated: {error}") from error
     check_heading(path, metadata, kind, version)
@@ -322,13 +322,13 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise TensorFileError(f"{path}: {name} holds numbers that are not finite")
-    return arrays, plain_values(path, text)
+    return arrays, parse_plain_values(path, text)
 
 
-def fitting(
+def extract_network_arrays(
     arrays: Mapping[str, npt.NDArray[Any]], prefix: str, shapes: Mapping[str, tuple[int, ...]], where: str
 ) -> Arrays:
-    """The arrays of a network as float32, by name without their prefix; a file may hold them in half precision.
+    """Extract the arrays of a network as float32, by name without their prefix.
 
     Args:
         arrays: The arrays; those without the prefix are ignored.

@@ -1,4 +1,4 @@
-"""Anybody's ``torch.nn.Module`` for everything here that takes a policy: player, opponent, prior of a search."""
+"""Any ``torch.nn.Module`` as a policy for agents, opponents and searches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ddz_agents.neural.errors import InvalidPolicyOutputError
-from ddz_agents.neural.model import Bytes, Floats, Leaf, check_batch
+from ddz_agents.neural.model import Bytes, Floats, LeafValue, check_batch
 from ddz_agents.neural.network import masked_log_probabilities
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
@@ -19,7 +19,7 @@ from ddz_env.support.errors import shown
 
 
 class TorchModel:
-    """A module as a :class:`~ddz_agents.neural.model.PolicyModel`.
+    """A PyTorch module of the user's own as a :class:`~ddz_agents.neural.model.PolicyModel`.
 
     The module is called with observations, shape ``[n, 512]``, in the floating-point type of its first weight, and
     masks, shape ``[n, 400]``, bool, both on that weight's device.  It answers with logits, shape ``[n, 400]``, of which
@@ -48,11 +48,11 @@ class TorchModel:
         self.module = module
         self._form = ObservationForm("vector", dtype, "observation", "action_mask")
         zeros, free = np.zeros((2, OBSERVATION_SIZE), np.int8), np.ones((2, NUM_ACTIONS), np.int8)
-        values = self._answer(zeros, free)[1]  # and wrong shapes come to light before a game
-        self.leaf: Leaf = "playout" if values is None else "value"
+        values = self._evaluate(zeros, free)[1]  # and wrong shapes come to light before a game
+        self.leaf: LeafValue = "playout" if values is None else "value"
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """Logarithms of the probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
+        """Compute log-probabilities, shape ``[n, 400]``, and values, shape ``[n]``, both float32.
 
         Raises:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
@@ -60,12 +60,12 @@ class TorchModel:
                 action is legal.
         """
         check_batch(observations, masks)
-        logs, values = self._answer(observations, masks)
+        logs, values = self._evaluate(observations, masks)
         return logs.numpy(), np.zeros(len(masks), np.float32) if values is None else values.clamp(-1, 1).numpy()
 
-    def _answer(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor | None]:
-        """Logarithms of the probabilities and values, checked; float32 on the processor."""
-        if self.module.training:  # also where its training goes on between games
+    def _evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor | None]:
+        """Compute log-probabilities and values, check them, and return them as float32 on the processor."""
+        if self.module.training:  # its owner may train it between games
             self.module.eval()
         weight = first_weight(self.module)
         seen = torch.from_numpy(self._form.convert_vector(observations, OBSERVATION)).to(weight.device, weight.dtype)
@@ -76,22 +76,22 @@ class TorchModel:
             except TypeError as error:
                 raise InvalidPolicyOutputError(f"the module must take observations and masks: {error}") from error
             logits, values = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (answer, None)
-            _check("logits", logits, masks.shape)
+            _check_answer("logits", logits, masks.shape)
             logits = logits.float().cpu()
             if not logits[legal].isfinite().all():
                 raise InvalidPolicyOutputError("the module's logits are NaN or infinite where actions are legal")
             logs = masked_log_probabilities(logits, legal)
             if values is None:
                 return logs, None
-            _check("values", values, (len(masks),), (len(masks), 1))
+            _check_answer("values", values, (len(masks),), (len(masks), 1))
             values = values.float().cpu().reshape(-1)
         if not values.isfinite().all():
             raise InvalidPolicyOutputError("the module's values are NaN or infinite")
         return logs, values
 
 
-class FromBytes(torch.nn.Module):
-    """A module that takes the bytes of observations and masks, and calls another one as :class:`TorchModel` does.
+class ByteInputModule(torch.nn.Module):
+    """A module that takes observations and masks as bytes and calls another one as :class:`TorchModel` does.
 
     Args:
         module: What a :class:`TorchModel` plays, on the processor; it is put into evaluation mode.
@@ -110,7 +110,7 @@ class FromBytes(torch.nn.Module):
         self.eval()
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor] | Tensor:
-        """Logits, shape ``[n, 400]``, and values, shape ``[n]``, if the module has them; both float32."""
+        """Compute logits, shape ``[n, 400]``, and values, shape ``[n]``, if the module has them; both float32."""
         answer = self.module((observation.float() / self.highest).to(self._dtype), action_mask != 0)
         if isinstance(answer, (tuple, list)) and len(answer) == 2:
             return answer[0].float(), answer[1].float().reshape(-1)
@@ -119,7 +119,7 @@ class FromBytes(torch.nn.Module):
 
 
 def first_weight(module: torch.nn.Module) -> Tensor:
-    """The weight that says in which type and on which device a module computes.
+    """Return the weight that shows in which type and on which device a module computes.
 
     Args:
         module: Any module; one without weights computes as PyTorch does by default.
@@ -128,8 +128,8 @@ def first_weight(module: torch.nn.Module) -> Tensor:
     return next(tensor for tensor in weights if tensor.is_floating_point())
 
 
-def _check(name: str, answer: Any, *shapes: tuple[int, ...]) -> None:
-    """Make sure that an answer is a tensor of one of some shapes."""
+def _check_answer(name: str, answer: Any, *shapes: tuple[int, ...]) -> None:
+    """Check that an answer is a tensor of one of some shapes."""
     if not isinstance(answer, Tensor) or tuple(answer.shape) not in shapes:
         description = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else shown(answer)
         right = " or ".join(str(list(shape)) for shape in shapes)

@@ -1,4 +1,4 @@
-"""The layers below the outputs, in compiled code.
+"""The hidden layers of the networks in compiled code.
 
 First layers add a row of running sums for each entry (:mod:`ddz_agents.neural.sparse_inputs`).  Sums are in float32, in
 an order that is the same for a row alone and beside others, without fused or reordered operations.
@@ -17,7 +17,7 @@ from ddz_agents.neural.decisions import SEATS, Decisions, HandMemory
 from ddz_agents.neural.feature_table import DECISION_HANDS, DECISION_SIZE, REST_COLUMNS
 from ddz_agents.neural.features import HAND_VALUES
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural.sparse_inputs import Fields, add_entries, enter, running_sums
+from ddz_agents.neural.sparse_inputs import Fields, add_active_rows, compute_running_sums, write_active_rows
 from ddz_agents.neural.tensor_file import Arrays
 from ddz_agents.rules.workspace import (
     ABOUT_WORDS,
@@ -39,7 +39,7 @@ _EPSILON = np.float32(1e-5)
 
 
 class Dense(NamedTuple):
-    """A linear layer.
+    """A linear layer: its weights and its bias.
 
     Attributes:
         weights: Shape ``[inputs, outputs]``, float32, so that what an input adds lies side by side; or outputs first
@@ -52,7 +52,7 @@ class Dense(NamedTuple):
 
 
 class Trunk(NamedTuple):
-    """The layers below the outputs.
+    """The layers below the outputs: a first layer, residual blocks, and their normalizations.
 
     Attributes:
         first: The first layer.
@@ -66,10 +66,10 @@ class Trunk(NamedTuple):
 
 
 class ForwardBuffers(NamedTuple):
-    """Memory of one call: for the states of ``ROWS`` rows, and for what else is made of one.
+    """The memory of one forward pass.
 
     Attributes:
-        scratches: Of the searches through hands, with the prices that a row has set: each array with an axis of rows.
+        workspaces: Of the searches through hands, with the prices that a row has set: each array with an axis of rows.
         decisions: Bytes and hand values of the rows, and of a hand that is left (the last).
         hands: Hand values of all hands of a game, which are found again.
         columns: Of a row that is given as columns.
@@ -84,7 +84,7 @@ class ForwardBuffers(NamedTuple):
         factors: Entries of a row: factors.
     """
 
-    scratches: RuleWorkspace
+    workspaces: RuleWorkspace
     decisions: Decisions
     hands: HandMemory
     columns: Floats
@@ -101,7 +101,7 @@ class ForwardBuffers(NamedTuple):
 
 @kernel
 def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_features: int) -> ForwardBuffers:
-    """Memory for a network of that size, where ``rows`` rows are described side by side."""
+    """Allocate the memory of a forward pass for a network of that size."""
     most = max(columns, REST_COLUMNS, width)
     scratch = HandWorkspace(np.zeros((rows, PRICE_WORDS), np.int64), np.zeros((rows, MEMORY_WORDS), np.uint64))
     splits, mask = np.zeros((rows, HANDS_REMEMBERED, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)
@@ -125,19 +125,19 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
 
 
 @inline_kernel
-def scratch_of(scratches: RuleWorkspace, row: int) -> RuleWorkspace:
-    """The memory of a row; only for kernels that do not count references, for its arrays own nothing."""
-    prices, memory = scratches.scratch
+def workspace_of_row(workspaces: RuleWorkspace, row: int) -> RuleWorkspace:
+    """Return the rule agent's memory of a row; only for kernels that do not count references."""
+    prices, memory = workspaces.scratch
     return RuleWorkspace(
-        HandWorkspace(prices[row], memory[row]), scratches.splits[row], scratches.mask[row], scratches.about[row]
+        HandWorkspace(prices[row], memory[row]), workspaces.splits[row], workspaces.mask[row], workspaces.about[row]
     )
 
 
-def trunk_of(arrays: Arrays, layers: Layers, table: Fields | None = None) -> Trunk:
-    """A trunk as compiled code takes it; with a table of inputs the first layer takes entries instead of columns."""
-    width, added, norms = layers.width, layers.added, layers.norms
+def load_trunk(arrays: Arrays, layers: Layers, table: Fields | None = None) -> Trunk:
+    """Load a trunk for compiled code; with a table of inputs the first layer takes active rows."""
+    width, added, norms = layers.width, layers.residual_names, layers.norm_names
     return Trunk(
-        dense(arrays, "trunk.0") if table is None else summed(arrays, "trunk.0", table),
+        load_dense(arrays, "trunk.0") if table is None else load_summed(arrays, "trunk.0", table),
         Dense(
             np.array([arrays[f"{name}.weight"].T for name in added], np.float32).reshape(-1, width, width),
             np.array([arrays[f"{name}.bias"] for name in added], np.float32).reshape(-1, width),
@@ -146,15 +146,15 @@ def trunk_of(arrays: Arrays, layers: Layers, table: Fields | None = None) -> Tru
     )
 
 
-def dense(arrays: Arrays, name: str, outputs_first: bool = False) -> Dense:
-    """A linear layer as compiled code takes it."""
+def load_dense(arrays: Arrays, name: str, outputs_first: bool = False) -> Dense:
+    """Load a linear layer for compiled code."""
     weights = arrays[f"{name}.weight"]
     return Dense(np.ascontiguousarray(weights if outputs_first else weights.T), arrays[f"{name}.bias"])
 
 
-def summed(arrays: Arrays, name: str, table: Fields) -> Dense:
-    """A linear layer that takes entries: it holds the running sums of its weights."""
-    return Dense(running_sums(np.ascontiguousarray(arrays[f"{name}.weight"].T), table), arrays[f"{name}.bias"])
+def load_summed(arrays: Arrays, name: str, table: Fields) -> Dense:
+    """Load a linear layer that takes active rows: it holds the running sums of its weights."""
+    return Dense(compute_running_sums(np.ascontiguousarray(arrays[f"{name}.weight"].T), table), arrays[f"{name}.bias"])
 
 
 @pure_kernel
@@ -183,7 +183,7 @@ def add_product(values: np.ndarray, weights: np.ndarray, places: np.ndarray, out
 
 
 @inline_kernel
-def _eight(values: np.ndarray, k: int) -> _Eight:
+def _load_eight(values: np.ndarray, k: int) -> _Eight:
     a, b, c, d = values[k], values[k + 1], values[k + 2], values[k + 3]
     e, f, g, h = values[k + 4], values[k + 5], values[k + 6], values[k + 7]
     return a, b, c, d, e, f, g, h
@@ -191,7 +191,7 @@ def _eight(values: np.ndarray, k: int) -> _Eight:
 
 @inline_kernel
 def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
-    """The sum of eight products, added in the order of :func:`add_product`."""
+    """Return the sum of eight products, added in the order of :func:`add_product`."""
     first = (v[0] * w[0] + v[1] * w[1]) + (v[2] * w[2] + v[3] * w[3])
     second = (v[4] * w[4] + v[5] * w[5]) + (v[6] * w[6] + v[7] * w[7])
     return first + second
@@ -208,7 +208,12 @@ def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: 
     for unit in range(bias.size):
         tile[unit] = tile[_TILE + unit] = tile[2 * _TILE + unit] = tile[3 * _TILE + unit] = bias[unit]
     for k in range(0, weights.shape[0], 8):
-        one, two, three, four = _eight(values[0], k), _eight(values[1], k), _eight(values[2], k), _eight(values[3], k)
+        one, two, three, four = (
+            _load_eight(values[0], k),
+            _load_eight(values[1], k),
+            _load_eight(values[2], k),
+            _load_eight(values[3], k),
+        )
         wa, wb = weights[k, first:stop], weights[k + 1, first:stop]
         wc, wd = weights[k + 2, first:stop], weights[k + 3, first:stop]
         we, wf = weights[k + 4, first:stop], weights[k + 5, first:stop]
@@ -223,7 +228,7 @@ def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: 
 
 @part_kernel
 def _affine_rows(values: np.ndarray, layer: Dense, rows: int, buffers: ForwardBuffers, out: np.ndarray) -> None:
-    """:func:`affine` for some rows; ``ROWS`` rows without a zero are computed side by side, with the same result."""
+    """Write the outputs of a linear layer for some rows."""
     inputs, units = layer.weights.shape
     zeros = rows != ROWS or inputs % 8 != 0
     for row in range(rows):
@@ -252,7 +257,7 @@ def affine(values: np.ndarray, layer: Dense, places: np.ndarray, out: np.ndarray
 
 @pure_kernel
 def dot(left: np.ndarray, right: np.ndarray) -> np.float32:
-    """The sum of products, eight partial sums side by side."""
+    """Return the sum of products, computed as eight partial sums."""
     a = b = c = d = e = f = g = h = _ZERO
     whole = left.size - left.size % 8
     for k in range(0, whole, 8):
@@ -272,7 +277,7 @@ def dot(left: np.ndarray, right: np.ndarray) -> np.float32:
 
 @pure_kernel
 def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray) -> None:
-    """Layer normalization of some rows, ``ROWS`` at a time: so no addition waits for the one before it."""
+    """Apply layer normalization to some rows, ``ROWS`` at a time."""
     size = values.shape[1]
     a = b = c = d = 0.0
     for unit in range(size):
@@ -303,14 +308,14 @@ def rectify(values: np.ndarray) -> None:
 
 
 @pure_kernel
-def affine_of_entries(
+def apply_sparse_layer(
     seen: np.ndarray, hand_values: np.ndarray, table: Fields, layer: Dense, buffers: ForwardBuffers, out: np.ndarray
 ) -> None:
-    """Write what a first layer makes of the bytes and hand values of a row, rectified."""
+    """Write the rectified output of a first layer for the bytes and hand values of a row."""
     for unit in range(out.size):
         out[unit] = layer.bias[unit]
-    count = enter(seen, hand_values, table, buffers.places, buffers.factors)
-    add_entries(buffers.places, buffers.factors, count, layer.weights, out)
+    count = write_active_rows(seen, hand_values, table, buffers.places, buffers.factors)
+    add_active_rows(buffers.places, buffers.factors, count, layer.weights, out)
     rectify(out)
 
 
@@ -333,7 +338,7 @@ def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
 
 @pure_kernel
 def run_trunk(trunk: Trunk, buffers: ForwardBuffers) -> None:
-    """Make the state of the columns in the buffers."""
+    """Compute the state of the columns in the buffers."""
     affine(buffers.columns, trunk.first, buffers.places, buffers.states[0])
     rectify(buffers.states[0])
     run_blocks(trunk, buffers, np.int64(1))  # no literal: it would be compiled for 1 alone

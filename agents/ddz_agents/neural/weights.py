@@ -1,4 +1,4 @@
-"""Trained weights with what they are for: arrays that need no PyTorch, in files that are never unpickled."""
+"""Trained weights and what they are for, in files that need no PyTorch and are never unpickled."""
 
 from __future__ import annotations
 
@@ -16,12 +16,18 @@ from ddz_agents.neural.architecture import (
     Architecture,
     check_inputs,
     critic_layers,
-    inputs_of,
+    describe_inputs,
+    pad_missing_inputs,
     policy_layers,
-    with_every_input,
 )
 from ddz_agents.neural.errors import InvalidArchitectureError, TensorFileError, TensorFileMismatchError
-from ddz_agents.neural.tensor_file import Arrays, check_purpose, fitting, read_tensor_file, write_tensor_file
+from ddz_agents.neural.tensor_file import (
+    Arrays,
+    check_purpose,
+    extract_network_arrays,
+    read_tensor_file,
+    write_tensor_file,
+)
 
 if TYPE_CHECKING:
     from torch import nn
@@ -39,7 +45,7 @@ FIRST_LAYERS = {"policy": "policy.trunk.0.weight", "rest": "policy.rest.0.weight
 
 @dataclass(frozen=True)
 class Weights:
-    """A policy's weights, and what they are for.
+    """The weights of a policy, perhaps of a critic, and what they are for.
 
     Attributes:
         architecture: The sizes.
@@ -61,7 +67,7 @@ class Weights:
 
     @classmethod
     def of(cls, policy: PolicyNetwork, critic: Critic | None = None, **purpose: Any) -> Weights:
-        """The weights of networks, in arrays that share their memory.
+        """Take the weights of networks, in arrays that share their memory.
 
         Args:
             policy: The policy.
@@ -71,7 +77,7 @@ class Weights:
         return cls(policy.architecture, module_arrays(policy), module_arrays(critic) if critic else None, **purpose)
 
     def networks(self) -> tuple[PolicyNetwork, Critic | None]:
-        """PyTorch's networks with copies of these weights, in evaluation mode."""
+        """Make PyTorch's networks with copies of these weights, in evaluation mode."""
         from ddz_agents.neural.network import Critic, PolicyNetwork, load_module
 
         policy, critic = load_module(PolicyNetwork(self.architecture), self.policy).eval(), None
@@ -81,7 +87,7 @@ class Weights:
 
 
 def module_arrays(module: nn.Module, prefix: str = "") -> Arrays:
-    """The weights of a module as arrays that share its memory; those of a device are copied.
+    """Return the weights of a module as arrays that share its memory; those of a device are copied.
 
     Args:
         module: The module.
@@ -102,17 +108,17 @@ def save_weights(path: str | Path, weights: Weights, *, half: bool = False) -> N
         TensorFileError: If the file cannot be written, or a number is too large for half precision.
     """
     about = {name: getattr(weights, name) for name in ("rules", "objective", "values_trained")}
-    inputs = inputs_of(*POLICY_TABLES, *(CRITIC_TABLES if weights.critic is not None else ()))
+    inputs = describe_inputs(*POLICY_TABLES, *(CRITIC_TABLES if weights.critic is not None else ()))
     about |= {"architecture": weights.architecture.as_dict(), "inputs": inputs, "notes": dict(weights.notes)}
     arrays = {POLICY + name: array for name, array in weights.policy.items()}
     arrays |= {CRITIC + name: array for name, array in (weights.critic or {}).items()}
     if half:
-        arrays = {name: _halved(name, array) for name, array in arrays.items()}
+        arrays = {name: _round_to_half(name, array) for name, array in arrays.items()}
     write_tensor_file(path, KIND, VERSION, arrays, about)
 
 
-def _halved(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array in half precision."""
+def _round_to_half(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Round an array to half precision."""
     most = np.finfo(np.float16).max
     if np.abs(array).max(initial=0) > most:
         raise TensorFileError(f"{name} holds numbers beyond {most:,.0f}, which half precision does not have")
@@ -144,7 +150,7 @@ def load_weights(path: str | Path) -> Weights:
     for table, read in inputs.items():
         layer = FIRST_LAYERS[table]
         if layer in arrays:  # if not, it is named among those that are missing
-            arrays[layer] = with_every_input(arrays[layer], read, table, architecture.history)
+            arrays[layer] = pad_missing_inputs(arrays[layer], read, table, architecture.history)
     return Weights(architecture, *check_architecture(architecture, arrays, critic, str(path)), **purpose)
 
 
@@ -165,5 +171,7 @@ def check_architecture(
     Raises:
         TensorFileMismatchError: If a weight is missing, left over, or of another shape or type.
     """
-    policy = fitting(arrays, POLICY, policy_layers(architecture).shapes(), where)
-    return policy, fitting(arrays, CRITIC, critic_layers(architecture).shapes(), where) if critic else None
+    policy = extract_network_arrays(arrays, POLICY, policy_layers(architecture).shapes(), where)
+    return policy, extract_network_arrays(
+        arrays, CRITIC, critic_layers(architecture).shapes(), where
+    ) if critic else None

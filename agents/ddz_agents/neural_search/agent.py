@@ -26,7 +26,7 @@ import numpy as np
 
 from ddz_agents.belief.model import load_belief
 from ddz_agents.neural.agent import PolicyFile
-from ddz_agents.neural.model import Leaf, PolicyModel
+from ddz_agents.neural.model import LeafValue, PolicyModel
 from ddz_agents.neural.shipped import shipped_belief_path
 from ddz_agents.neural_search.beliefs import Beliefs
 from ddz_agents.neural_search.model_cache import CachedModel
@@ -102,7 +102,7 @@ class ModelSearchOptions(SearchOptions):
             case "uniform":
                 return Beliefs(model, 0, None)
 
-    def leaf_with(self, model: PolicyModel) -> Leaf:
+    def leaf_with(self, model: PolicyModel) -> LeafValue:
         """What a leaf is worth in a search with a policy.
 
         Raises:

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.belief.model import load_belief
-from ddz_agents.neural.agent import PartialMove, next_stages
+from ddz_agents.neural.agent import PartialMove, encode_next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.beliefs import Beliefs
@@ -295,11 +295,11 @@ def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]
         most: How many.
     """
     lines = [PartialMove(view, view.row, view.ring)]
-    while not all(line.whole for line in lines):
-        begun = [line for line in lines if not line.whole]
-        longer = [line for line in lines if line.whole]
-        for line, logs in zip(begun, model.evaluate(*next_stages(begun))[0], strict=True):
+    while not all(line.is_whole for line in lines):
+        begun = [line for line in lines if not line.is_whole]
+        longer = [line for line in lines if line.is_whole]
+        for line, logs in zip(begun, model.evaluate(*encode_next_stages(begun))[0], strict=True):
             likely = np.argsort(-logs, kind="stable")[:most].tolist()
-            longer += [line.after(action, float(logs[action])) for action in likely if logs[action] > -np.inf]
+            longer += [line.with_action(action, float(logs[action])) for action in likely if logs[action] > -np.inf]
         lines = sorted(longer, key=lambda line: -line.log_prior)[:most]
     return lines

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, get_args
 
-from ddz_agents.neural.ablation import Input
+from ddz_agents.neural.ablation import InputName
 from ddz_agents.rules.agent import Rule
 from ddz_env import Rules
 from ddz_env.playing.generators import make_published_generator
@@ -48,7 +48,7 @@ RULE_NAMES: Mapping[str, str] = {
 }
 KNOWLEDGE: Mapping[str, tuple[str, str]] = {
     **{f"rules without {rule}": (f"rules-without:rule={rule}", "rules") for rule in get_args(Rule)},
-    **{f"policy without {name}": (f"policy-without:input={name}", "policy") for name in get_args(Input)},
+    **{f"policy without {name}": (f"policy-without:input={name}", "policy") for name in get_args(InputName)},
 }
 """By name: an agent without a piece of its knowledge, and the whole agent."""
 

@@ -22,13 +22,13 @@ from ddz_agents.neural.features import (
     MOST_LOSERS,
     MOST_MOVES,
     PLANES,
+    price_against_pool,
     read_hand_values,
     value_hand,
-    weigh_pool,
 )
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes, Floats, GameCritic, PolicyModel
-from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, policy_input
+from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork, encode_policy_input
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_agents.rules.workspace import new_rule_workspace
@@ -164,7 +164,7 @@ def test_the_compiled_policy_answers_as_pytorch_does(rules: str) -> None:
     ours, theirs = CompiledPolicy(weights), NetworkPolicy(*weights.networks())
     observations, masks, concealed = decisions(rules, 60)
     assert len(masks) > 100
-    seen = policy_input(observations, masks, weights.architecture.history)
+    seen = encode_policy_input(observations, masks, weights.architecture.history)
     with torch.inference_mode():
         logits = theirs.network(*seen)[0].numpy()
     size = np.abs(np.where(masks == 1, logits, 0)).max(axis=1)
@@ -304,7 +304,7 @@ def test_an_appraisal_is_a_hundred_a_loser_and_one_any_other_move_and_a_price(
 def prospects(hand: str, pool: str, most: int = 20) -> tuple[int, int, int]:
     """The moves that can be beaten, all moves, and the price."""
     workspace = new_rule_workspace()
-    weigh_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), Rules().words(), workspace)
+    price_against_pool(np.uint64(counts_to_word(Hand.parse(pool).counts)), np.uint64(most), Rules().words(), workspace)
     sure, price = value_hand(np.uint64(counts_to_word(Hand.parse(hand).counts)), workspace)
     return sure // 100, sure // 100 + sure % 100, price
 

@@ -27,7 +27,7 @@ from ddz_agents.neural.errors import (
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural.onnx_files import save_policy, stamp_onnx
-from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, digest_of
+from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, compute_digest
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_env import Rules, State
@@ -78,7 +78,7 @@ def broken(model: onnx.ModelProto, path: Path, **changes: str) -> Path:
     properties = {entry.key: entry.value for entry in model.metadata_props}
     onnx.helper.set_model_props(model, properties | changes | {"digest": NO_DIGEST})
     data = model.SerializeToString()
-    path.write_bytes(data.replace(NO_DIGEST.encode(), digest_of(data, NO_DIGEST).encode()))
+    path.write_bytes(data.replace(NO_DIGEST.encode(), compute_digest(data, NO_DIGEST).encode()))
     return path
 
 
@@ -308,9 +308,9 @@ def test_networks_of_others_and_of_other_layouts_are_refused(
     path, own = tmp_path / "p.onnx", onnx.load(own_network(tmp_path / "own.onnx", kind=onnx.TensorProto.FLOAT))
     for heading, message in (
         ({}, "is not a ddz-standalone-onnx file but 'something else'"),
-        (tensor_file.heading("ddz-standalone-onnx", 1), "has the inputs"),
-        (tensor_file.heading("ddz-standalone-onnx", 2), "this package reads 1"),
-        (tensor_file.heading("ddz-policy-onnx", 2), "inputs that only this package computes"),
+        (tensor_file.make_heading("ddz-standalone-onnx", 1), "has the inputs"),
+        (tensor_file.make_heading("ddz-standalone-onnx", 2), "this package reads 1"),
+        (tensor_file.make_heading("ddz-policy-onnx", 2), "inputs that only this package computes"),
     ):
         with pytest.raises(TensorFileMismatchError, match=message):
             OnnxPolicy(broken(own, path, **heading))

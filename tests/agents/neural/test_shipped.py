@@ -11,9 +11,21 @@ import pytest
 
 from ddz_agents.belief.model import BeliefModel, load_belief
 from ddz_agents.neural import tensor_file
-from ddz_agents.neural.architecture import EARLIER_INPUTS, TABLES, check_inputs, inputs_of, with_every_input
+from ddz_agents.neural.architecture import (
+    EARLIER_INPUTS,
+    INPUT_TABLES,
+    check_inputs,
+    describe_inputs,
+    pad_missing_inputs,
+)
 from ddz_agents.neural.errors import TensorFileMismatchError
-from ddz_agents.neural.feature_table import Column, Columns, Input, observation_columns, policy_inputs
+from ddz_agents.neural.feature_table import (
+    FeatureColumn,
+    FeatureGroup,
+    FeatureTable,
+    observation_columns,
+    policy_inputs,
+)
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import Bytes
 from ddz_agents.neural.shipped import BY_ID, NEWEST, POLICIES, RAW, policy_name, policy_path, shipped_policy_path
@@ -143,7 +155,7 @@ def test_the_points_policy_is_a_file_of_0_2_0() -> None:
         heading = file.read(4096)
     assert b'"layout":"70fe356474e77c0d"' in heading
     assert b"inputs" not in heading
-    assert inputs_of("policy", "rest", "critic") == EARLIER_INPUTS
+    assert describe_inputs("policy", "rest", "critic") == EARLIER_INPUTS
 
 
 @pytest.mark.parametrize(
@@ -189,23 +201,25 @@ def test_a_network_answers_as_it_did_where_an_input_was_added_later(
     place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its weights for that are zero, in the place of the new columns: before, behind and long after the history."""
-    inputs, read, history = policy_inputs(1).inputs, inputs_of("policy")["policy"], 2
+    inputs, read, history = policy_inputs(1).inputs, describe_inputs("policy")["policy"], 2
     layer = np.random.default_rng(place).random((4, observation_columns(history) + 5))  # five of something else
-    assert with_every_input(layer, read, "policy", history) is layer
+    assert pad_missing_inputs(layer, read, "policy", history) is layer
     monkeypatch.setitem(
-        TABLES, "policy", Columns(*inputs[:place], Input("bombs", "", (Column(0, 0),) * 3), *inputs[place:])
+        INPUT_TABLES,
+        "policy",
+        FeatureTable(*inputs[:place], FeatureGroup("bombs", "", (FeatureColumn(0, 0),) * 3), *inputs[place:]),
     )
     first = sum(len(entry.columns) * (history if entry.name == "history" else 1) for entry in inputs[:place])
-    wide = with_every_input(layer, read, "policy", history)
+    wide = pad_missing_inputs(layer, read, "policy", history)
     np.testing.assert_array_equal(wide, np.insert(layer, [first] * 3, 0.0, axis=1))
     check_inputs("it", None, "policy")  # and a file that does not name it is read
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", INPUT_TABLES)
 def test_a_file_is_refused_where_an_input_went_or_is_another(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, (first, *others) = policy_path("points"), TABLES[table].inputs
+    path, (first, *others) = policy_path("points"), INPUT_TABLES[table].inputs
     for other in ([], [first._replace(name="another")], [first._replace(columns=first.columns[:1] * 7)]):
-        monkeypatch.setitem(TABLES, table, Columns(*other, *others))
+        monkeypatch.setitem(INPUT_TABLES, table, FeatureTable(*other, *others))
         with pytest.raises(TensorFileMismatchError, match=f"reads the {table} inputs .*'{first.name}="):
             load_weights(path)
 
@@ -221,5 +235,5 @@ def test_a_file_names_what_its_networks_read(tmp_path: Path) -> None:
     for weights, tables in ((both, ("policy", "rest", "critic")), (replace(both, critic=None), ("policy", "rest"))):
         save_weights(tmp_path / "w", weights)
         _, about = tensor_file.read_tensor_file(tmp_path / "w", KIND, VERSION)
-        assert about["inputs"] == inputs_of(*tables)
+        assert about["inputs"] == describe_inputs(*tables)
         load_weights(tmp_path / "w")

@@ -19,7 +19,7 @@ from ddz_agents.neural import tensor_file
 from ddz_agents.neural.errors import TensorFileError, TensorFileMismatchError
 from ddz_agents.neural.network import Architecture, Critic, PolicyNetwork
 from ddz_agents.neural.tensor_file import _digest, read_tensor_file, write_tensor_file
-from ddz_agents.neural.tensor_file import heading as heading_of
+from ddz_agents.neural.tensor_file import make_heading as heading_of
 from ddz_agents.neural.weights import KIND, VERSION, Weights, load_weights, module_arrays, save_weights
 
 SMALL = Architecture(width=8, blocks=1, rest_width=4, rest_features=4, critic_width=8, critic_blocks=0, history=0)

@@ -9,7 +9,7 @@ import pytest
 
 from ddz_agents.neural.decisions import describe_games
 from ddz_agents.neural.feature_table import GAME_COLUMNS
-from ddz_agents.neural.features import PLANES, PROSPECTS, value_hand, weigh_pool
+from ddz_agents.neural.features import PLANES, PROSPECTS, price_against_pool, value_hand
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_env import Rules, State
 from ddz_env.core.engine.layout import CHOSEN, HANDS, PENDING
@@ -84,7 +84,7 @@ def test_the_cards_that_nobody_holds_are_read_and_the_last_column_says_whether_t
 def prospects_among(hand: np.uint64, one: np.uint64, other: np.uint64) -> np.ndarray:
     workspace = new_rule_workspace()
     most = max(int(one).bit_count(), int(other).bit_count())
-    weigh_pool(np.uint64(add_hand(one, other)), np.uint64(most), Rules().words(), workspace)
+    price_against_pool(np.uint64(add_hand(one, other)), np.uint64(most), Rules().words(), workspace)
     return prospects(np.array(value_hand(hand, workspace)))
 
 

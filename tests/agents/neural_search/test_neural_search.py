@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ddz_agents.neural.model import Bytes, Floats, Leaf, PolicyModel
+from ddz_agents.neural.model import Bytes, Floats, LeafValue, PolicyModel
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions, NeuralSearchAgent, NeuralSearchOptions
 from ddz_agents.neural_search.priors import PolicyPrior
@@ -42,7 +42,7 @@ class Uniform:
         sizes: The number of leaves of each call.
     """
 
-    leaf: Leaf = "value"
+    leaf: LeafValue = "value"
 
     def __init__(self, landlord: float = 0.0) -> None:
         self.landlord = landlord
@@ -85,7 +85,7 @@ def searching(
     model: PolicyModel,
     *,
     trees: int = 1,
-    leaf: Leaf = "value",
+    leaf: LeafValue = "value",
     batch: int = 1,
     ahead: int = 4,
     exploration: float = 1.0,
@@ -200,7 +200,7 @@ def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, exploration: 
 
 @pytest.mark.parametrize("batch", [1, 16])
 @pytest.mark.parametrize("leaf", ["playout", "value"])
-def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: Leaf) -> None:
+def test_visits_add_up_whatever_is_in_flight(batch: int, leaf: LeafValue) -> None:
     """After the last wave no virtual loss is left: rewards lie between nothing and all."""
     for seed in range(5):
         tree = grow(State.new(seed).view(), Uniform(0.5), 480, seed, leaf=leaf, batch=batch)

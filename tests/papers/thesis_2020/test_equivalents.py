@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from ddz_agents.neural.ablation import BlindPolicyAgent, Input, blinded, columns_of
+from ddz_agents.neural.ablation import AblatedPolicyAgent, InputName, ablate_input, find_input_columns
 from ddz_agents.neural.agent import PolicyAgent
 from ddz_agents.neural.decisions import describe_observations
 from ddz_agents.neural.feature_table import REST_INPUTS, policy_inputs
@@ -69,30 +69,30 @@ def test_a_blind_policy_does_not_read_its_input() -> None:
     stored, seen = load_weights(shipped_policy_path()), 0
     history = stored.architecture.history
     columns = describe_observations(observe(State.new(3))[None], history)[0]
-    for name in get_args(Input):
-        layer, where = columns_of(name, history)
+    for name in get_args(InputName):
+        layer, where = find_input_columns(name, history)
         if layer == "trunk.0.weight":
             blank = columns.copy()
             blank[where] = 0
-            whole, blind = stored.policy[layer], blinded(stored, name).policy[layer]
-            assert np.allclose(whole @ blank, blind @ columns, atol=1e-4), name
+            whole, ablated = stored.policy[layer], ablate_input(stored, name).policy[layer]
+            assert np.allclose(whole @ blank, ablated @ columns, atol=1e-4), name
             seen += where.stop - where.start
     assert seen == columns.size
     rest = ["rest-prospects" if entry.name == "prospects" else entry.name for entry in REST_INPUTS.inputs]
-    assert [*get_args(Input)] == [entry.name for entry in policy_inputs().inputs] + rest
-    assert len(KNOWLEDGE) == len(get_args(Rule)) + len(get_args(Input))
+    assert [*get_args(InputName)] == [entry.name for entry in policy_inputs().inputs] + rest
+    assert len(KNOWLEDGE) == len(get_args(Rule)) + len(get_args(InputName))
 
 
 def test_a_blind_policy_plays_otherwise() -> None:
     state, differs = State.new(5), False
-    whole, blind = PolicyAgent(), BlindPolicyAgent(input="hand")
+    whole, ablated = PolicyAgent(), AblatedPolicyAgent(input="hand")
     while state.winner is None and not differs:
         move = whole.act(state.view(), RNG)
-        differs = blind.act(state.view(), RNG) != move
+        differs = ablated.act(state.view(), RNG) != move
         state.step(move)
     assert differs
     with pytest.raises(InvalidAgentOptionError, match="input='hands'"):
-        BlindPolicyAgent(input="hands")
+        AblatedPolicyAgent(input="hands")
 
 
 def result(name: str, agent: str, iterations: float, *, wins: float = 0.5, beyond: int = 0) -> EquivalentResult:

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ddz_agents.neural.decisions import describe_games
-from ddz_agents.neural.network import Critic, PolicyNetwork, masked_log_probabilities, policy_input
+from ddz_agents.neural.network import Critic, PolicyNetwork, encode_policy_input, masked_log_probabilities
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import CONCEALED, OBSERVATION
 from ddz_training.learn.errors import InvalidTrainingError

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ddz_agents.neural import feature_table as kinds
 from ddz_agents.neural.decisions import describe_afterstates, describe_games, describe_observations
-from ddz_agents.neural.feature_table import CRITIC_INPUTS, REST_INPUTS, Columns, policy_inputs
+from ddz_agents.neural.feature_table import CRITIC_INPUTS, REST_INPUTS, FeatureTable, policy_inputs
 from ddz_agents.neural.features import CHAINS
 from ddz_agents.neural.network import Critic, PolicyNetwork, legal_log_probabilities
 from ddz_agents.rules.workspace import new_rule_workspace
@@ -65,7 +65,7 @@ def positions(request: pytest.FixtureRequest) -> Positions:
     return Positions(*map(np.concatenate, zip(*found, strict=True)))
 
 
-def expanded(table: Columns, seen: np.ndarray, hand_values: np.ndarray) -> np.ndarray:
+def expanded(table: FeatureTable, seen: np.ndarray, hand_values: np.ndarray) -> np.ndarray:
     """The columns of a table as its rows say, one by one."""
     hands, columns = prospects(hand_values), []
     for kind, source, number in table.columns:
@@ -130,7 +130,7 @@ def test_rows_of_running_sums_are_columns_multiplied(positions: Positions, histo
         for one, other in zip(answers(positions, input_layer, *networks), found, strict=False):
             assert (one - other).abs().max() <= 1e-5 * other.abs().max()
     with torch.no_grad():  # as agents evaluate it
-        logs, values = policy.answer(positions.observations, positions.masks)
+        logs, values = policy.evaluate(positions.observations, positions.masks)
     rows = positions.tensors()[2].rows
     torch.testing.assert_close(legal_log_probabilities(found[0], rows, len(values)), logs[positions.masks > 0])
     torch.testing.assert_close(found[1], values)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ddz_agents.neural.architecture import Architecture
-from ddz_agents.neural.decisions import CRITIC_FIELDS, REST_FIELDS, policy_fields, rest_counts
+from ddz_agents.neural.decisions import CRITIC_FIELDS, REST_FIELDS, policy_fields, write_rest_counts
 from ddz_agents.neural.feature_table import (
     CRITIC_INPUTS,
     DECISION_BYTES,
@@ -27,7 +27,13 @@ from ddz_agents.neural.feature_table import (
     policy_inputs,
 )
 from ddz_agents.neural.network import Critic, PolicyNetwork
-from ddz_agents.neural.sparse_inputs import Fields, add_entries, enter, running_sums, share_out
+from ddz_agents.neural.sparse_inputs import (
+    Fields,
+    add_active_rows,
+    compute_running_sums,
+    scatter_gradients,
+    write_active_rows,
+)
 from ddz_agents.neural.tensor_columns import TensorColumns
 from ddz_agents.neural.trunk import dot
 from ddz_env.core.actions import NUM_ACTIONS
@@ -137,7 +143,7 @@ class ActiveRows(NamedTuple):
 @kernel
 def _write_decision_rows(seen: np.ndarray, hand_values: np.ndarray, table: Fields, out: ActiveRows) -> None:
     for row in range(seen.shape[0]):
-        out.counts[row] = enter(seen[row], hand_values[row], table, out.places[row], out.factors[row])
+        out.counts[row] = write_active_rows(seen[row], hand_values[row], table, out.places[row], out.factors[row])
 
 
 @kernel
@@ -146,9 +152,9 @@ def _write_rest_rows(
 ) -> None:
     rest = np.empty(NUM_RANKS, np.int8)
     for pair in range(rows.shape[0]):
-        rest_counts(seen[rows[pair]], actions[pair], rest)
+        write_rest_counts(seen[rows[pair]], actions[pair], rest)
         values = hand_values[pair : pair + 1]
-        out.counts[pair] = enter(rest, values, table, out.places[pair], out.factors[pair])
+        out.counts[pair] = write_active_rows(rest, values, table, out.places[pair], out.factors[pair])
 
 
 @kernel
@@ -156,7 +162,7 @@ def _add_rows(entries: ActiveRows, sums: np.ndarray, bias: np.ndarray, out: np.n
     """Add the active rows of running sums to the bias, for each decision of a batch."""
     for row in range(out.shape[0]):
         out[row] = bias
-        add_entries(entries.places[row], entries.factors[row], entries.counts[row], sums, out[row])
+        add_active_rows(entries.places[row], entries.factors[row], entries.counts[row], sums, out[row])
 
 
 @kernel

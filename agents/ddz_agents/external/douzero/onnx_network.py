@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ddz_agents.external.douzero.features import CARDS, POSITIONS, ROUND_COLUMNS, ROUNDS, Floats, RoleColumns
 from ddz_agents.neural.errors import TensorFileMismatchError
-from ddz_agents.neural.onnx_policy import session_of
+from ddz_agents.neural.onnx_policy import open_session
 from ddz_agents.neural.tensor_file import read_bytes
 
 SUFFIX = ".onnx"
@@ -38,7 +38,7 @@ class OnnxPositionNetwork:
     """
 
     def __init__(self, path: Path, position: RoleColumns, threads: int) -> None:
-        self._session = session_of(path, read_bytes(path), threads)
+        self._session = open_session(path, read_bytes(path), threads)
         needed = {"z": (ROUNDS, ROUND_COLUMNS), "x": (position.columns + CARDS,)}
         found = {node.name: tuple(node.shape[1:]) for node in self._session.get_inputs()}
         if found != needed or _OUTPUT not in {node.name for node in self._session.get_outputs()}:

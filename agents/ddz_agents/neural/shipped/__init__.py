@@ -30,17 +30,17 @@ BY_ID: Mapping[str, tuple[str, ...]] = {RAW: ("1149463c94ad050b",), **POLICIES}
 
 
 def shipped_policy_path() -> Path:
-    """The file of the policy that ``policy`` plays by where no other is named: the newest.
+    """Return the file of the newest shipped policy, by which ``policy`` plays unless another is named.
 
     Example:
         >>> shipped_policy_path().name
         'policy-v3.safetensors'
     """
-    return _shipped(NEWEST)
+    return _shipped_file(NEWEST)
 
 
 def policy_name(digest: str) -> str:
-    """A policy's id and the digest by which results know it; the digest alone of one that never shipped.
+    """Return a policy's id with its digest; the digest alone of one that never shipped.
 
     Example:
         >>> policy_name("8eaea894e4be0d81")
@@ -50,22 +50,22 @@ def policy_name(digest: str) -> str:
 
 
 def shipped_belief_path() -> Path:
-    """The file of the belief network that ``neural-ismcts`` draws worlds from.
+    """Return the file of the belief network from which ``neural-ismcts`` draws worlds.
 
     Example:
         >>> shipped_belief_path().name
         'belief.safetensors'
     """
-    return _shipped("belief")
+    return _shipped_file("belief")
 
 
-def _shipped(name: str) -> Path:
+def _shipped_file(name: str) -> Path:
     suffix = "onnx" if name == RAW else "safetensors"
     return Path(str(resources.files(__name__) / f"{name}.{suffix}"))
 
 
 def policy_path(path: str | Path | None = None) -> Path:
-    """The file that the option ``path`` of an agent means.
+    """Return the file that the option ``path`` of an agent means.
 
     Args:
         path: A file; an id of :data:`BY_ID`; ``points`` for the shipped policy that bids, doubles and plays for
@@ -76,5 +76,5 @@ def policy_path(path: str | Path | None = None) -> Path:
         'points.safetensors'
     """
     if str(path) in ("points", *BY_ID):
-        return _shipped(str(path))
+        return _shipped_file(str(path))
     return shipped_policy_path() if path is None else Path(path)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
-from ddz_agents.neural_search.win_probability import Judge
+from ddz_agents.neural_search.win_probability import WinProbability
 from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN
 from ddz_env.envs.side_by_side import play_games_together
@@ -50,11 +50,11 @@ def played_out(agent: ModelAgent, games: list[State], seat: int) -> np.ndarray:
     return np.array([game.returns()[seat] > 0 for game in ended])
 
 
-def reference(agent: ModelAgent, judge: Judge, state: State, move: Move, worlds: int) -> float:
+def reference(agent: ModelAgent, judge: WinProbability, state: State, move: Move, worlds: int) -> float:
     """The share of so many worlds that are won after a move."""
     view: View = state.view()
     rng = np.random.default_rng([2, len(view.history)])
-    rows, weights = judge.worlds(view, rng)
+    rows, weights = judge.sample_worlds(view, rng)
     drawn, counts = np.unique(rng.choice(len(rows), worlds, p=weights / weights.sum()), return_counts=True)
     games = []
     for row in rows[drawn]:
@@ -73,11 +73,11 @@ def main() -> None:
     parser.add_argument("--first-deal", type=int, default=FIRST_DEAL)
     asked = parser.parse_args()
     model = load_policy()
-    agent, shown, many = ModelAgent(model), Judge(model), Judge(model, worlds=PARTICLES)
+    agent, shown, many = ModelAgent(model), WinProbability(model), WinProbability(model, worlds=PARTICLES)
     errors, briers = [], []
     deals = range(asked.first_deal, asked.first_deal + asked.positions)
     for number, (state, move, won) in enumerate(decisions(agent, deals), 1):
-        chance = shown.judge(state.view(), [move], np.random.default_rng([3, number]))[0].chance
+        chance = shown.estimate(state.view(), [move], np.random.default_rng([3, number]))[0].chance
         errors.append(100 * abs(chance - reference(agent, many, state, move, asked.worlds)))
         briers.append((chance - won) ** 2)
         if number % 20 == 0 or number == asked.positions:

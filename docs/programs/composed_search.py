@@ -9,7 +9,7 @@ import numpy as np
 
 from ddz_agents.neural.agent import PolicyOptions
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural_search.leaf_games import Leaves
+from ddz_agents.neural_search.leaf_games import LeafBatch
 from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import Prior, Search, Value
@@ -27,13 +27,13 @@ def worlds(view: View, rng: np.random.Generator) -> WorldPool:
     return WorldPool.of(view.sample_worlds(256, rng))
 
 
-def linear_prior(leaves: Leaves) -> Floats:
+def linear_prior(leaves: LeafBatch) -> Floats:
     """A prior in NumPy: one product of matrices for all leaves."""
     logits = np.where(leaves.action_masks, leaves.observations @ WEIGHTS, -np.inf)
     return np.asarray(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)), np.float32)
 
 
-def python_prior(leaves: Leaves) -> Floats:
+def python_prior(leaves: LeafBatch) -> Floats:
     """A prior in plain Python: one state after the other."""
     logs = np.full((len(leaves), 400), -np.inf, np.float32)
     for index, state in enumerate(leaves.states()):
@@ -42,7 +42,7 @@ def python_prior(leaves: Leaves) -> Floats:
     return logs
 
 
-def python_value(leaves: Leaves, rng: np.random.Generator) -> Floats:
+def python_value(leaves: LeafBatch, rng: np.random.Generator) -> Floats:
     """A value in plain Python: a playout of one state after the other."""
     return np.array([np.sign(state.playout(rng)[state.seat]) for state in leaves.states()], np.float32)
 

@@ -22,7 +22,7 @@ from ddz_play.session.forced_wins import ForcedWins
 if TYPE_CHECKING:
     from ddz_agents.bidding.policy import PayoffAgent
     from ddz_agents.neural.model import PolicyModel
-    from ddz_agents.neural_search.win_probability import Judge, Judgement
+    from ddz_agents.neural_search.win_probability import WinEstimate, WinProbability
 
 _MAX_MOVES = 6
 """Moves that are judged: the adviser's own, what it has compared, and what the policy finds likely."""
@@ -96,10 +96,10 @@ class ChanceEstimator:
 
     def estimate_moves(
         self, view: View, moves: Sequence[Move], certain: Container[Move], opponents: str
-    ) -> list[Judgement]:
+    ) -> list[WinEstimate]:
         """Estimate the chance of winning after each of some moves, 1 where the win is forced; equal at every call."""
         with self._lock:
-            judgements = self._win_probability.judge(view, moves, _make_generator(view), opponents)
+            judgements = self._win_probability.estimate(view, moves, _make_generator(view), opponents)
         return [
             judgement._replace(chance=1.0) if move in certain else judgement
             for move, judgement in zip(moves, judgements, strict=True)
@@ -174,10 +174,10 @@ class ChanceEstimator:
         return PayoffAgent(gain="points")
 
     @functools.cached_property
-    def _win_probability(self) -> Judge:
-        from ddz_agents.neural_search.win_probability import Judge
+    def _win_probability(self) -> WinProbability:
+        from ddz_agents.neural_search.win_probability import WinProbability
 
-        return Judge(self._model)
+        return WinProbability(self._model)
 
 
 def calibration_opponents(players: Sequence[str], seat: int) -> str:

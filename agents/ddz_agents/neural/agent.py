@@ -173,7 +173,7 @@ class ModelAgent:
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
         """Choose a move in each of many games; each stage is one evaluation for all that have a choice."""
-        return choose_stage_by_stage(waiting, self.choose)
+        return choose_stage_by_stage(waiting, self.select_actions)
 
     def select_actions(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]

@@ -1,4 +1,4 @@
-"""The neural search agent: information-set PUCT whose prior and leaf values are learned.
+"""The agent ``neural-ismcts``: information-set PUCT whose prior and leaf values are learned.
 
 A decision passes through these files:
 
@@ -50,7 +50,7 @@ rules, there is none."""
 
 @dataclass(frozen=True)
 class ModelSearchOptions(SearchOptions):
-    """How a search with a learned policy spends its budget, and what it believes.
+    """How a search with a learned policy spends its budget, and which worlds it searches.
 
     Larger sizes than these are refused before any memory is taken: a decision would take minutes, its trees some
     hundred megabytes, and a forward pass (every descent in flight of every tree) half a gigabyte.
@@ -86,24 +86,24 @@ class ModelSearchOptions(SearchOptions):
     ahead: Annotated[int, Range(0)] = 4
 
     @property
-    def asks_belief(self) -> bool:
+    def uses_belief_network(self) -> bool:
         """Whether particles come from the belief network."""
         return self.particles > 0 and self.worlds == "belief"
 
-    def beliefs(self, model: PolicyModel) -> Beliefs:
-        """What a search with a policy infers from the past."""
+    def make_beliefs(self, model: PolicyModel) -> Beliefs:
+        """Make the hand inference of a search with a policy."""
         limit = self.milliseconds and self.milliseconds / 2
         match self.worlds:
             case "belief":
-                network = load_belief() if self.asks_belief else None
+                network = load_belief() if self.uses_belief_network else None
                 return Beliefs(model, self.particles, network, _ROUNDS, limit)
             case "own":
                 return Beliefs(model, self.particles, None, _ROUNDS, limit)
             case "uniform":
                 return Beliefs(model, 0, None)
 
-    def leaf_with(self, model: PolicyModel) -> LeafValue:
-        """What a leaf is worth in a search with a policy.
+    def choose_leaf(self, model: PolicyModel) -> LeafValue:
+        """Choose what values the leaves of a search with a policy.
 
         Raises:
             InvalidAgentOptionError: If a critic is wanted that the policy lacks.
@@ -121,12 +121,12 @@ class NeuralSearchOptions(ModelSearchOptions, PolicyFile):
     """The options of ``neural-ismcts``: its policy, and how the search spends its budget."""
 
     def files(self) -> tuple[Path, ...]:
-        """The policy's file, and the belief network's where there are particles."""
-        return (*super().files(), *([shipped_belief_path()] if self.asks_belief else []))
+        """Return the policy's file, and the belief network's where there are particles."""
+        return (*super().files(), *([shipped_belief_path()] if self.uses_belief_network else []))
 
 
 class ModelSearchAgent(SearchAgent[View]):
-    """Searches with any :class:`~ddz_agents.neural.model.PolicyModel`.
+    """An agent that searches with any :class:`~ddz_agents.neural.model.PolicyModel`.
 
     Every tree sends several descents down at a time; the leaves of all trees are evaluated in one batch.
 
@@ -149,8 +149,8 @@ class ModelSearchAgent(SearchAgent[View]):
         super().__init__(options)
         self.model = model
         self._cached = cached = CachedModel(model)
-        self._beliefs = options.beliefs(cached)
-        leaf, likeliest_first = options.leaf_with(model), options.prior == "policy"
+        self._beliefs = options.make_beliefs(cached)
+        leaf, likeliest_first = options.choose_leaf(model), options.prior == "policy"
         self._searcher = Search(
             worlds=self._beliefs,
             prior=PolicyPrior(cached) if likeliest_first else uniform_prior,
@@ -170,16 +170,16 @@ class ModelSearchAgent(SearchAgent[View]):
         return self._searcher.decide(view, rng, options.iterations, options.milliseconds)
 
     def candidates(self, view: View) -> list[Candidate]:
-        """The whole moves that the last search has tried; without lines, for its trees leave out what is forced."""
+        """List the whole moves that the last search has tried, without lines."""
         return candidates_of(self._searcher.parallel.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """The belief about the hidden cards from which the agent's worlds are drawn."""
+        """Return the belief about the hidden cards from which the agent's worlds are drawn."""
         return belief_of(view, self._beliefs(view, rng))
 
 
 class NeuralSearchAgent(ModelSearchAgent):
-    """Information-set search guided by a trained policy: the shipped one, or ``path=FILE``.
+    """Searches information sets guided by a trained policy: a shipped one, or ``path=FILE``.
 
     It takes three times as long with a policy that is seldom sure, as all decisions are then searched, and eight times
     with a ``.zip``, which PyTorch computes.

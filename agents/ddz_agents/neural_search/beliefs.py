@@ -1,4 +1,4 @@
-"""Worlds by inference: where the hidden cards may be after what was played.
+"""The worlds of a neural search: where the hidden cards may be after what was played.
 
 The belief network (:mod:`ddz_agents.belief.model`) draws deals, and
 :func:`~ddz_agents.worlds.inference.infer_if_possible` weighs them by what was played.
@@ -25,7 +25,7 @@ _FIRST_PRICE = 0.05
 
 
 class Beliefs:
-    """Infers hidden hands; as a function of a view, the worlds of a search.
+    """Hand inference for a search: called with a view, it returns the worlds to search.
 
     Args:
         policy: The policy, one kind of player that a hidden seat may be.
@@ -50,7 +50,7 @@ class Beliefs:
         self._price = _FIRST_PRICE
 
     def __call__(self, view: View, rng: np.random.Generator) -> WorldPool:
-        """The weighted worlds of a view; an empty pool, for uniform ones, where there is nothing to infer from."""
+        """Infer the weighted worlds of a view; an empty pool, for uniform ones, where nothing can be inferred."""
         particles = self.infer(view, rng)
         return uniform_pool() if particles is None else particles.pool
 

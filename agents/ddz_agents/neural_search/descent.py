@@ -1,4 +1,4 @@
-"""The two halves of an iteration, around the evaluation of leaves: down the tree, and back up.
+"""Descents through the tree and backpropagation, the two halves of an iteration around the leaves' evaluation.
 
 A tree is one of information sets, each descent restricted to a determinization, as in
 :mod:`ddz_agents.tree_search.search`; main group and kickers are levels of their own, so the prior guides both stages.
@@ -8,7 +8,7 @@ What a hidden hand may do differs from one determinization to the next, and so d
 again whenever a determinization brings moves that it does not have yet, and a move's prior is the mean over the
 evaluations in which it was legal, each in units of a uniform choice: hands with few and with many moves weigh alike.
 
-Where a seat is played by a given agent, a descent stops and waits for that agent's move (:func:`follow`).
+Where a seat is played by a given agent, a descent stops and waits for that agent's move (:func:`continue_descents`).
 
 A visit counts on the way down, as if it were lost for the side that chose it (the *virtual loss* of Chaslot, Winands
 and van den Herik 2008), and the reward is added on the way up: descents in flight keep out of each other's way.
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes
-from ddz_agents.neural_search.leaf_games import A_PLAYER, A_VALUE, NOTHING, SearchGames, describe, new_games
+from ddz_agents.neural_search.leaf_games import GAME_OVER, NEEDS_PLAYER, NEEDS_VALUE, LeafGames, encode_game, new_games
 from ddz_agents.neural_search.selection import select_child
 from ddz_agents.tree_search.search import reward_of
 from ddz_agents.tree_search.tree import (
@@ -70,13 +70,13 @@ def new_priors(capacity: int) -> Priors:
     return Priors(np.empty(capacity, np.float32), np.empty(capacity, np.int32))
 
 
-def grown_priors(priors: Priors) -> Priors:
-    """A copy with twice the room, as of the tree (:func:`ddz_agents.tree_search.tree.grown`)."""
+def double_prior_capacity(priors: Priors) -> Priors:
+    """Return a copy of the priors with twice the room, as of the tree."""
     return Priors._make(np.concatenate([array, np.empty_like(array)]) for array in priors)
 
 
 class Searcher(NamedTuple):
-    """Who goes down a tree: what the seat knows and believes, and how it selects.
+    """The searching seat: what it knows and believes, and how it selects.
 
     Attributes:
         row: The searcher's view row, shape ``[32]``, uint64.
@@ -102,7 +102,7 @@ class Searcher(NamedTuple):
 
 
 def new_searcher(view: View, pool: WorldPool, played: npt.NDArray[np.uint8], exploration: float) -> Searcher:
-    """Who goes down for the seat of a view."""
+    """Make the searcher for the seat of a view."""
     seen = view.row, view.ring, np.uint64(view.seat), view.rule_words
     scratch = np.empty(MASK_WORDS, np.uint64), np.empty(MOST_CHILDREN, np.int32)
     return Searcher(*seen, pool, played, np.float32(exploration), *scratch)
@@ -119,18 +119,18 @@ class Descents(NamedTuple):
         depth: How long each path is, shape ``[n]``, int64.
     """
 
-    games: SearchGames
+    games: LeafGames
     path: npt.NDArray[np.int16]
     movers: Bytes
     depth: npt.NDArray[np.int64]
 
     def part(self, chosen: slice) -> Descents:
-        """The descents of a slice, sharing memory."""
+        """Return the descents of a slice, which share memory."""
         return Descents(self.games.part(chosen), self.path[chosen], self.movers[chosen], self.depth[chosen])
 
 
 def new_descents(count: int) -> Descents:
-    """Room for a number of descents."""
+    """Allocate room for a number of descents."""
     path, movers = np.zeros((count, MAX_DEPTH), np.int16), np.zeros((count, MAX_DEPTH), np.int8)
     return Descents(new_games(count), path, movers, np.zeros(count, np.int64))
 
@@ -142,7 +142,7 @@ def new_descents(count: int) -> Descents:
 def _next_child(
     tree: Tree, priors: Priors, searcher: Searcher, node: int, row: np.ndarray, state: np.uint64
 ) -> tuple[int, np.uint64]:
-    """The child of a node to go to, and the generator's new state; -1 where the descent stops."""
+    """Select the child of a node to visit next; -1 where the descent stops."""
     if row[at.STAGE] == at.STAGE_OVER:
         return np.int64(-1), state
     mask, legal_children = searcher.mask, searcher.legal_children
@@ -152,7 +152,7 @@ def _next_child(
     if count_legal(mask) == U0:
         return select_child(tree, priors.prior, legal_children, count, searcher.exploration, state)
     if legal == U1 and has_room(tree):
-        return _take(tree, priors, node, only), state
+        return _find_or_add_child(tree, priors, node, only), state
     return np.int64(-1), state
 
 
@@ -168,16 +168,16 @@ def _step(tree: Tree, descents: Descents, index: int, record: int, rules: np.nda
 
 @inline_kernel
 def _waits_for_player(searcher: Searcher, row: np.ndarray) -> bool:
-    """Whether a whole move is due of a seat that an agent plays."""
+    """Return whether a seat that an agent plays is to start a move."""
     whole = row[at.STAGE] != at.STAGE_OVER and row[at.STAGE] != at.STAGE_KICKER
     return whole and searcher.played[row[at.SEAT]] != 0
 
 
 @part_kernel
-def _go_down(
+def _descend_from(
     tree: Tree, priors: Priors, searcher: Searcher, descents: Descents, index: int, node: int, state: np.uint64
 ) -> np.uint64:
-    """Go on from a node until a leaf, a player's turn or the end of the game; the generator's new state."""
+    """Descend from a node until a leaf, a player's turn or the end of the game."""
     games, rules = descents.games, searcher.rules
     row = games.rows[index]
     while node >= 0 and not _waits_for_player(searcher, row):
@@ -185,22 +185,22 @@ def _go_down(
         if node >= 0:
             _step(tree, descents, index, node, rules)
     if node >= 0:
-        games.waits[index] = A_PLAYER
+        games.waits[index] = NEEDS_PLAYER
     elif row[at.STAGE] != at.STAGE_OVER:
-        games.waits[index] = A_VALUE
+        games.waits[index] = NEEDS_VALUE
         write_legal_mask(row, rules, searcher.mask)
-        describe(games, index, rules, searcher.mask)
+        encode_game(games, index, rules, searcher.mask)
     else:
-        games.waits[index] = NOTHING
+        games.waits[index] = GAME_OVER
         landlord = row[at.LANDLORD]
         depth = descents.depth[index]
-        _back_up(tree, descents.path[index], descents.movers[index], depth, landlord, reward_of(row, landlord))
+        _backpropagate(tree, descents.path[index], descents.movers[index], depth, landlord, reward_of(row, landlord))
     return state
 
 
 @inline_kernel
 def _copy_ring(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy the recent moves, word by word: to assign whole arrays would mean to count references."""
+    """Copy the recent moves word by word, so that no references are counted."""
     for slot in range(at.HISTORY_MOVES):
         for word in range(at.HISTORY_WORDS):
             target[slot, word] = source[slot, word]
@@ -243,12 +243,12 @@ def descend(
         descents.depth[index] = 0
         tree.visits[ROOT] += 1
         _step(tree, descents, index, node, searcher.rules)
-        state = _go_down(tree, priors, searcher, descents, index, node, state)
+        state = _descend_from(tree, priors, searcher, descents, index, node, state)
     return firsts.size, state
 
 
 @pure_kernel
-def follow(
+def continue_descents(
     tree: Tree,
     priors: Priors,
     searcher: Searcher,
@@ -257,7 +257,7 @@ def follow(
     moves: np.ndarray,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """Play the moves that players gave, and go on down the tree.
+    """Play the moves that players gave, and descend further.
 
     Args:
         tree: The tree.
@@ -278,15 +278,15 @@ def follow(
         node = _node_at(tree, descents.path[index], descents.depth[index])
         for stage in range(moves.shape[1]):
             if moves[number, stage] >= 0:
-                node = _take(tree, priors, node, np.uint64(moves[number, stage]))
+                node = _find_or_add_child(tree, priors, node, np.uint64(moves[number, stage]))
                 _step(tree, descents, index, node, searcher.rules)
-        state = _go_down(tree, priors, searcher, descents, index, node, state)
+        state = _descend_from(tree, priors, searcher, descents, index, node, state)
     return chosen.size, state
 
 
 @inline_kernel
 def _node_at(tree: Tree, path: np.ndarray, depth: int) -> int:
-    """The node at the end of a path."""
+    """Return the node at the end of a path."""
     node = np.int64(ROOT)
     for level in range(depth):
         node = child_of(tree, node, path[level])
@@ -297,8 +297,8 @@ def _node_at(tree: Tree, path: np.ndarray, depth: int) -> int:
 
 
 @inline_kernel
-def _add(tree: Tree, priors: Priors, node: int, action: np.uint64, weight: np.float32) -> int:
-    """Append a child with the prior of one evaluation; its record, or ``FULL``."""
+def _add_child(tree: Tree, priors: Priors, node: int, action: np.uint64, weight: np.float32) -> int:
+    """Append a child with the prior of one evaluation, and return its record, or ``FULL``."""
     before, count = np.int64(tree.first[node]), np.int64(tree.used[node])
     record = np.int64(add_child(tree, node, action))
     if record == FULL:
@@ -313,15 +313,15 @@ def _add(tree: Tree, priors: Priors, node: int, action: np.uint64, weight: np.fl
 
 
 @inline_kernel
-def _take(tree: Tree, priors: Priors, node: int, action: np.uint64) -> int:
-    """The record of an action that needs no choice, added if there is none yet."""
+def _find_or_add_child(tree: Tree, priors: Priors, node: int, action: np.uint64) -> int:
+    """Return the record of an action that needs no choice; it is added if there is none yet."""
     record = child_of(tree, node, np.int64(action))
-    return record if record >= 0 else _add(tree, priors, node, action, np.float32(1.0))
+    return record if record >= 0 else _add_child(tree, priors, node, action, np.float32(1.0))
 
 
 @pure_kernel
-def learn_prior(tree: Tree, priors: Priors, node: int, log_probabilities: np.ndarray) -> bool:
-    """Enter the prior of one evaluation of a node, as the mean over those in which an action was legal.
+def update_prior(tree: Tree, priors: Priors, node: int, log_probabilities: np.ndarray) -> bool:
+    """Update a node's prior to the mean over the evaluations in which an action was legal.
 
     Args:
         tree: The tree.
@@ -348,16 +348,16 @@ def learn_prior(tree: Tree, priors: Priors, node: int, log_probabilities: np.nda
         if record >= 0:
             priors.evaluations[record] += 1
             priors.prior[record] += (weight - priors.prior[record]) / np.float32(priors.evaluations[record])
-        elif _add(tree, priors, node, np.uint64(action), weight) == FULL:
+        elif _add_child(tree, priors, node, np.uint64(action), weight) == FULL:
             return False
     return True
 
 
 @inline_kernel
-def _back_up(
+def _backpropagate(
     tree: Tree, path: np.ndarray, movers: np.ndarray, depth: int, landlord: np.uint64, chance: np.float32
 ) -> int:
-    """Add the landlord's chance to the rewards along a path; returns the node at its end."""
+    """Add the landlord's chance to the rewards along a path, and return the node at its end."""
     node = np.int64(ROOT)
     for level in range(depth):
         node = child_of(tree, node, path[level])
@@ -366,7 +366,7 @@ def _back_up(
 
 
 @kernel
-def expand_and_back_up(
+def expand_and_backpropagate(
     tree: Tree,
     priors: Priors,
     descents: Descents,
@@ -374,7 +374,7 @@ def expand_and_back_up(
     landlords: np.ndarray,
     landlord_chances: np.ndarray,
 ) -> bool:
-    """Expand the leaves that waited, and back their values up.
+    """Expand the leaves that waited, and backpropagate their values.
 
     Args:
         tree: The tree.
@@ -389,9 +389,9 @@ def expand_and_back_up(
     """
     leaf, room = 0, True
     for index in range(descents.depth.size):
-        if descents.games.waits[index] != NOTHING:
+        if descents.games.waits[index] != GAME_OVER:
             path, movers, depth = descents.path[index], descents.movers[index], descents.depth[index]
-            node = _back_up(tree, path, movers, depth, landlords[leaf], landlord_chances[leaf])
-            room = room and has_room(tree) and learn_prior(tree, priors, node, log_probabilities[leaf])
+            node = _backpropagate(tree, path, movers, depth, landlords[leaf], landlord_chances[leaf])
+            room = room and has_room(tree) and update_prior(tree, priors, node, log_probabilities[leaf])
             leaf += 1
     return room

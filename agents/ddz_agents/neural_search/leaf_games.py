@@ -20,18 +20,18 @@ from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.state import restore_state
 from ddz_env.support.compiling import inline_kernel, kernel
 
-NOTHING, A_VALUE, A_PLAYER = 0, 1, 2
+GAME_OVER, NEEDS_VALUE, NEEDS_PLAYER = 0, 1, 2
 """What a game waits for: nothing, as it is over; a prior and a value; or a move of an agent that plays its seat."""
 _NO_LOG = np.empty((0, 2), np.uint64)
 
 
-class SearchGames(NamedTuple):
+class LeafGames(NamedTuple):
     """Games side by side, and what is seen of those in which somebody has a choice.
 
     Attributes:
         rows: The games, shape ``[n, 32]``, uint64.
         rings: The moves before, shape ``[n, 16, 2]``, uint64.
-        waits: What each waits for (``NOTHING``, ``A_VALUE`` or ``A_PLAYER``), shape ``[n]``, int8.
+        waits: What each waits for (``GAME_OVER``, ``NEEDS_VALUE`` or ``NEEDS_PLAYER``), shape ``[n]``, int8.
         observations: What the seat to act sees, as words, shape ``[n, OBSERVATION_WORDS]``, uint64.
         masks: Its legal actions, as words, shape ``[n, MASK_BYTE_WORDS]``, uint64.
         concealed: What it does not see, as words, shape ``[n, CONCEALED_WORDS]``, uint64.
@@ -44,14 +44,14 @@ class SearchGames(NamedTuple):
     masks: Words
     concealed: Words
 
-    def part(self, chosen: slice | npt.NDArray[np.intp]) -> SearchGames:
-        """Some of them: of a slice the arrays share their memory, of numbers they are copies."""
-        return SearchGames._make(array[chosen] for array in self)
+    def part(self, chosen: slice | npt.NDArray[np.intp]) -> LeafGames:
+        """Return some of the games: a slice shares memory, indexes make copies."""
+        return LeafGames._make(array[chosen] for array in self)
 
 
-def new_games(count: int) -> SearchGames:
-    """Room for a number of games."""
-    return SearchGames(
+def new_games(count: int) -> LeafGames:
+    """Allocate room for a number of games."""
+    return LeafGames(
         np.zeros((count, at.ROW_WORDS), np.uint64),
         np.zeros((count, at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64),
         np.zeros(count, np.int8),
@@ -62,25 +62,25 @@ def new_games(count: int) -> SearchGames:
 
 
 @dataclass(frozen=True)
-class Leaves:
-    """Positions of a search that wait for a prior and a value, each in its own world.
+class LeafBatch:
+    """A batch of leaves that wait for a prior and a value, each in its own world.
 
     Attributes:
         games: The games, all of them waiting.  A value may play them on.
         rules: The rules of all.
     """
 
-    games: SearchGames
+    games: LeafGames
     rules: Rules
 
     def __len__(self) -> int:
         return len(self.games.waits)
 
     @classmethod
-    def of(cls, view: View) -> Leaves:
-        """The one position of a view, in no world: hands that its seat does not see are empty."""
+    def of(cls, view: View) -> LeafBatch:
+        """Make the batch of the one position of a view; hands that its seat does not see are empty."""
         games = new_games(1)
-        games.rows[0], games.rings[0], games.waits[0] = view.row, view.ring, A_VALUE
+        games.rows[0], games.rings[0], games.waits[0] = view.row, view.ring, NEEDS_VALUE
         games.observations[0] = observation.observe(view).view(np.uint64)
         observation.mask_bytes(games.masks)[0] = observation.action_mask(view)
         return cls(games, view.rules)
@@ -92,7 +92,7 @@ class Leaves:
 
     @property
     def action_masks(self) -> Bytes:
-        """1 for each legal action, shape ``[n, 400]``, int8."""
+        """1 for each legal action, 0 for any other, shape ``[n, 400]``, int8."""
         return observation.mask_bytes(self.games.masks)
 
     @property
@@ -104,17 +104,17 @@ class Leaves:
         return self.games.concealed.view(np.int8)
 
     def states(self) -> list[State]:
-        """The games as states with the last 16 moves, for values in plain Python."""
+        """Return the games as states with the last 16 moves, for values in plain Python."""
         pairs = zip(self.games.rows, self.games.rings, strict=True)
         return [restore_state(row.copy(), ring.copy(), _NO_LOG, self.rules) for row, ring in pairs]
 
-    def part(self, chosen: npt.NDArray[np.intp]) -> Leaves:
-        """Some of them, copied."""
-        return Leaves(self.games.part(chosen), self.rules)
+    def part(self, chosen: npt.NDArray[np.intp]) -> LeafBatch:
+        """Return some of the leaves, copied."""
+        return LeafBatch(self.games.part(chosen), self.rules)
 
 
 @inline_kernel
-def describe(games: SearchGames, index: int, rules: np.ndarray, mask: np.ndarray) -> None:
+def encode_game(games: LeafGames, index: int, rules: np.ndarray, mask: np.ndarray) -> None:
     """Write what the networks read of a game, whose legal actions are in the mask."""
     row = games.rows[index]
     observation.expand_mask(mask, games.masks[index])
@@ -123,8 +123,8 @@ def describe(games: SearchGames, index: int, rules: np.ndarray, mask: np.ndarray
 
 
 @kernel
-def play_forced(games: SearchGames, chosen: np.ndarray, rules: np.ndarray) -> None:
-    """Play what is forced, up to the next choice; note it and describe it.
+def play_forced(games: LeafGames, chosen: np.ndarray, rules: np.ndarray) -> None:
+    """Play the forced moves of some games up to the next choice, which is encoded.
 
     Args:
         games: The games; all but the masks of finished ones are changed.
@@ -134,18 +134,18 @@ def play_forced(games: SearchGames, chosen: np.ndarray, rules: np.ndarray) -> No
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in chosen:
         row, ring = games.rows[index], games.rings[index]
-        games.waits[index] = NOTHING
-        while row[at.STAGE] != at.STAGE_OVER and games.waits[index] == NOTHING:
+        games.waits[index] = GAME_OVER
+        while row[at.STAGE] != at.STAGE_OVER and games.waits[index] == GAME_OVER:
             write_legal_mask(row, rules, mask)
             if count_legal(mask) == U1:
                 apply_and_record(row, ring, nth_legal(mask, U0), rules)
             else:
-                games.waits[index] = A_VALUE
-                describe(games, index, rules, mask)
+                games.waits[index] = NEEDS_VALUE
+                encode_game(games, index, rules, mask)
 
 
 @kernel
-def play_actions(games: SearchGames, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
+def play_actions(games: LeafGames, chosen: np.ndarray, actions: np.ndarray, rules: np.ndarray) -> None:
     """Play an action in each of the chosen games.
 
     Args:

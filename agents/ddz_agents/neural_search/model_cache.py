@@ -1,4 +1,4 @@
-"""Answers of a model that are kept until the next decision: most positions of a search come back.
+"""A cache of a model's answers until the next decision, as most positions of a search recur.
 
 Determinizations differ in hands that many positions do not see, several trees search the same ones, and what the policy
 plays on from neighbouring leaves soon meets.  In a decision of the default search fewer than half of the positions are
@@ -20,7 +20,7 @@ ROOM = 1 << 13
 
 
 class _AnswerCache(OwnsArrays):
-    """Remembers a model's answers by position."""
+    """A cache of a model's answers by position."""
 
     def __init__(self) -> None:
         self._answers: dict[bytes, tuple[Floats, ...]] = {}
@@ -29,8 +29,8 @@ class _AnswerCache(OwnsArrays):
         """Forget all answers."""
         self._answers = {}
 
-    def of(self, positions: Bytes, evaluate: Callable[[npt.NDArray[np.intp]], tuple[Floats, ...]]) -> list[Floats]:
-        """The answers for one position or more; those that are new are evaluated, each once.
+    def look_up(self, positions: Bytes, evaluate: Callable[[npt.NDArray[np.intp]], tuple[Floats, ...]]) -> list[Floats]:
+        """Return the answers for one position or more; new ones are evaluated, each once.
 
         Args:
             positions: Everything that an answer depends on, shape ``[n, bytes]``, int8.
@@ -47,7 +47,7 @@ class _AnswerCache(OwnsArrays):
 
 
 class CachedModel:
-    """A model that evaluates each position once, until :meth:`forget`.
+    """A model that evaluates each position only once, until :meth:`forget` is called.
 
     Args:
         model: The model; its answers for a row are taken not to depend on the other rows.
@@ -63,17 +63,17 @@ class CachedModel:
         self._critic.forget()
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """As :meth:`ddz_agents.neural.model.PolicyModel.evaluate`."""
+        """Evaluate positions as :meth:`ddz_agents.neural.model.PolicyModel.evaluate`, each only once."""
         positions = np.concatenate([observations, masks], axis=1)
-        logs, values = self._policy.of(positions, lambda new: self._model.evaluate(observations[new], masks[new]))
+        logs, values = self._policy.look_up(positions, lambda new: self._model.evaluate(observations[new], masks[new]))
         return logs, values
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """As :meth:`~ddz_agents.neural.model.GameCritic.value_of_games`; the legal actions do not count."""
+        """Value games as :meth:`~ddz_agents.neural.model.GameCritic.value_of_games`, each only once."""
         model = self._model
         assert isinstance(model, GameCritic)
         positions = np.concatenate([observations, concealed], axis=1)
-        values, *_ = self._critic.of(
+        values, *_ = self._critic.look_up(
             positions, lambda new: (model.value_of_games(observations[new], masks[new], concealed[new]),)
         )
         return values

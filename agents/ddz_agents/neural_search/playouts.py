@@ -1,4 +1,4 @@
-"""Games played out: a policy in the seat of somebody who is advised, the rule agent in the others."""
+"""Playouts in which a policy plays one seat and the rule agent the others."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import PolicyModel
-from ddz_agents.neural_search.leaf_games import SearchGames, play_actions, play_forced
-from ddz_agents.neural_search.values import ask
+from ddz_agents.neural_search.leaf_games import LeafGames, play_actions, play_forced
+from ddz_agents.neural_search.values import evaluate_games
 from ddz_agents.rules.rules import next_action
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
 from ddz_agents.worlds.determinize import Reals, Words
@@ -16,10 +16,10 @@ from ddz_env.core.engine.step import apply_and_record
 from ddz_env.support.compiling import kernel
 
 
-def won_among_rules(
-    model: PolicyModel, games: SearchGames, seat: int, rules: Words, weights: npt.NDArray[np.int64]
+def play_out_against_rules(
+    model: PolicyModel, games: LeafGames, seat: int, rules: Words, weights: npt.NDArray[np.int64]
 ) -> Reals:
-    """Play games to their ends, and say which are won by the side of a seat: 1 or 0 each, shape ``[n]``.
+    """Play games out against rule agents, and return 1 for each that the seat's side wins, else 0.
 
     Args:
         model: Who plays the seat, by its likeliest moves.
@@ -36,8 +36,8 @@ def won_among_rules(
         playing = playing[games.waits[playing] != 0]
         asked = games.rows[playing, SEAT] == seat
         if asked.any():
-            play_actions(games, playing[asked], ask(model, games, playing[asked])[0].argmax(axis=1), rules)
-        _play_rules(games, playing[~asked], rules, workspace, fixed, plan)
+            play_actions(games, playing[asked], evaluate_games(model, games, playing[asked])[0].argmax(axis=1), rules)
+        _play_rules_moves(games, playing[~asked], rules, workspace, fixed, plan)
     landlords = games.rows[:, LANDLORD].astype(np.int64)
     landlord_won = games.rows[:, WINNER].astype(np.int64) - 1 == landlords
     won: Reals = (landlord_won == (landlords == seat)).astype(np.float64)
@@ -45,15 +45,15 @@ def won_among_rules(
 
 
 @kernel
-def _play_rules(
-    games: SearchGames,
+def _play_rules_moves(
+    games: LeafGames,
     chosen: np.ndarray,
     rules: np.ndarray,
     workspace: RuleWorkspace,
     weights: np.ndarray,
     plan: np.ndarray,
 ) -> None:
-    """Play a whole move of the rule agent in each of the chosen games.
+    """Play one whole move of the rule agent in each of the chosen games.
 
     Args:
         games: The games; changed.

@@ -1,6 +1,6 @@
-"""Priors: how likely each action of a position is to be worth a look, before anything was searched.
+"""Priors of a search: how promising each action of a position is before anything was searched.
 
-A prior is any function from :class:`~ddz_agents.neural_search.leaf_games.Leaves` to logarithms of probabilities.
+A prior is any function from :class:`~ddz_agents.neural_search.leaf_games.LeafBatch` to logarithms of probabilities.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.neural.model import Floats, PolicyModel
-from ddz_agents.neural_search.leaf_games import Leaves
+from ddz_agents.neural_search.leaf_games import LeafBatch
 
 
 class PolicyPrior:
-    """The probabilities of a policy.
+    """The prior of a policy: its probabilities of actions.
 
     Args:
         model: The policy.
@@ -21,13 +21,13 @@ class PolicyPrior:
     def __init__(self, model: PolicyModel) -> None:
         self.model = model
 
-    def __call__(self, leaves: Leaves) -> Floats:
-        """Logarithms of the policy's probabilities, shape ``[n, 400]``, float32; minus infinity where illegal."""
+    def __call__(self, leaves: LeafBatch) -> Floats:
+        """Return the policy's log-probabilities, shape ``[n, 400]``, float32; minus infinity where illegal."""
         return self.model.evaluate(leaves.observations, leaves.action_masks)[0]
 
 
-def uniform_prior(leaves: Leaves) -> Floats:
-    """Logarithms of a uniform choice among the legal actions, shape ``[n, 400]``, float32; else minus infinity."""
+def uniform_prior(leaves: LeafBatch) -> Floats:
+    """Return the log-probabilities of a uniform choice among legal actions, shape ``[n, 400]``, float32."""
     masks = leaves.action_masks
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(masks / masks.sum(axis=1, keepdims=True, dtype=np.float32)), np.float32)

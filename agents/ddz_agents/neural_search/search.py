@@ -1,4 +1,4 @@
-"""Information-set search as a function of its parts: worlds, a prior, a value, and who the other players are.
+"""Information-set search composed of parts: worlds, a prior, a value, and who the other players are.
 
 One iteration after another, many at a time: *select* goes down the trees in sampled worlds, *evaluate* asks the prior
 and the value for all leaves at once, *back up* expands them and adds the values along the paths, and between rounds
@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats
-from ddz_agents.neural_search.leaf_games import Leaves
-from ddz_agents.neural_search.selection import select_at_root
+from ddz_agents.neural_search.leaf_games import LeafBatch
+from ddz_agents.neural_search.selection import keep_better_half
 from ddz_agents.neural_search.trees import RootParallelTrees
-from ddz_agents.neural_search.values import play_out
+from ddz_agents.neural_search.values import play_out_randomly
 from ddz_agents.search_agent import Position, check_decision, move_without_search
 from ddz_agents.tree_search.choice import choose
 from ddz_agents.worlds.determinize import Words, Worlds, check_pool
@@ -43,18 +43,18 @@ MOST_ITERATIONS = 1_000_000
 
 
 class Prior(Protocol):
-    """How likely each action is to be worth a look."""
+    """A prior: how promising each action of a leaf is."""
 
-    def __call__(self, leaves: Leaves, /) -> Floats:
-        """Logarithms of probabilities, in any unit, shape ``[n, 400]``, float32; minus infinity where illegal."""
+    def __call__(self, leaves: LeafBatch, /) -> Floats:
+        """Return log-probabilities up to a constant, shape ``[n, 400]``, float32; minus infinity where illegal."""
         ...
 
 
 class Value(Protocol):
-    """What a leaf is worth."""
+    """A value: what a leaf is worth to the seat to act."""
 
-    def __call__(self, leaves: Leaves, rng: np.random.Generator, /) -> Floats:
-        """Values for the seats to act, -1 to 1, shape ``[n]``, float32; the leaves' games may be changed."""
+    def __call__(self, leaves: LeafBatch, rng: np.random.Generator, /) -> Floats:
+        """Return values for the seats to act, -1 to 1, shape ``[n]``, float32; the leaves' games may be changed."""
         ...
 
 
@@ -90,7 +90,7 @@ def search(
     rng: np.random.Generator,
     options: SearchOptions | None = None,
 ) -> Decision:
-    """Search one decision.
+    """Search one decision with a prior, a value and worlds of your own.
 
     Args:
         view: What the seat to act knows, at the start of a decision.
@@ -129,7 +129,7 @@ def search(
 
 
 class Search(OwnsArrays):
-    """A search of given parts; it keeps its memory from one decision to the next.
+    """A search composed of given parts; it keeps its memory from one decision to the next.
 
     The arguments are those of :func:`search`.
 
@@ -151,8 +151,8 @@ class Search(OwnsArrays):
         self.parallel = RootParallelTrees(options.trees, options.batch, options.exploration, self._players)
 
     def root_prior(self, view: View) -> Floats:
-        """Logarithms of the probabilities of the searcher's own decision by the prior, shape ``[400]``, float32."""
-        log_priors = self._log_priors(Leaves.of(view))[0]
+        """Return the prior's log-probabilities of the searcher's own decision, shape ``[400]``, float32."""
+        log_priors = self._log_priors(LeafBatch.of(view))[0]
         highest = log_priors.max()
         return np.asarray(log_priors - highest - np.log(np.exp(log_priors - highest).sum()), np.float32)
 
@@ -174,7 +174,7 @@ class Search(OwnsArrays):
         if move is not None:
             return Decision(move, line=move.actions)
         log_priors = self.begin(view, rng)
-        first = self._halve(log_priors, clock, iterations, rng)
+        first = self._sequential_halving(log_priors, clock, iterations, rng)
         priors = [each.prior for each in self.parallel.priors]
         return choose(self.parallel.trees, view.row, view.rule_words, first, priors)
 
@@ -202,17 +202,18 @@ class Search(OwnsArrays):
         """
         leaves = self.parallel.select(firsts, rng)
         if len(leaves):
-            self.parallel.back_up(self._log_priors(leaves), *self._worth(leaves, rng))
+            self.parallel.backpropagate(self._log_priors(leaves), *self._landlord_values(leaves, rng))
 
-    def _log_priors(self, leaves: Leaves) -> Floats:
-        """What the prior says, checked, shape ``[n, 400]``, float32."""
-        log_priors, legal = _checked("prior", self._prior(leaves), (len(leaves), NUM_ACTIONS)), leaves.action_masks != 0
+    def _log_priors(self, leaves: LeafBatch) -> Floats:
+        """Ask the prior, and check its answer, shape ``[n, 400]``, float32."""
+        log_priors = _check_answer("prior", self._prior(leaves), (len(leaves), NUM_ACTIONS))
+        legal = leaves.action_masks != 0
         if (np.isfinite(log_priors) != legal).any() or (log_priors[~legal] > 0).any():
             raise InvalidAgentOptionError("the prior must be finite for legal actions, minus infinity for all others")
         return log_priors
 
-    def _worth(self, leaves: Leaves, rng: np.random.Generator) -> tuple[Words, Floats]:
-        """The landlords of leaves, and what the leaves are worth to them, 0 to 1, float32; both of shape ``[n]``.
+    def _landlord_values(self, leaves: LeafBatch, rng: np.random.Generator) -> tuple[Words, Floats]:
+        """Return the landlords of leaves, and the leaves' values for them, 0 to 1, both of shape ``[n]``.
 
         Before there is a landlord, nobody's side is known, and no value is asked: those games are played out at random,
         and count for the landlord that they come to.
@@ -220,20 +221,22 @@ class Search(OwnsArrays):
         seats, landlords = leaves.games.rows[:, SEAT].copy(), leaves.games.rows[:, LANDLORD].copy()
         auctions = np.flatnonzero(landlords == _NO_SEAT)
         if not len(auctions):
-            return landlords, self._chances(leaves, seats == landlords, rng)
+            return landlords, self._landlord_chances(leaves, seats == landlords, rng)
         chances, decided = np.empty(len(leaves), np.float32), np.flatnonzero(landlords != _NO_SEAT)
-        outcomes = play_out(leaves.games.rows[auctions], leaves.rules.words(), rng)
+        outcomes = play_out_randomly(leaves.games.rows[auctions], leaves.rules.words(), rng)
         landlords[auctions], chances[auctions] = outcomes
         if len(decided):
-            chances[decided] = self._chances(leaves.part(decided), (seats == landlords)[decided], rng)
+            chances[decided] = self._landlord_chances(leaves.part(decided), (seats == landlords)[decided], rng)
         return landlords, chances
 
-    def _chances(self, leaves: Leaves, is_landlord: npt.NDArray[np.bool_], rng: np.random.Generator) -> Floats:
-        """The landlord's chances by the value, which is asked for the seats to act."""
-        values = _checked("value", self._value(leaves, rng), (len(leaves),)).clip(-1, 1)
+    def _landlord_chances(
+        self, leaves: LeafBatch, is_landlord: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> Floats:
+        """Return the landlord's chances by the value, which is asked for the seats to act."""
+        values = _check_answer("value", self._value(leaves, rng), (len(leaves),)).clip(-1, 1)
         return np.asarray((1 + np.where(is_landlord, values, -values)) / 2, np.float32)
 
-    def _halve(self, log_priors: Floats, clock: Clock, iterations: int, rng: np.random.Generator) -> int:
+    def _sequential_halving(self, log_priors: Floats, clock: Clock, iterations: int, rng: np.random.Generator) -> int:
         """Find the root's best action by sequential halving.
 
         Every round gets the same share of the budget.  There is at least one descent per candidate and tree, also in
@@ -262,12 +265,12 @@ class Search(OwnsArrays):
                 for part in np.array_split(firsts, -(-len(firsts) // batch)):
                     self.iterate(part, rng)
                 spent += len(firsts) * trees
-            alive = select_at_root(alive, self.parallel.root(), log_priors, self.options.prior_weight)
+            alive = keep_better_half(alive, self.parallel.root_statistics(), log_priors, self.options.prior_weight)
         return alive[0]
 
 
-def _checked(part: str, answer: Floats, shape: tuple[int, ...]) -> Floats:
-    """What a part has answered, as float32.
+def _check_answer(part: str, answer: Floats, shape: tuple[int, ...]) -> Floats:
+    """Check the shape of a part's answer, and return it as float32.
 
     Raises:
         InvalidAgentOptionError: If it has another shape, or holds what is no number.

@@ -1,4 +1,4 @@
-"""Where a search goes next: at the root by sequential halving, below it by PUCT.
+"""Selection: which action is tried next, at the root by sequential halving, below it by PUCT.
 
 At the root, PUCT would give most descents to the policy's favourite and few to its rivals, whose values would stay
 noise.  With sequential halving all candidates get equally many, in the same determinizations, and after each round the
@@ -25,8 +25,10 @@ from ddz_env.core.engine.words import U0, U1
 from ddz_env.support.compiling import part_kernel
 
 
-def select_at_root(candidates: Sequence[int], statistics: Totals, log_priors: Floats, prior_weight: float) -> list[int]:
-    """The better half of the root's actions, the best first; an odd number is rounded up.
+def keep_better_half(
+    candidates: Sequence[int], statistics: Totals, log_priors: Floats, prior_weight: float
+) -> list[int]:
+    """Return the better half of the root's actions, the best first; an odd number is rounded up.
 
     An action is worth its mean reward, and ``prior_weight`` times the logarithm of its prior, divided by the square
     root of its descents.
@@ -56,7 +58,7 @@ def select_child(
     exploration: np.float32,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """The child that PUCT selects; of those without visits, ties of the largest prior are drawn.
+    """Select a child by PUCT; of children without visits, ties of the largest prior are drawn.
 
     Args:
         tree: The tree.
@@ -103,7 +105,7 @@ def select_child(
 def _unvisited_child(
     tree: Tree, prior: np.ndarray, legal_children: np.ndarray, count: int, best_prior: np.float32, number: np.uint64
 ) -> int:
-    """The child of this number among those without visits that have the best prior."""
+    """Find the n-th child among those without visits that have the best prior."""
     for index in range(count):
         record = np.int64(legal_children[index])
         if tree.visits[record] == 0 and prior[record] == best_prior:

@@ -14,16 +14,16 @@ from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search.descent import (
     Descents,
     Priors,
+    continue_descents,
     descend,
-    expand_and_back_up,
-    follow,
-    grown_priors,
-    learn_prior,
+    double_prior_capacity,
+    expand_and_backpropagate,
     new_descents,
     new_priors,
     new_searcher,
+    update_prior,
 )
-from ddz_agents.neural_search.leaf_games import A_PLAYER, NOTHING, Leaves
+from ddz_agents.neural_search.leaf_games import GAME_OVER, NEEDS_PLAYER, LeafBatch
 from ddz_agents.tree_search.choice import Totals, totals, whole_moves_of
 from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
 from ddz_agents.worlds.determinize import Words, WorldPool
@@ -62,7 +62,7 @@ class RootParallelTrees(OwnsArrays):
         self._exploration, self._players = exploration, players
 
     def begin(self, view: View, log_priors: Floats, pool: WorldPool, states: Sequence[np.uint64]) -> None:
-        """Begin a decision: trees with nothing but the root's moves and their priors.
+        """Begin a decision with trees that hold only the root's moves and their priors.
 
         Args:
             view: What the searcher knows.
@@ -75,15 +75,15 @@ class RootParallelTrees(OwnsArrays):
         self._searcher = new_searcher(view, pool, played, self._exploration)
         self._view, self._states, self._deals = view, list(states), list(states)
         for tree, priors in zip(self.trees, self.priors, strict=True):
-            learn_prior(tree, priors, ROOT, log_priors)
+            update_prior(tree, priors, ROOT, log_priors)
 
     def clear(self) -> None:
-        """Forget the last decision."""
-        self.descents.games.waits.fill(NOTHING)
+        """Clear the trees of the last decision."""
+        self.descents.games.waits.fill(GAME_OVER)
         for tree in self.trees:
             clear(tree)
 
-    def select(self, firsts: npt.NDArray[np.int16], rng: np.random.Generator) -> Leaves:
+    def select(self, firsts: npt.NDArray[np.int16], rng: np.random.Generator) -> LeafBatch:
         """Send descents down every tree, and ask the players that they meet.
 
         Args:
@@ -106,10 +106,10 @@ class RootParallelTrees(OwnsArrays):
         while self._players and self._ask_players(rng):
             pass
         waiting = [index * self.batch + np.flatnonzero(part.games.waits) for index, part in enumerate(self._parts)]
-        return Leaves(self.descents.games.part(np.concatenate(waiting)), self._view.rules)
+        return LeafBatch(self.descents.games.part(np.concatenate(waiting)), self._view.rules)
 
-    def back_up(self, log_priors: Floats, landlords: Words, landlord_chances: Floats) -> None:
-        """Expand the leaves of the last :meth:`select`, and back their values up.
+    def backpropagate(self, log_priors: Floats, landlords: Words, landlord_chances: Floats) -> None:
+        """Expand the leaves of the last :meth:`select`, and backpropagate their values.
 
         Args:
             log_priors: Logarithms of their priors, shape ``[n, 400]``, float32.
@@ -121,11 +121,11 @@ class RootParallelTrees(OwnsArrays):
             leaves = slice(first, first + int(np.count_nonzero(part.games.waits)))
             first = leaves.stop
             answers = log_priors[leaves], landlords[leaves], landlord_chances[leaves]
-            if not expand_and_back_up(self.trees[index], self.priors[index], part, *answers):
+            if not expand_and_backpropagate(self.trees[index], self.priors[index], part, *answers):
                 self._grow(index)
 
-    def root(self) -> Totals:
-        """The statistics of the root's actions, added up over the trees."""
+    def root_statistics(self) -> Totals:
+        """Add up the statistics of the root's actions over the trees."""
         return totals(self.trees, [ROOT] * len(self.trees))
 
     def _descend(self, index: int, part: Descents, firsts: npt.NDArray[np.int16]) -> None:
@@ -140,17 +140,17 @@ class RootParallelTrees(OwnsArrays):
             part, firsts = part.part(slice(done, None)), firsts[done:]
 
     def _ask_players(self, rng: np.random.Generator) -> bool:
-        """Ask one player for its moves in all games that wait for it; whether any did."""
+        """Ask one player for its moves in all games that wait for it; return whether any did."""
         games = self.descents.games
-        numbers = np.flatnonzero(games.waits == A_PLAYER)
+        numbers = np.flatnonzero(games.waits == NEEDS_PLAYER)
         if not len(numbers):
             return False
         seat = games.rows[numbers[0], SEAT]
         numbers = numbers[games.rows[numbers, SEAT] == seat]
         waiting = WaitingGames(
-            games.rows[numbers], games.rings[numbers], self._view.rules, lambda _: rng, self._logs(numbers)
+            games.rows[numbers], games.rings[numbers], self._view.rules, lambda _: rng, self._move_logs(numbers)
         )
-        moves = _stages_of(request_moves(self._players[int(seat)], waiting))
+        moves = _actions_of_moves(request_moves(self._players[int(seat)], waiting))
         for index, part in enumerate(self._parts):
             own = numbers // self.batch == index
             self._follow(index, part, numbers[own] - index * self.batch, moves[own])
@@ -160,15 +160,15 @@ class RootParallelTrees(OwnsArrays):
         """Play players' moves in a tree's descents, growing the tree when it is full."""
         while True:
             tree, priors, state = self.trees[index], self.priors[index], self._states[index]
-            done, state = follow(tree, priors, self._searcher, part, chosen, moves, state)
+            done, state = continue_descents(tree, priors, self._searcher, part, chosen, moves, state)
             self._states[index] = np.uint64(state)
             if done == len(chosen):
                 return
             self._grow(index)
             chosen, moves = chosen[done:], moves[done:]
 
-    def _logs(self, numbers: npt.NDArray[np.intp]) -> Words:
-        """All moves so far of some descents' games, as the words of a log, shape ``[k, moves, 2]``, uint64."""
+    def _move_logs(self, numbers: npt.NDArray[np.intp]) -> Words:
+        """Return all moves so far of some descents' games, shape ``[k, moves, 2]``, uint64."""
         counts = self.descents.games.rows[numbers, MOVES].astype(np.int64)
         logs = np.zeros((len(numbers), int(counts.max()), 2), np.uint64)
         for place, (number, count) in enumerate(zip(numbers.tolist(), counts.tolist(), strict=True)):
@@ -183,11 +183,11 @@ class RootParallelTrees(OwnsArrays):
         return logs
 
     def _grow(self, index: int) -> None:
-        self.trees[index], self.priors[index] = grown(self.trees[index]), grown_priors(self.priors[index])
+        self.trees[index], self.priors[index] = grown(self.trees[index]), double_prior_capacity(self.priors[index])
 
 
-def _stages_of(moves: npt.NDArray[np.uint64]) -> npt.NDArray[np.int16]:
-    """The actions of whole moves, -1 behind the last, shape ``[k, 1 + MAX_KICKERS]``."""
+def _actions_of_moves(moves: npt.NDArray[np.uint64]) -> npt.NDArray[np.int16]:
+    """Return the actions of whole moves, -1 behind the last, shape ``[k, 1 + MAX_KICKERS]``."""
     stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
     for number, (main, kickers) in enumerate(moves.tolist()):
         actions = Move.from_words(main, kickers).actions

@@ -1,6 +1,6 @@
-"""Values: what the leaves of a search are worth, from -1 to 1, to the seats that are to act there.
+"""Values of the leaves of a search, from -1 to 1, for the seats that are to act there.
 
-A value is any function of :class:`~ddz_agents.neural_search.leaf_games.Leaves` and a generator.  It may play their
+A value is any function of :class:`~ddz_agents.neural_search.leaf_games.LeafBatch` and a generator.  It may play their
 games on.  It is not asked before there is a landlord, when nobody's side is known.
 
 The critic errs most where much is still to be played.  Some moves later the same world has shown more of what follows
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Floats, GameCritic, PolicyModel
-from ddz_agents.neural_search.leaf_games import Leaves, SearchGames, play_actions, play_forced
+from ddz_agents.neural_search.leaf_games import LeafBatch, LeafGames, play_actions, play_forced
 from ddz_agents.tree_search.search import reward_of, simulate_random
 from ddz_agents.worlds.determinize import Words
 from ddz_env.core.engine.layout import LANDLORD, NO_GAME, SEAT, WINNER
@@ -31,7 +31,7 @@ _ALL = slice(None)
 
 
 class PolicyValue:
-    """A network's value of a leaf, after its policy has played on for some decisions.
+    """The value of a leaf by a network, after its policy has played on for some decisions.
 
     Args:
         model: The policy, whose likeliest actions are played; with a critic or a value of its own.
@@ -47,29 +47,31 @@ class PolicyValue:
             raise InvalidAgentOptionError("PolicyValue(leaf='critic') needs a policy with a critic")
         self._model, self._leaf, self._ahead = model, leaf, ahead
 
-    def __call__(self, leaves: Leaves, rng: np.random.Generator) -> Floats:
-        """Values for the seats to act, -1 to 1, shape ``[n]``, float32; the games are played on in place."""
+    def __call__(self, leaves: LeafBatch, rng: np.random.Generator) -> Floats:
+        """Return values for the seats to act, -1 to 1, shape ``[n]``, float32; the games are played on in place."""
         games = leaves.games
         seats = games.rows[:, SEAT].copy()
-        play_on(self._model, games, self._ahead, leaves.rules.words())
-        return values_for(games, seats, self._values)
+        play_policy_steps(self._model, games, self._ahead, leaves.rules.words())
+        return values_for_seats(games, seats, self._values)
 
-    def _values(self, games: SearchGames) -> Floats:
-        """What positions are worth to the seats to act, shape ``[n]``."""
-        return ask_critic(self._model, games) if self._leaf == "critic" else ask(self._model, games)[1]
+    def _values(self, games: LeafGames) -> Floats:
+        """Return what positions are worth to the seats to act, shape ``[n]``."""
+        if self._leaf == "critic":
+            return evaluate_with_critic(self._model, games)
+        return evaluate_games(self._model, games)[1]
 
 
-def random_playouts(leaves: Leaves, rng: np.random.Generator) -> Floats:
-    """1 or -1 for the seats to act, shape ``[n]``, float32, after a random playout of each game.
+def random_playouts(leaves: LeafBatch, rng: np.random.Generator) -> Floats:
+    """Return 1 or -1 for the seats to act, shape ``[n]``, float32, after a random playout of each game.
 
     A playout takes a finishing move at once.
     """
     seats = leaves.games.rows[:, SEAT].copy()
-    landlords, chances = play_out(leaves.games.rows, leaves.rules.words(), rng)
+    landlords, chances = play_out_randomly(leaves.games.rows, leaves.rules.words(), rng)
     return np.where(seats == landlords, 2 * chances - 1, 1 - 2 * chances).astype(np.float32)
 
 
-def play_out(rows: Words, rules: Words, rng: np.random.Generator) -> tuple[Words, Floats]:
+def play_out_randomly(rows: Words, rules: Words, rng: np.random.Generator) -> tuple[Words, Floats]:
     """Play games to their ends at random.
 
     Args:
@@ -88,7 +90,7 @@ def play_out(rows: Words, rules: Words, rng: np.random.Generator) -> tuple[Words
 
 @kernel
 def _play_rows_out(rows: np.ndarray, rules: np.ndarray, seed: np.uint64, chances: np.ndarray) -> None:
-    """Play games to their ends; write the landlords' rewards."""
+    """Play games to their ends at random, and write the landlords' rewards."""
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(rows.shape[0]):
         row = rows[index]
@@ -96,20 +98,22 @@ def _play_rows_out(rows: np.ndarray, rules: np.ndarray, seed: np.uint64, chances
         chances[index] = reward_of(row, row[LANDLORD])
 
 
-def ask(model: PolicyModel, games: SearchGames, chosen: slice | npt.NDArray[np.intp] = _ALL) -> tuple[Floats, Floats]:
-    """The policy's log-probabilities in some waiting games, ``[n, 400]``, and its own values, ``[n]``."""
+def evaluate_games(
+    model: PolicyModel, games: LeafGames, chosen: slice | npt.NDArray[np.intp] = _ALL
+) -> tuple[Floats, Floats]:
+    """Return the policy's log-probabilities in some waiting games, ``[n, 400]``, and its values, ``[n]``."""
     return model.evaluate(games.observations[chosen].view(np.int8), mask_bytes(games.masks[chosen]))
 
 
-def ask_critic(model: PolicyModel, games: SearchGames) -> Floats:
-    """The critic's values of the games for the seats to act, shape ``[n]``."""
+def evaluate_with_critic(model: PolicyModel, games: LeafGames) -> Floats:
+    """Return the critic's values of the games for the seats to act, shape ``[n]``."""
     assert isinstance(model, GameCritic)
     seen = games.observations.view(np.int8), mask_bytes(games.masks), games.concealed.view(np.int8)
     return model.value_of_games(*seen)
 
 
-def values_for(games: SearchGames, seats: Words, value: Callable[[SearchGames], Floats]) -> Floats:
-    """What games are worth to some seats: 1, -1 or 0 where they are over, elsewhere what the networks say.
+def values_for_seats(games: LeafGames, seats: Words, value: Callable[[LeafGames], Floats]) -> Floats:
+    """Return what games are worth to given seats: the result where they are over, else a value.
 
     Args:
         games: The games.
@@ -131,8 +135,8 @@ def values_for(games: SearchGames, seats: Words, value: Callable[[SearchGames], 
     return values
 
 
-def play_on(model: PolicyModel, games: SearchGames, decisions: int, rules: Words) -> None:
-    """Let a policy play games on in place, its likeliest action each time.
+def play_policy_steps(model: PolicyModel, games: LeafGames, decisions: int, rules: Words) -> None:
+    """Let a policy play games on in place, with its likeliest action each time.
 
     Args:
         model: The policy.
@@ -142,7 +146,7 @@ def play_on(model: PolicyModel, games: SearchGames, decisions: int, rules: Words
     """
     playing = np.arange(len(games.waits))
     for _ in range(decisions):
-        play_actions(games, playing, ask(model, games, playing)[0].argmax(axis=1), rules)
+        play_actions(games, playing, evaluate_games(model, games, playing)[0].argmax(axis=1), rules)
         play_forced(games, playing, rules)
         playing = playing[games.waits[playing] != 0]
         if not len(playing):

@@ -1,4 +1,4 @@
-"""The chance of winning after a move, for people: the critic's mean over sampled worlds, made honest by a map.
+"""The chance of winning after each move, for people: a calibrated mean of the critic over sampled worlds.
 
 A person wants to know of every move how often it wins, also of one that a search never tried or that an agent played
 without thinking.  So each move is played in the same worlds, which are weighed by what the hidden seats have played,
@@ -28,10 +28,10 @@ from ddz_agents.neural.agent import PartialMove, encode_next_stages
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.model import PolicyModel
 from ddz_agents.neural_search.beliefs import Beliefs
-from ddz_agents.neural_search.leaf_games import SearchGames, new_games, play_forced
+from ddz_agents.neural_search.leaf_games import LeafGames, new_games, play_forced
 from ddz_agents.neural_search.model_cache import CachedModel
-from ddz_agents.neural_search.playouts import won_among_rules
-from ddz_agents.neural_search.values import ask_critic, values_for
+from ddz_agents.neural_search.playouts import play_out_against_rules
+from ddz_agents.neural_search.values import evaluate_with_critic, values_for_seats
 from ddz_agents.rules.agent import weights_without_rule
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.search_agent import check_view
@@ -55,8 +55,8 @@ _LIKELIEST = 0.99
 """The highest chance of a move, and the lowest of the other side's: worlds prove nothing."""
 
 
-class Judgement(NamedTuple):
-    """A move's chance of winning, and how far luck with the sampled worlds may matter.
+class WinEstimate(NamedTuple):
+    """A move's chance of winning, and how much of a difference sampled worlds explain.
 
     Attributes:
         chance: The chance of winning after it, 0 to 1.
@@ -68,7 +68,7 @@ class Judgement(NamedTuple):
 
 
 class LogOddsCurve(NamedTuple):
-    """A map from the mean value of a move to its chance of winning, by Platt's scaling (1999).
+    """A calibration curve from a move's mean value to its chance of winning (Platt 1999).
 
     With x the log odds of the mean, those of the chance are ``bias + slope * x``.
 
@@ -81,14 +81,14 @@ class LogOddsCurve(NamedTuple):
     slope: float
 
     def chances(self, means: Reals) -> Reals:
-        """The chances where the means, 0 to 1, are these; what is certain stays certain."""
+        """Return the calibrated chances of means from 0 to 1; what is certain stays certain."""
         chances = 1 / (1 + np.exp(-self.bias - self.slope * log_odds(means)))
         bounded: Reals = np.where((means <= 0) | (means >= 1), means, chances)
         return bounded
 
 
 class Calibration(NamedTuple):
-    """The maps to chances of winning against some opponents, one for each role.
+    """The calibration curves against some opponents, one for each role.
 
     Attributes:
         landlord: For the landlord.
@@ -102,7 +102,7 @@ class Calibration(NamedTuple):
 
 
 def log_odds(means: Reals) -> Reals:
-    """The log odds of the critic's means, 0 to 1; finite where it is certain."""
+    """Compute the log odds of the critic's means, 0 to 1; finite where it is certain."""
     with np.errstate(divide="ignore"):
         logs: Reals = np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
     return logs
@@ -119,8 +119,8 @@ CALIBRATIONS = {
 """Fitted to the games in ``docs/results/chances.csv`` and ``table_chances.csv``; tests repeat the fits."""
 
 
-class RuleAgents(NamedTuple):
-    """Opponents that are the rule agent.
+class RuleAgentOpponents(NamedTuple):
+    """Opponents that are the rule agent: its weights, and the calibration of playouts against it.
 
     Attributes:
         weights: Its weights.
@@ -132,11 +132,11 @@ class RuleAgents(NamedTuple):
 
 
 RULE_AGENTS = {
-    "medium": RuleAgents(
+    "medium": RuleAgentOpponents(
         weights_without_rule("pass"),
         Calibration(LogOddsCurve(-0.182, 0.687), LogOddsCurve(-0.464, 0.595), LogOddsCurve(-0.396, 0.648)),
     ),
-    "hard": RuleAgents(
+    "hard": RuleAgentOpponents(
         WEIGHTS,
         Calibration(LogOddsCurve(-0.485, 0.905), LogOddsCurve(-0.618, 0.776), LogOddsCurve(-0.505, 0.997)),
     ),
@@ -145,7 +145,7 @@ RULE_AGENTS = {
 
 
 @kernel
-def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: np.ndarray, games: SearchGames) -> None:
+def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: np.ndarray, games: LeafGames) -> None:
     """Play every move in every world.
 
     Args:
@@ -165,8 +165,8 @@ def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: 
                     apply_and_record(games.rows[index], games.rings[index], np.uint64(moves[move, stage]), rules)
 
 
-def games_after(view: View, moves: Sequence[Move], worlds: Words) -> SearchGames:
-    """Every move in every world: the moves' games within world by world.
+def games_after_moves(view: View, moves: Sequence[Move], worlds: Words) -> LeafGames:
+    """Play every move in every world; the games of one world lie side by side.
 
     Args:
         view: What the seat to act knows.
@@ -182,13 +182,13 @@ def games_after(view: View, moves: Sequence[Move], worlds: Words) -> SearchGames
 
 
 def role_number(view: View) -> int:
-    """The role of a view's seat: 0 for the landlord, 1 for the peasant after it, 2 for the peasant before it."""
+    """Return the role of a view's seat: 0 for the landlord, 1 for the peasant after it, 2 for the one before."""
     assert view.landlord is not None
     return (view.seat - view.landlord) % 3
 
 
-class Judge:
-    """Says how likely moves win, from what their seat knows.
+class WinProbability:
+    """Estimates how likely moves win, from what their seat knows.
 
     Args:
         model: A policy with a critic that was trained to win.
@@ -205,10 +205,10 @@ class Judge:
         self._worlds, self._cached = worlds, CachedModel(self._model)
         self._beliefs = Beliefs(self._cached, worlds, load_belief())
 
-    def judge(
+    def estimate(
         self, view: View, moves: Sequence[Move], rng: np.random.Generator, opponents: str = STRONG
-    ) -> list[Judgement]:
-        """What is known of each of some moves, for the side of the seat to act.
+    ) -> list[WinEstimate]:
+        """Estimate the chance of winning of each of some moves, for the side of the seat to act.
 
         Args:
             view: What the seat to act knows, when the landlord is known.
@@ -231,25 +231,25 @@ class Judge:
         errors = ERRORS * spreads / math.sqrt(effective_size(weights))
         noises = curve.chances(np.minimum(means + errors, 1.0)) - chances
         if (others := RULE_AGENTS.get(opponents)) is not None:
-            share = self._share_won(view, moves[best], rows, weights, others)
+            share = self._playout_win_rate(view, moves[best], rows, weights, others)
             chances += others.calibration[role].chances(np.array(share)) - chances[best]
         shown = np.clip(chances, 1.0 - _LIKELIEST, _LIKELIEST)
-        return list(map(Judgement, shown.tolist(), noises.tolist()))
+        return list(map(WinEstimate, shown.tolist(), noises.tolist()))
 
-    def means(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> Reals:
-        """The critic's means over the worlds, 0 to 1, shape ``[moves]``; arguments and errors as of :meth:`judge`."""
+    def critic_means(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> Reals:
+        """Return the critic's means over the worlds, 0 to 1, shape ``[moves]``, uncalibrated."""
         rows, weights = self._checked_worlds(view, rng)
         return np.clip(weights @ self._ask_critic(view, moves, rows), 0.0, 1.0)
 
-    def share_won(self, view: View, move: Move, rng: np.random.Generator, others: RuleAgents) -> float:
-        """The share of worlds, 0 to 1, that are won after a move among rule agents, if the policy plays on.
+    def playout_win_rate(self, view: View, move: Move, rng: np.random.Generator, others: RuleAgentOpponents) -> float:
+        """Return the share of worlds, 0 to 1, that the policy wins after a move among rule agents.
 
-        Arguments and errors are as of :meth:`judge`.
+        Arguments and errors are as of :meth:`estimate`.
         """
-        return self._share_won(view, move, *self._checked_worlds(view, rng), others)
+        return self._playout_win_rate(view, move, *self._checked_worlds(view, rng), others)
 
-    def worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Different full games that a seat may be in, ``[n, 32]``, and how likely they are, ``[n]``.
+    def sample_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
+        """Sample different full games that a seat may be in, ``[n, 32]``, and how likely each is, ``[n]``.
 
         They come from the belief network, where it knows the rules, and are weighed by how plausible they make the
         moves of the hidden seats, as in the search; a position without a history has any deal as likely.
@@ -264,30 +264,32 @@ class Judge:
         return rows, np.bincount(deal, weights).astype(np.float64)
 
     def _checked_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """The worlds of a seat that is to play cards, and how likely they are."""
+        """Sample the worlds of a seat that is to play cards, and how likely each is."""
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
-        return self.worlds(view, rng)
+        return self.sample_worlds(view, rng)
 
     def _ask_critic(self, view: View, moves: Sequence[Move], worlds: Words) -> Reals:
-        """What each move is worth in each world, 0 to 1, shape ``[worlds, moves]``."""
-        games = games_after(view, moves, worlds)
+        """Ask the critic what each move is worth in each world, 0 to 1, shape ``[worlds, moves]``."""
+        games = games_after_moves(view, moves, worlds)
         play_forced(games, np.arange(len(games.waits)), view.rule_words)
         seats = np.full(len(games.waits), view.seat, np.uint64)
-        values = values_for(games, seats, partial(ask_critic, self._model))
+        values = values_for_seats(games, seats, partial(evaluate_with_critic, self._model))
         chances: Reals = (1.0 + np.clip(values, -1.0, 1.0).astype(np.float64)) / 2.0
         return chances.reshape(len(worlds), len(moves))
 
-    def _share_won(self, view: View, move: Move, worlds: Words, weights: Reals, others: RuleAgents) -> float:
-        """As :meth:`share_won`, in these worlds."""
-        games = games_after(view, [move], worlds)
-        won = won_among_rules(self._model, games, view.seat, view.rule_words, others.weights)
+    def _playout_win_rate(
+        self, view: View, move: Move, worlds: Words, weights: Reals, others: RuleAgentOpponents
+    ) -> float:
+        """Compute :meth:`playout_win_rate` in given worlds."""
+        games = games_after_moves(view, [move], worlds)
+        won = play_out_against_rules(self._model, games, view.seat, view.rule_words, others.weights)
         return min(float(weights @ won), 1.0)
 
 
 def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:
-    """The whole moves that a policy likes best, stage by stage (a beam search), the likeliest first.
+    """List the whole moves that a policy finds likeliest, by a beam search over their stages.
 
     Args:
         model: The policy.

@@ -24,8 +24,8 @@ from ddz_agents.neural_search.win_probability import (
     STRONG,
     WORLDS,
     Calibration,
-    Judge,
     LogOddsCurve,
+    WinProbability,
     log_odds,
 )
 from ddz_env import State
@@ -100,9 +100,9 @@ class ChanceResult:
 
 
 @functools.cache
-def _player() -> tuple[ModelAgent, Judge]:
+def _player() -> tuple[ModelAgent, WinProbability]:
     model = load_policy()
-    return ModelAgent(model), Judge(model)
+    return ModelAgent(model), WinProbability(model)
 
 
 def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
@@ -120,7 +120,7 @@ def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
     chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(decisions), count, replace=False).tolist())
     lines = []
     for number, view, move in (decisions[index] for index in chosen):
-        mean = round(float(judge.means(view, [move], rng([seed, deal, _WORLDS, number]))[0]), 4)
+        mean = round(float(judge.critic_means(view, [move], rng([seed, deal, _WORLDS, number]))[0]), 4)
         lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
     return lines
 

@@ -26,16 +26,16 @@ import numpy.typing as npt
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural.shipped import shipped_policy_path
-from ddz_agents.neural_search.leaf_games import SearchGames, play_actions, play_forced
-from ddz_agents.neural_search.values import ask
+from ddz_agents.neural_search.leaf_games import LeafGames, play_actions, play_forced
+from ddz_agents.neural_search.values import evaluate_games
 from ddz_agents.neural_search.win_probability import (
     CALIBRATIONS,
     RULE_AGENTS,
     STRONG,
     WORLDS,
     Calibration,
-    Judge,
-    games_after,
+    WinProbability,
+    games_after_moves,
     likely_moves,
     role_number,
 )
@@ -105,10 +105,10 @@ class TableChanceResult:
 
 
 @functools.cache
-def _players(level: str) -> tuple[ModelAgent, Agent, Judge, Judge]:
+def _players(level: str) -> tuple[ModelAgent, Agent, WinProbability, WinProbability]:
     """The policy, an opponent, the judge of hints, and one with many particles."""
     model = load_policy()
-    return ModelAgent(model), make_agent(level), Judge(model), Judge(model, worlds=PARTICLES)
+    return ModelAgent(model), make_agent(level), WinProbability(model), WinProbability(model, worlds=PARTICLES)
 
 
 def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
@@ -129,11 +129,11 @@ def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[T
     moves, place = [move], deal - FIRST_DEAL
     if place % 2 and place < 2 * options.played_out:
         moves += [line.move for line in likely_moves(policy.model, view, 2) if line.move != move][:1]
-    means = judge.means(view, moves, rng([options.seed, deal, _WORLDS])).round(4).tolist()
+    means = judge.critic_means(view, moves, rng([options.seed, deal, _WORLDS])).round(4).tolist()
     shares = [_NONE, _NONE] if len(moves) == 1 else _shares(options, level, deal, view, moves)
     share = _NONE
     if level in RULE_AGENTS:
-        share = judge.share_won(view, move, rng([options.seed, deal, _WORLDS]), RULE_AGENTS[level])
+        share = judge.playout_win_rate(view, move, rng([options.seed, deal, _WORLDS]), RULE_AGENTS[level])
     rival, (wins, rival_wins) = means[1] if len(moves) > 1 else _NONE, shares
     number, role = len(view.history), role_number(view)
     return [TableChanceResult(level, deal, number, role, means[0], won, rival, wins, rival_wins, round(share, 4))]
@@ -142,10 +142,10 @@ def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[T
 def _shares(options: TableChanceOptions, level: str, deal: int, view: View, moves: Sequence[Move]) -> list[float]:
     """The shares of worlds that are won after each of two moves."""
     policy, other, _, many = _players(level)
-    rows, weights = many.worlds(view, make_published_generator([options.seed, deal, _PARTICLES]))
+    rows, weights = many.sample_worlds(view, make_published_generator([options.seed, deal, _PARTICLES]))
     rng = make_published_generator([options.seed, deal, _PLAYOUTS])
     drawn = rng.choice(len(rows), options.worlds, p=weights / weights.sum())
-    games = games_after(view, moves, rows[drawn])
+    games = games_after_moves(view, moves, rows[drawn])
     play_out(games, view, policy, other, rng)
     landlords = games.rows[:, LANDLORD].astype(np.int64)
     landlord_won = games.rows[:, WINNER].astype(np.int64) - 1 == landlords
@@ -154,7 +154,7 @@ def _shares(options: TableChanceOptions, level: str, deal: int, view: View, move
     return shares
 
 
-def play_out(games: SearchGames, view: View, policy: ModelAgent, other: Agent, rng: np.random.Generator) -> None:
+def play_out(games: LeafGames, view: View, policy: ModelAgent, other: Agent, rng: np.random.Generator) -> None:
     """Play games to their ends, the policy on a view's seat and an agent on the others.
 
     Args:
@@ -171,7 +171,7 @@ def play_out(games: SearchGames, view: View, policy: ModelAgent, other: Agent, r
         own = games.rows[playing, SEAT] == view.seat
         asked = playing[own]
         if len(asked):
-            play_actions(games, asked, ask(policy.model, games, asked)[0].argmax(axis=1), rules)
+            play_actions(games, asked, evaluate_games(policy.model, games, asked)[0].argmax(axis=1), rules)
         for index in playing[~own]:
             row, ring = games.rows[index], games.rings[index]
             move = other.act(State(row.copy(), view.rules).view(), rng)

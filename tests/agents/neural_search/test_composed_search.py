@@ -10,7 +10,7 @@ import pytest
 from ddz_agents.neural.model import Floats
 from ddz_agents.neural_search import trees
 from ddz_agents.neural_search.agent import ModelSearchAgent, ModelSearchOptions
-from ddz_agents.neural_search.leaf_games import Leaves
+from ddz_agents.neural_search.leaf_games import LeafBatch
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import Search, SearchOptions, search
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
@@ -29,7 +29,7 @@ def any_worlds(view: View, rng: np.random.Generator) -> WorldPool:
     return uniform_pool()
 
 
-def python_prior(leaves: Leaves) -> Floats:
+def python_prior(leaves: LeafBatch) -> Floats:
     """A prior as a user writes it, position by position: low actions first."""
     logs = np.full((len(leaves), 400), -np.inf, np.float32)
     for index, mask in enumerate(leaves.action_masks):
@@ -38,7 +38,7 @@ def python_prior(leaves: Leaves) -> Floats:
     return logs
 
 
-def python_value(leaves: Leaves, rng: np.random.Generator) -> Floats:
+def python_value(leaves: LeafBatch, rng: np.random.Generator) -> Floats:
     """A value as a user writes it: by playouts of states."""
     return np.array([np.sign(state.playout(rng)[state.seat]) for state in leaves.states()], np.float32)
 
@@ -81,7 +81,7 @@ def test_a_search_draws_the_worlds_that_it_is_given() -> None:
     view, rng, seen = state.view(), np.random.default_rng(0), list[bytes]()
     world = view.sample_worlds(1, rng)
 
-    def value(leaves: Leaves, rng: np.random.Generator) -> Floats:
+    def value(leaves: LeafBatch, rng: np.random.Generator) -> Floats:
         for game in leaves.states():
             for seat in range(3):
                 held = int(game.row[HANDS + seat])
@@ -212,11 +212,11 @@ def test_an_auction_counts_for_the_landlord_that_it_comes_to() -> None:
     for _ in range(40):
         firsts = np.resize(np.array(view.legal_actions(), np.int16), 16)
         leaves = searched.parallel.select(firsts, rng)
-        landlords, chances = searched._worth(leaves, rng)
-        searched.parallel.back_up(uniform_prior(leaves), landlords, chances)
+        landlords, chances = searched._landlord_values(leaves, rng)
+        searched.parallel.backpropagate(uniform_prior(leaves), landlords, chances)
         descents = searched.parallel.descents
         for path, landlord, chance in zip(descents.path, landlords, chances, strict=True):
             expected[int(path[0])] += chance if landlord == view.seat else 1 - chance
-    found = searched.parallel.root()
+    found = searched.parallel.root_statistics()
     assert found.rewards == pytest.approx(expected)
     assert len({*landlords.tolist()}) > 1

@@ -363,7 +363,7 @@ def test_worlds_are_weighed_by_whom_the_option_names() -> None:
 
     def drawn(**options: Any) -> WorldPool:
         agent = ModelSearchAgent(model, ModelSearchOptions(30, particles=50, **options))
-        return agent.options.beliefs(model)(state.view(), np.random.default_rng(0))
+        return agent.options.make_beliefs(model)(state.view(), np.random.default_rng(0))
 
     alone = infer_if_possible(state.view(), np.random.default_rng(0), 50, [LearnedPlayer(model)], 2)
     assert alone is not None

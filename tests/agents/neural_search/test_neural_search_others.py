@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_agents.neural.model import Bytes, Floats, PolicyModel
-from ddz_agents.neural_search.leaf_games import Leaves, SearchGames, new_games
+from ddz_agents.neural_search.leaf_games import LeafBatch, LeafGames, new_games
 from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.priors import PolicyPrior
 from ddz_agents.neural_search.values import PolicyValue
@@ -22,7 +22,7 @@ from tests.agents.neural_search.test_neural_search import Prefers, Uniform, afte
 from tests.oracles.network_policy import NetworkPolicy
 
 
-def waiting(states: list[State]) -> SearchGames:
+def waiting(states: list[State]) -> LeafGames:
     games = new_games(len(states))
     for index, state in enumerate(states):
         games.rows[index], games.rings[index], games.waits[index] = state.row, state.ring, 1
@@ -32,7 +32,7 @@ def waiting(states: list[State]) -> SearchGames:
     return games
 
 
-def valued(model: NetworkPolicy, games: SearchGames) -> Floats:
+def valued(model: NetworkPolicy, games: LeafGames) -> Floats:
     return model.value_of_games(*(array.view(np.int8) for array in (games.observations, games.masks, games.concealed)))
 
 
@@ -82,7 +82,7 @@ def test_the_policy_plays_leaves_on_as_it_would_at_the_table(decisions: int, rul
     """And then the critic values them; to the end, leaves are won or lost."""
     model, states = NetworkPolicy(*small_networks()), undecided(40, rules)
     games = waiting(states)
-    leaves = Leaves(games, states[0].rules)
+    leaves = LeafBatch(games, states[0].rules)
     seen = np.stack([observe(state) for state in states]), np.stack([action_mask(state) for state in states])
     assert PolicyPrior(model)(leaves).tobytes() == model.evaluate(*seen)[0].tobytes()
     values = PolicyValue(model, "critic", decisions)(leaves, np.random.default_rng(0))

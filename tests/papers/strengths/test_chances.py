@@ -12,8 +12,15 @@ import pytest
 from ddz_agents.neural.agent import ModelAgent
 from ddz_agents.neural.loading import load_policy
 from ddz_agents.neural_search.leaf_games import new_games
-from ddz_agents.neural_search.playouts import won_among_rules
-from ddz_agents.neural_search.win_probability import CALIBRATIONS, RULE_AGENTS, STRONG, Calibration, Judge, LogOddsCurve
+from ddz_agents.neural_search.playouts import play_out_against_rules
+from ddz_agents.neural_search.win_probability import (
+    CALIBRATIONS,
+    RULE_AGENTS,
+    STRONG,
+    Calibration,
+    LogOddsCurve,
+    WinProbability,
+)
 from ddz_env import Move, Rules, State
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError
@@ -69,22 +76,22 @@ def test_chances_hold_at_a_table_of_a_level(level: str) -> None:
 
 def test_chances_are_for_who_sits_at_the_table() -> None:
     view = State.new(seed=8).view()
-    moves, judge = view.legal_moves()[:3], Judge(worlds=4)
-    told = {name: judge.judge(view, moves, RNG(3), name)[0].chance for name in CALIBRATIONS}
+    moves, judge = view.legal_moves()[:3], WinProbability(worlds=4)
+    told = {name: judge.estimate(view, moves, RNG(3), name)[0].chance for name in CALIBRATIONS}
     assert told["easy"] > told["medium"] > told["hard"] > told[STRONG]  # the landlord's
 
 
 @pytest.mark.parametrize("opponents", [STRONG, "medium"])
 def test_no_chance_depends_on_hidden_cards(opponents: str) -> None:
-    judge, rng, state = Judge(worlds=4), RNG(1), State.new(seed=8)
+    judge, rng, state = WinProbability(worlds=4), RNG(1), State.new(seed=8)
     for _ in range(6):
         twin, moves = permuted(state, state.seat, rng), state.legal_moves()
-        told = [judge.judge(game.view(), moves[:4], RNG(3), opponents) for game in (state, twin)]
+        told = [judge.estimate(game.view(), moves[:4], RNG(3), opponents) for game in (state, twin)]
         assert told[0] == told[1]
         state.step(moves[-1])
     auction = State.new(1, Rules.preset("bidding"))
     with pytest.raises(IllegalMoveError, match="plays no cards now"):
-        judge.judge(auction.view(), auction.legal_moves(), RNG(0))
+        judge.estimate(auction.view(), auction.legal_moves(), RNG(0))
 
 
 @pytest.mark.parametrize("level", RULE_AGENTS)
@@ -94,7 +101,7 @@ def test_games_that_are_played_out_end_as_those_of_the_level_do(level: str) -> N
     for deal in range(12):
         state, games = State.new(7, game=deal), new_games(1)
         games.rows[0], games.rings[0] = state.row, state.ring
-        [won] = won_among_rules(model, games, deal % 3, state.rule_words, RULE_AGENTS[level].weights)
+        [won] = play_out_against_rules(model, games, deal % 3, state.rule_words, RULE_AGENTS[level].weights)
         while not state.is_over:
             state.step((policy if state.seat == deal % 3 else other).act(state.view(), RNG(0)))
         ends.append((bool(won), state.returns()[deal % 3] > 0))
@@ -120,5 +127,5 @@ def test_what_is_forced_is_played_before_the_critic_judges() -> None:
     state = State.from_hands(["46", "3T8", "789R"], check_sizes=False)
     state.step("4")
     state.step("pass")
-    judge = Judge(Strict(), worlds=3)  # type: ignore[arg-type]
-    assert judge.means(state.view(), [Move.parse("R")], RNG(0)).tolist() == pytest.approx([0.75])
+    judge = WinProbability(Strict(), worlds=3)  # type: ignore[arg-type]
+    assert judge.critic_means(state.view(), [Move.parse("R")], RNG(0)).tolist() == pytest.approx([0.75])

@@ -247,7 +247,7 @@ def test_a_gradient_step_follows_the_losses(decisions: Rollout, on_device: bool)
     bytes_seen, masks = decisions.seen.numpy(), masks_of(decisions)
     observations, concealed = bytes_seen[:, : OBSERVATION.size], bytes_seen[:, OBSERVATION.size :][:, : CONCEALED.size]
     actions = decisions.legal_actions[decisions.starts + decisions.choice.indices].long()
-    logits, values = policy(*policy_input(observations, masks, SMALL.history))
+    logits, values = policy(*encode_policy_input(observations, masks, SMALL.history))
     worth = critic(torch.from_numpy(describe_games(observations, concealed, bytes_seen[:, AGAINST_RULES] > 0)))
     logs, targets = masked_log_probabilities(logits, torch.from_numpy(masks)), decisions.targets
     counts, old, advantages = decisions.choice.loss_weights, decisions.choice.log_probabilities, decisions.advantages

@@ -104,18 +104,18 @@ class GpuInputLayer:
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> Tensor:
         """Compute the policy's input columns, shape ``[n, observation_columns(history)]``, float32."""
-        return self._policy.of(seen, hand_values)
+        return self._policy.compute(seen, hand_values)
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> Tensor:
         """Compute the critic's input columns, shape ``[n, GAME_COLUMNS]``, float32."""
-        return self._critic.of(seen, hand_values)
+        return self._critic.compute(seen, hand_values)
 
     def rests(self, seen: Tensor, legal: LegalPairs) -> Tensor:
         """Compute the input columns of the hands that actions leave, shape ``[pairs, REST_COLUMNS]``, float32."""
         pair_kickers = (seen[:, KICKER_SIZE] == 2).long() * NUM_ACTIONS
         spent = self._spent[pair_kickers[legal.rows] + legal.actions]
         counts = seen[:, _HAND_LEFT : _HAND_LEFT + NUM_RANKS][legal.rows] - spent
-        return self._rests.of(counts, legal.hand_values.unsqueeze(1))
+        return self._rests.compute(counts, legal.hand_values.unsqueeze(1))
 
     def action_scores(self, layer: nn.Linear, state: Tensor, legal: LegalPairs) -> Tensor:
         """Compute all 400 scores in one multiplication, then pick the legal ones: few operations on a GPU."""
@@ -194,7 +194,7 @@ class _SparseLinear(torch.autograd.Function):
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         gradient, out = gradients[0].contiguous(), np.zeros(context.shape, np.float32)
         _add_rows_backward(context.entries, gradient.numpy(), out)
-        share_out(context.before, out)
+        scatter_gradients(context.before, out)
         return torch.from_numpy(out).t(), gradient.sum(0), None, None, None
 
 
@@ -217,7 +217,7 @@ class RunningSumLinear(nn.Linear):
 
     def compute_sums(self) -> Tensor:
         """Compute the running sums of the present weights, shape ``[inputs, outputs]``."""
-        return torch.from_numpy(running_sums(self.weight.detach().t().numpy(), self._table))
+        return torch.from_numpy(compute_running_sums(self.weight.detach().t().numpy(), self._table))
 
     def forward(self, entries: ActiveRows) -> Tensor:  # type: ignore[override]  # entries in place of columns
         """Compute the layer's outputs, shape ``[n, outputs]``; the inputs get no gradient."""

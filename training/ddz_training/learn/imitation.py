@@ -142,7 +142,7 @@ class ImitationTraining(Training):
         count = max(int(taught.sum()), 1)
 
         def loss(rows: slice) -> tuple[Tensor, tuple[Floats, float]]:
-            log_probabilities, _ = self.policy.answer(observations[rows], masks[rows])
+            log_probabilities, _ = self.policy.evaluate(observations[rows], masks[rows])
             loss = soft_cross_entropy(log_probabilities, torch.from_numpy(shares[rows])).sum()
             return loss / count, (log_probabilities.detach().numpy(), loss.item())
 

@@ -16,7 +16,7 @@ from ddz_env.core.observation import OBSERVATION, STATE
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.envs.outputs import INFOS
 from ddz_env.playing.registry import GROUP, POLICIES, list_agent_options
-from ddz_env.support.options import as_written, meanings
+from ddz_env.support.options import format_option_value, parse_attribute_docs
 from ddz_papers.experiments.registry import load_experiments
 from ddz_training.cli import tables
 from ddz_training.data.dataset import columns_table
@@ -72,7 +72,7 @@ def _plain(value: object) -> object:
 
 def meaning_table(what: str, kind: type[Any]) -> str:
     """The fields of a dataclass with their meaning, from its docstring."""
-    meaning = meanings(kind)
+    meaning = parse_attribute_docs(kind)
     lines = ((f"`{field.name}`", meaning[field.name]) for field in dataclasses.fields(kind))
     return markdown_table((what, "meaning"), safe(lines))
 
@@ -141,20 +141,20 @@ def recipe_table() -> str:
     """The settings of each device that differ from the defaults."""
     recipes = _named("ddz_training.learn.ppo.config:RECIPES")
     changes = {
-        device: ", ".join(f"`{name}={as_written(value)}`" for name, value in changed.items())
+        device: ", ".join(f"`{name}={format_option_value(value)}`" for name, value in changed.items())
         for device, changed in recipes.items()
     }
     return markdown_table(("device", "changes"), [(device, text or "none") for device, text in changes.items()])
 
 
 def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, str]]:
-    meaning = meanings(config)
+    meaning = parse_attribute_docs(config)
     for field in dataclasses.fields(config):
         default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
         if dataclasses.is_dataclass(default):
             yield from _settings(type(default), f"{before}{field.name}.")
         else:
-            yield f"`{before}{field.name}`", as_written(default) or "none", meaning.get(field.name, "")
+            yield f"`{before}{field.name}`", format_option_value(default) or "none", meaning.get(field.name, "")
 
 
 def input_table(network: str) -> str:

@@ -20,7 +20,7 @@ from ddz_env.core.rules import R_PLAYERS
 from ddz_env.core.view import check_view_cards
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.search_statistics import Belief
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.errors import IllegalMoveError, InconsistentViewError
 from ddz_env.support.options import Options, Range
 
@@ -150,7 +150,7 @@ def kickers_of(action: int) -> int:
     return MAIN_GROUPS[action].kicker_count if action < KICKER_BASE else 0
 
 
-class SearchAgent(OwnsArrays, ABC, Generic[Sight]):
+class SearchAgent(WritableAfterUnpickling, ABC, Generic[Sight]):
     """What all searches share: they refuse what they cannot search, and play at once what needs no search.
 
     Args:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 from ddz_env.core.cards import BLACK_JOKER, CHAIN_RANKS, MAX_HAND, NUM_RANKS, RANK_NAMES
 from ddz_env.support.checks import as_integer, check_choice
-from ddz_env.support.errors import InvalidMoveError, shown
+from ddz_env.support.errors import InvalidMoveError, short_repr
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def check_action(action: object) -> int:
     """
     number = as_integer(action)
     if number is None or not 0 <= number < NUM_ACTIONS:
-        raise InvalidMoveError(f"action {shown(action)} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
+        raise InvalidMoveError(f"action {short_repr(action)} does not exist: ids run from 0 to {NUM_ACTIONS - 1}")
     return number
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ddz_env.support.checks import check_integer
-from ddz_env.support.errors import InvalidHandError, shown
+from ddz_env.support.errors import InvalidHandError, short_repr
 
 RANK_NAMES: str = "3456789TJQKA2BR"
 """One letter per rank, in playing order."""
@@ -64,7 +64,7 @@ def cards_to_counts(cards: Iterable[int]) -> list[int]:
     try:
         ids = list(cards)
     except TypeError as error:
-        raise InvalidHandError(f"card ids are whole numbers in a list, not {shown(cards)}") from error
+        raise InvalidHandError(f"card ids are whole numbers in a list, not {short_repr(cards)}") from error
     counts = [0] * NUM_RANKS
     seen: set[int] = set()
     for card in ids:

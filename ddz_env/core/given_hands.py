@@ -11,7 +11,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.notation import Hand, word_to_counts
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import View
-from ddz_env.support.errors import InconsistentViewError, InvalidDealError, Message, plural
+from ddz_env.support.errors import InconsistentViewError, InvalidDealError, Message, pluralize
 
 
 def read_hand(hand: str | Hand | int) -> Hand:
@@ -35,7 +35,7 @@ def remaining_unseen_cards(view: View, hands: Sequence[Hand]) -> Hand:
         raise InconsistentViewError(f"seat {view.seat} holds {view.hand}, not {hands[view.seat]}")
     for seat, (hand, size) in enumerate(zip(hands, view.hand_sizes, strict=True)):
         if len(hand) != size:
-            raise InconsistentViewError(f"seat {seat} has {plural(size, 'card')}, not {len(hand)}")
+            raise InconsistentViewError(f"seat {seat} has {pluralize(size, 'card')}, not {len(hand)}")
     counts = np.array([hand.counts for hand in hands])
     landlord, known = view.landlord, np.array(view.known_cards.counts)
     if view.rules.open_hands:
@@ -60,11 +60,11 @@ def check_dealt_hands(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, size
         InvalidDealError: If there are such.
     """
     if len(hands) != rules.players:
-        number = plural(len(hands), "hand")
+        number = pluralize(len(hands), "hand")
         raise InvalidDealError(f"the {rules.name} rules have {rules.players} seats, got {number}")
     for seat, hand in enumerate(hands):
         if sizes and len(hand) != rules.hand_size:
-            held = plural(len(hand), "card")
+            held = pluralize(len(hand), "card")
             raise InvalidDealError(f"seat {seat} has {held}; {rules.name} deals {rules.hand_size}")
         if len(hand) == 0:
             raise InvalidDealError(f"seat {seat} has no cards")
@@ -81,7 +81,7 @@ def check_landlord_cards(bottom: Hand, rules: Rules) -> None:
     if len(bottom) != rules.bottom:
         raise InvalidDealError(
             "{cards}; {rules} has {most}",
-            cards=plural(len(bottom), "landlord card"),
+            cards=pluralize(len(bottom), "landlord card"),
             rules=Message(rules.name),
             most=rules.bottom,
         )

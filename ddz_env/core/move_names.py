@@ -8,7 +8,7 @@ from typing import Protocol
 from ddz_env.core.actions import BID_BASE, DOUBLE_BASE
 from ddz_env.core.notation import CALL_NAMES, ROB_NAMES, SHOW_NAMES, Move
 from ddz_env.core.rules import Rules
-from ddz_env.support.errors import InvalidMoveError, Message, shown
+from ddz_env.support.errors import InvalidMoveError, Message, short_repr
 
 _CHINESE_NAMES = {"不叫": ("no bid", "no call"), "叫地主": ("call",), "不抢": ("no rob",), "抢地主": ("rob",)}
 _CHINESE_NAMES |= {"不加倍": ("no double",), "加倍": ("double",), "不明牌": ("no show",), "明牌": ("show",)}
@@ -109,7 +109,7 @@ def parse_move_name(text: str, position: GameOrView) -> Move:
     is_notation = word == str(move) and asked != "show" and move in legal.values()
     if move.main >= BID_BASE and asked != "over" and word != move_name(move, asked) and not is_notation:
         moves = as_messages(legal_moves_by_name(position))[:MAX_LISTED_MOVES]
-        raise InvalidMoveError("{word} is not asked here: the answers are {moves}", word=shown(text), moves=moves)
+        raise InvalidMoveError("{word} is not asked here: the answers are {moves}", word=short_repr(text), moves=moves)
     return move
 
 

@@ -38,7 +38,7 @@ from ddz_env.core.cards import (
 )
 from ddz_env.core.rules import Rules
 from ddz_env.support.checks import as_integer
-from ddz_env.support.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, shown
+from ddz_env.support.errors import AmbiguousMoveError, InvalidHandError, InvalidMoveError, Message, short_repr
 
 _TOKEN = re.compile(r"(10|小王|大王|[3-9TJQKA2BR])")
 _SEPARATORS = r"\s,，、♥♦♠♣♡♢♤♧\ufe0e\ufe0f"
@@ -72,7 +72,7 @@ def _as_integers(values: object) -> tuple[int, ...] | None:
 def _parse_counts(text: str) -> tuple[int, ...]:
     """Read cards as people type them into 15 counts."""
     if not isinstance(text, str):
-        raise InvalidHandError(f"a hand is text, as '34567' or '10 J Q K A', not {shown(text)}")
+        raise InvalidHandError(f"a hand is text, as '34567' or '10 J Q K A', not {short_repr(text)}")
     if joker := _PEERS_JOKER.search(text):
         raise InvalidHandError(
             "{cards} is a joker in RLCard and two cards here: write {joker} for the joker, or {both} for two cards",
@@ -90,7 +90,7 @@ def _parse_counts(text: str) -> tuple[int, ...]:
                 "cannot read {letter} in {text}: cards are written 3 4 5 6 7 8 9 T (or 10) J Q K A 2 B (black joker) "
                 "R (red joker)",
                 letter=repr(plain[position]),
-                text=shown(text),
+                text=short_repr(text),
             )
         counts[RANK_NAMES.index(_SYNONYMS.get(token[1], token[1]))] += 1
         position = token.end()
@@ -135,7 +135,7 @@ class Hand:
     def __post_init__(self) -> None:
         counts = _as_integers(self.counts)
         if counts is None or len(counts) != NUM_RANKS:
-            raise InvalidHandError(f"a hand is 15 counts, one per rank; got {shown(self.counts)}")
+            raise InvalidHandError(f"a hand is 15 counts, one per rank; got {short_repr(self.counts)}")
         object.__setattr__(self, "counts", counts)
         for rank, (count, most) in enumerate(zip(counts, FULL_DECK, strict=True)):
             if not 0 <= count <= most:
@@ -170,7 +170,7 @@ class Hand:
             InvalidHandError: If it is none.
         """
         if (number := as_integer(word)) is None:
-            raise InvalidHandError(f"a hand word is an integer, not {shown(word)}")
+            raise InvalidHandError(f"a hand word is an integer, not {short_repr(word)}")
         return cls(word_to_counts(number))
 
     @property
@@ -217,7 +217,7 @@ class Move:
             self._convert()
         if not (0 <= self.main < KICKER_BASE or BID_BASE <= self.main < NUM_ACTIONS):
             raise InvalidMoveError(
-                f"main id {shown(self.main)} is not a move: main groups are 0..{KICKER_BASE - 1}, "
+                f"main id {short_repr(self.main)} is not a move: main groups are 0..{KICKER_BASE - 1}, "
                 f"bids and doubling {BID_BASE}..{NUM_ACTIONS - 1}"
             )
         group = self.group
@@ -227,7 +227,7 @@ class Move:
         if group is None or not self.kickers:
             return
         if any(not 0 <= rank < NUM_RANKS for rank in self.kickers):
-            raise InvalidMoveError(f"kicker ranks are 0..14, got {shown(self.kickers)}")
+            raise InvalidMoveError(f"kicker ranks are 0..14, got {short_repr(self.kickers)}")
         if list(self.kickers) != sorted(self.kickers):
             raise InvalidMoveError(f"kickers {self.kickers} must be in non-decreasing order")
         for rank, times in Counter(self.kickers).items():
@@ -241,8 +241,8 @@ class Move:
         main, kickers = as_integer(self.main), _as_integers(self.kickers)
         if main is None or kickers is None:
             raise InvalidMoveError(
-                f"a move is a main id and kicker ranks, as Move(5) or Move(42, (7,)), not {shown(self.main)} and "
-                f"{shown(self.kickers)}"
+                f"a move is a main id and kicker ranks, as Move(5) or Move(42, (7,)), not {short_repr(self.main)} and "
+                f"{short_repr(self.kickers)}"
             )
         object.__setattr__(self, "main", main)
         object.__setattr__(self, "kickers", kickers)
@@ -296,12 +296,14 @@ class Move:
         """
         word = as_integer(kickers)
         if word is None or as_integer(main) is None:
-            raise InvalidMoveError(f"a main id and a kicker word are integers, not {shown(main)} and {shown(kickers)}")
+            raise InvalidMoveError(
+                f"a main id and a kicker word are integers, not {short_repr(main)} and {short_repr(kickers)}"
+            )
         if not word:
             return cls(main)
         group = MAIN_GROUPS[main] if 0 <= main < KICKER_BASE else None
         if group is None or not group.kicker_count:
-            raise InvalidMoveError(f"{shown(main)} is not a main group that takes kickers")
+            raise InvalidMoveError(f"{short_repr(main)} is not a main group that takes kickers")
         return cls(main, kicker_ranks(word_to_counts(word), group.kicker_size))
 
     @classmethod
@@ -332,7 +334,7 @@ class Move:
             AmbiguousMoveError: If bare cards have several readings and the rules do not choose.
         """
         if not isinstance(text, str):
-            raise InvalidMoveError(f"a move is text, as '333+4' or 'pass', not {shown(text)}")
+            raise InvalidMoveError(f"a move is text, as '333+4' or 'pass', not {short_repr(text)}")
         rules = Rules.preset(rules)
         word = " ".join(text.strip().lower().split())
         if word in _PASS_WORDS:
@@ -350,7 +352,7 @@ class Move:
                 return cls._parse_separated(text, rules)
             return cls._parse_bare(text, rules)
         except InvalidHandError as error:
-            raise InvalidMoveError(error.said) from error
+            raise InvalidMoveError(error.message) from error
 
     @classmethod
     def _parse_separated(cls, text: str, rules: Rules) -> Move:
@@ -417,7 +419,7 @@ def list_readings(cards: Hand, rules: Rules) -> list[Move]:
         InvalidHandError: If ``cards`` is not a :class:`Hand`.
     """
     if not isinstance(cards, Hand):
-        raise InvalidHandError(f"readings are those of a Hand, not of {shown(cards)}")
+        raise InvalidHandError(f"readings are those of a Hand, not of {short_repr(cards)}")
     readings = []
     for group in _groups_with_cards(len(cards)):
         kickers = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))

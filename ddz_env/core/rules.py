@@ -19,8 +19,8 @@ import numpy.typing as npt
 from ddz_env.core.actions import CATEGORIES, SEGMENTS
 from ddz_env.core.cards import FULL_DECK, MAX_HAND, NUM_RANKS, counts_to_word
 from ddz_env.support.checks import check_choice
-from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown, unknown
-from ddz_env.support.options import Option, Options, Range, as_written, refuse_unknown, split_options
+from ddz_env.support.errors import DouDizhuError, InvalidRulesError, short_repr, unknown_name_message
+from ddz_env.support.options import Option, Options, Range, format_option_value, refuse_unknown, split_options
 
 ALL_CATEGORIES: tuple[str, ...] = tuple(category.name for category in CATEGORIES)
 CATEGORIES_WITHOUT_QUADS: tuple[str, ...] = (
@@ -136,7 +136,7 @@ class Rules(Options):
         if missing := [name for name in _NEEDED_CATEGORIES if name not in self.categories]:
             raise InvalidRulesError(f"categories must have {' and '.join(missing)}: a game could not go on without")
         if len(self.deck) != NUM_RANKS or any(count > most for count, most in zip(self.deck, FULL_DECK, strict=True)):
-            raise InvalidRulesError(f"deck={shown(self.deck)} must be 15 counts of at most {FULL_DECK}")
+            raise InvalidRulesError(f"deck={short_repr(self.deck)} must be 15 counts of at most {FULL_DECK}")
         dealt = self.players * self.hand_size + self.bottom
         if dealt > sum(self.deck):
             raise InvalidRulesError(
@@ -296,7 +296,7 @@ def _parse_rules(text: str) -> Rules:
     preset, *texts = (part.strip() for part in text.split(","))
     if preset not in PRESETS:
         hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
-        raise InvalidRulesError(unknown("rules preset", preset, PRESETS) + hint)
+        raise InvalidRulesError(unknown_name_message("rules preset", preset, PRESETS) + hint)
     options, plain = textual_options(), PRESETS[preset]
     written = split_options(texts, InvalidRulesError)
     refuse_unknown(written, list(options), InvalidRulesError)
@@ -311,7 +311,7 @@ def _parse_value(option: Option, text: str) -> Any:
     if option.name == "deck":
         if not re.fullmatch(r"[0-9]{15}", text):
             raise InvalidRulesError(
-                f"deck={shown(text)} must be fifteen digits, a count per rank, as in {_format_deck()}"
+                f"deck={short_repr(text)} must be fifteen digits, a count per rank, as in {_format_deck()}"
             )
         return tuple(map(int, text))
     if option.name == "categories":
@@ -323,7 +323,7 @@ def _format_value(name: str, value: Any) -> str:
     """The inverse of :func:`_parse_value`."""
     if name == "deck":
         return _format_deck(value)
-    return "/".join(value) if name == "categories" else as_written(value)
+    return "/".join(value) if name == "categories" else format_option_value(value)
 
 
 def _format_deck(deck: Iterable[int] = FULL_DECK) -> str:

@@ -33,7 +33,7 @@ from ddz_env.core.view import (
     role_name,
     write_view,
 )
-from ddz_env.support.arrays import own
+from ddz_env.support.arrays import copy_readonly_arrays
 from ddz_env.support.checks import check_choice, check_flag, check_integer, check_seed
 from ddz_env.support.errors import (
     GameOverError,
@@ -41,8 +41,8 @@ from ddz_env.support.errors import (
     InvalidDealError,
     InvalidMoveError,
     InvalidRulesError,
-    plural,
-    shown,
+    pluralize,
+    short_repr,
 )
 
 SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone": SCORE_BOTZONE}
@@ -73,9 +73,13 @@ class State:
 
     def __init__(self, row: npt.NDArray[np.uint64], rules: Rules) -> None:
         if not isinstance(row, np.ndarray) or row.shape != (at.ROW_WORDS,) or row.dtype != np.uint64:
-            raise InvalidDealError(f"a row is uint64 of shape [{at.ROW_WORDS}], not {shown(row)}; State.new deals one")
+            raise InvalidDealError(
+                f"a row is uint64 of shape [{at.ROW_WORDS}], not {short_repr(row)}; State.new deals one"
+            )
         if not isinstance(rules, Rules):
-            raise InvalidRulesError(f"rules must be a Rules, not {shown(rules)}; Rules.preset makes one from a name")
+            raise InvalidRulesError(
+                f"rules must be a Rules, not {short_repr(rules)}; Rules.preset makes one from a name"
+            )
         self._row, self._rules = row, rules
         self._rule_words = rules.words()
         self._ring = np.zeros((at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64)
@@ -128,7 +132,7 @@ class State:
         """
         rules, check_sizes = Rules.preset(rules), check_flag("check_sizes", check_sizes)
         if isinstance(hands, str) or not isinstance(hands, Sequence):
-            raise InvalidDealError(f"hands are a list with one hand per seat, not {shown(hands)}")
+            raise InvalidDealError(f"hands are a list with one hand per seat, not {short_repr(hands)}")
         *dealt, low = (hand if isinstance(hand, Hand) else Hand.parse(hand) for hand in (*hands, bottom))
         check_dealt_hands(dealt, low, rules, sizes=check_sizes and not rules.half_deck)
         row = np.zeros(at.ROW_WORDS, np.uint64)
@@ -164,7 +168,7 @@ class State:
         players = view.rules.players
         if len(hands) < players:
             raise InvalidDealError(
-                f"the {view.rules.name} rules have {players} seats, got {plural(len(hands), 'hand')}"
+                f"the {view.rules.name} rules have {players} seats, got {pluralize(len(hands), 'hand')}"
             )
         check_view_cards(view.row, view.seat, view.rule_words)
         row, held = view.row.copy(), [read_hand(hand) for hand in hands[:players]]
@@ -301,7 +305,7 @@ class State:
         if isinstance(move, str):
             move = Move.parse(move, self._rules)
         if not isinstance(move, Move):
-            raise InvalidMoveError(f"step takes a Move or its notation, not {shown(move)}")
+            raise InvalidMoveError(f"step takes a Move or its notation, not {short_repr(move)}")
         if int(self._row[at.STAGE]) == at.STAGE_KICKER:
             raise IllegalMoveError("a move is half built: choose its kickers with step_action")
         if not self._can_play(move):
@@ -425,7 +429,7 @@ class State:
         return self._row, self._rules, self._ring, self._log
 
     def __setstate__(self, saved: tuple[Any, ...]) -> None:
-        self._row, self._rules, self._ring, self._log = own(saved)
+        self._row, self._rules, self._ring, self._log = copy_readonly_arrays(saved)
         self._rule_words = self._rules.words()
 
     def __repr__(self) -> str:

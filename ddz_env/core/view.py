@@ -18,10 +18,10 @@ from ddz_env.core.engine.words import U0, U8, add_hand, popcount, remove_hand
 from ddz_env.core.engine.worlds import sample_hands
 from ddz_env.core.notation import Hand, Move, word_to_counts
 from ddz_env.core.rules import R_DECK, R_OPEN_HANDS, R_PLAYERS, Rules
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.checks import check_integer
 from ddz_env.support.compiling import part_kernel, pure_kernel
-from ddz_env.support.errors import InconsistentViewError, InvalidDealError, shown
+from ddz_env.support.errors import InconsistentViewError, InvalidDealError, short_repr
 
 ROLES = ("landlord", "peasant_down", "peasant_up")
 """Role by distance from the landlord in playing order."""
@@ -104,7 +104,7 @@ def list_legal_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64])
 
 
 @dataclass(eq=False, repr=False)
-class View(OwnsArrays):
+class View(WritableAfterUnpickling):
     """What one seat knows of a game, and nothing else.
 
     A view of two games that differ only in cards the seat cannot see is the same to the bit.  All arrays are the view's
@@ -287,7 +287,7 @@ def _resample_worlds(
     chances = np.asarray(weights, np.float64)
     if chances.shape != (len(hands),) or not (chances >= 0).all() or (count and not 0 < chances.sum() < np.inf):
         raise InvalidDealError(
-            f"weights must be numbers from 0, not all 0, of shape [{len(hands)}], not {shown(weights)}"
+            f"weights must be numbers from 0, not all 0, of shape [{len(hands)}], not {short_repr(weights)}"
         )
     return hands[rng.choice(len(hands), count, p=chances / chances.sum())] if count else hands
 

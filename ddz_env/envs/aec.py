@@ -57,7 +57,7 @@ from ddz_env.envs import outputs
 from ddz_env.envs.games import GameBatch, check_position, draw_random_seed, state_from_options
 from ddz_env.envs.stepping import ACT, BEGIN, ILLEGAL_REWARD, step_single_game
 from ddz_env.support.checks import as_integer, check_number, check_seed
-from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, unknown
+from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidOptionError, unknown_name_message
 from ddz_env.support.threads import GamesLock
 
 __all__ = ["env", "parallel_env", "raw_env"]
@@ -319,7 +319,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         """Carry out an order in the game; returns False, and does nothing, if the action is not legal."""
         lock = self._lock
         if not lock.acquire(False):
-            raise lock.refuse()
+            raise lock.make_error()
         try:
             seat, over = step_single_game(order, action, self._arrays)
         finally:
@@ -406,4 +406,4 @@ class raw_env(AECEnv):  # type: ignore[misc]
         try:
             return self._seats[agent]
         except (KeyError, TypeError):
-            raise InvalidOptionError(unknown("agent", agent, self.possible_agents)) from None
+            raise InvalidOptionError(unknown_name_message("agent", agent, self.possible_agents)) from None

@@ -10,7 +10,7 @@ from ddz_env.playing.game import call_agent, notify_of_game
 from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.checks import check_seed
-from ddz_env.support.errors import GameOverError, InvalidOptionError, shown
+from ddz_env.support.errors import GameOverError, InvalidOptionError, short_repr
 
 
 class AECPlayer:
@@ -61,7 +61,7 @@ class AECPlayer:
         """
         game = getattr(env, "unwrapped", env)
         if not isinstance(game, raw_env):
-            raise InvalidOptionError(f"env must be an AEC environment of ddz_env, not {shown(env)}")
+            raise InvalidOptionError(f"env must be an AEC environment of ddz_env, not {short_repr(env)}")
         if not getattr(game, "agents", None) or game.terminations[game.agent_selection]:
             raise GameOverError("no game is running: env.reset() starts the next one")
         state = game.game_state()

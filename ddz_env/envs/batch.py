@@ -23,9 +23,9 @@ from ddz_env.core.rules import Rules
 from ddz_env.envs.deals import CustomDeals, Deal, DealFunction
 from ddz_env.envs.games import GameBatch, check_actions, check_num_games, refuse_illegal
 from ddz_env.envs.stepping import ACT, DEAL, OBSERVE, draw_actions, seed_action_samplers, step_games
-from ddz_env.support.checks import as_array, check_flag, check_seed, described
-from ddz_env.support.errors import InvalidOptionError, shown
-from ddz_env.support.threads import one_at_a_time, usable_threads
+from ddz_env.support.checks import as_array, check_flag, check_seed, describe_array
+from ddz_env.support.errors import InvalidOptionError, short_repr
+from ddz_env.support.threads import check_threads, exclusive
 
 
 def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
@@ -36,13 +36,15 @@ def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> i
         InvalidDealError: If its seed is out of range.
     """
     if not isinstance(saved, Mapping) or not {"rules", "seed", *arrays} <= saved.keys():
-        raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {shown(saved)}")
+        raise InvalidOptionError(f"a saved batch is the dict of state_dict, not {short_repr(saved)}")
     if not np.array_equal(saved["rules"], rules.words()):
         raise InvalidOptionError(f"the saved batch does not follow the {rules.name} rules")
     for name, array in arrays.items():
         saved_array = as_array(saved[name])
         if saved_array is None or saved_array.shape != array.shape or saved_array.dtype != array.dtype:
-            raise InvalidOptionError(f"{name} of the saved batch is {described(saved[name])}, not {described(array)}")
+            raise InvalidOptionError(
+                f"{name} of the saved batch is {describe_array(saved[name])}, not {describe_array(array)}"
+            )
     return check_seed(saved["seed"])
 
 
@@ -95,7 +97,7 @@ class SelfPlayBatch(GameBatch):
             num_games,
             rules,
             scoring,
-            threads=usable_threads(threads),
+            threads=check_threads(threads),
             stride=num_games,
             renews=True,
             observations=check_flag("observation", observation),
@@ -142,7 +144,7 @@ class SelfPlayBatch(GameBatch):
         """The games as the engine holds them, hidden cards included, shape ``[num_games, 32]``, uint64."""
         return self.slots.rows
 
-    @one_at_a_time
+    @exclusive
     def reset(self, seed: int | None = None) -> None:
         """Deal every slot's first game.
 
@@ -174,13 +176,13 @@ class SelfPlayBatch(GameBatch):
             self.slots.games["order"][index] = OBSERVE
             step_games(index, index + 1, self.slots)
 
-    @one_at_a_time
+    @exclusive
     def state_dict(self) -> dict[str, Any]:
         """Everything that :meth:`load_state_dict` needs to continue identically: numbers and arrays."""
         saved = {name: array.copy() for name, array in self._arrays_to_save().items()}
         return {"rules": self.rules.words(), "seed": self.seed} | saved
 
-    @one_at_a_time
+    @exclusive
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continue from :meth:`state_dict`.
 
@@ -201,7 +203,7 @@ class SelfPlayBatch(GameBatch):
         games = {"rows": slots.rows, "rings": slots.rings, "games": self.game, "rewards": self.reward}
         return games | {"done": self.done, "streams": slots.games["stream"]}
 
-    @one_at_a_time
+    @exclusive
     def step(self, actions: npt.ArrayLike) -> None:
         """Play one action in every game.
 
@@ -219,7 +221,7 @@ class SelfPlayBatch(GameBatch):
         self.place_custom_deals(self.done.nonzero()[0])
         self.reward[:] = self.slots.returns
 
-    @one_at_a_time
+    @exclusive
     def sample_actions(self) -> npt.NDArray[np.int64]:
         """Draw a uniform legal action for every game, reproducibly from the seed.
 

@@ -29,7 +29,7 @@ from ddz_env.core.notation import Hand
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State, game_key
 from ddz_env.envs.games import check_position
-from ddz_env.support.errors import InvalidDealError, shown
+from ddz_env.support.errors import InvalidDealError, short_repr
 
 Deal = str | State
 DealFunction = Callable[[np.random.Generator, int], Deal]
@@ -57,7 +57,7 @@ def parse_deal(line: str, rules: Rules, seed: int = 0) -> State:
     *hands, bottom = line.split("/")
     if len(hands) != rules.players:
         raise InvalidDealError(
-            f"{shown(line)} must be {rules.players} hands as dealt and the landlord cards, separated by '/'"
+            f"{short_repr(line)} must be {rules.players} hands as dealt and the landlord cards, separated by '/'"
         )
     return State.from_hands(hands, bottom, rules, seed=seed)
 
@@ -74,9 +74,9 @@ def load_deal_function(name: str) -> DealFunction:
     try:
         function = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidDealError(f"{shown(name)} is no function that deals (module:function): {error}") from error
+        raise InvalidDealError(f"{short_repr(name)} is no function that deals (module:function): {error}") from error
     if not callable(function):
-        raise InvalidDealError(f"{shown(name)} is no function that deals")
+        raise InvalidDealError(f"{short_repr(name)} is no function that deals")
     return function  # type: ignore[no-any-return]
 
 
@@ -107,7 +107,7 @@ class CustomDeals:
     def __init__(self, source: DealFunction | str | Sequence[Deal], rules: Rules) -> None:
         self._source, self._rules = load_deal_function(source) if isinstance(source, str) else source, rules
         if not callable(self._source) and not (isinstance(self._source, Sequence) and self._source):
-            raise InvalidDealError(f"deals are a function, its module:function or a list, not {shown(source)}")
+            raise InvalidDealError(f"deals are a function, its module:function or a list, not {short_repr(source)}")
 
     def state(self, seed: int, game: int, number: int) -> State:
         """A game before its first move.

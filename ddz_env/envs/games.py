@@ -19,10 +19,10 @@ from ddz_env.core.rules import Rules
 from ddz_env.core.state import SCORINGS, State, restore_state
 from ddz_env.core.view import mask_to_ids
 from ddz_env.envs.stepping import Slots, allocate_slots, first_illegal, step_games
-from ddz_env.support.arrays import OwnsArrays
-from ddz_env.support.checks import as_array, check_choice, check_integer, described
-from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, shown
-from ddz_env.support.threads import GamesLock, one_at_a_time, run_chunks
+from ddz_env.support.arrays import WritableAfterUnpickling
+from ddz_env.support.checks import as_array, check_choice, check_integer, describe_array
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError, InvalidRulesError, short_repr
+from ddz_env.support.threads import GamesLock, exclusive, run_chunks
 
 MAX_GAMES = 2**24
 """Games of one batch; each takes a kilobyte and a half."""
@@ -30,7 +30,7 @@ MAX_GAMES = 2**24
 _DEAL_OPTIONS = ("hands", "bottom", "check_sizes")
 
 
-class GameBatch(OwnsArrays):
+class GameBatch(WritableAfterUnpickling):
     """Some games, stepped and shown by one compiled call.
 
     Args:
@@ -69,7 +69,7 @@ class GameBatch(OwnsArrays):
         """The legal actions of the seat to act or the learner, shape ``[num_games, 400]``, int8."""
         return self.slots.masks[:, :NUM_ACTIONS]
 
-    @one_at_a_time
+    @exclusive
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "slots": Slots._make(map(copy, self.slots))}
 
@@ -117,7 +117,7 @@ def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
     """
     array = as_array(actions)
     if array is None or array.shape != (count,) or array.dtype.kind not in "iu":
-        raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {described(actions)}")
+        raise InvalidMoveError(f"actions must be integers of shape [{count}]; got {describe_array(actions)}")
     return np.array(array, np.int64, order="C")  # a copy, which the caller cannot change before it is played
 
 
@@ -165,7 +165,7 @@ def state_from_options(options: Mapping[str, Any] | None, rules: Rules, seed: in
     if options is None:
         return None
     if not isinstance(options, Mapping):
-        raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
+        raise InvalidOptionError(f"options of reset are a dict, not {short_repr(options)}")
     if not options:
         return None
     deal: Any = options.get("deal", options)
@@ -175,7 +175,7 @@ def state_from_options(options: Mapping[str, Any] | None, rules: Rules, seed: in
         warnings.warn(f"reset ignores the options {', '.join(map(repr, options))}", stacklevel=4)
         return None
     if not isinstance(deal, Mapping) or "hands" not in deal or any(name not in _DEAL_OPTIONS for name in deal):
-        value = shown(list(deal) if isinstance(deal, Mapping) else deal)
+        value = short_repr(list(deal) if isinstance(deal, Mapping) else deal)
         raise InvalidOptionError(f"a deal has the fields {', '.join(_DEAL_OPTIONS)}, the first required; got {value}")
     return State.from_hands(rules=rules, seed=seed, **deal)
 
@@ -187,7 +187,7 @@ def check_position(position: object, rules: Rules) -> State:
         InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.
     """
     if not isinstance(position, State):
-        raise InvalidOptionError(f"a position is a ddz_env.State, not {shown(position)}")
+        raise InvalidOptionError(f"a position is a ddz_env.State, not {short_repr(position)}")
     if position.rules != rules:
         raise InvalidOptionError(f"the deal follows the {position.rules.name} rules, not {rules.name}")
     return position

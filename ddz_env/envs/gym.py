@@ -40,10 +40,10 @@ from ddz_env.envs.opponents import add_partner
 from ddz_env.envs.outputs import RENDER_MODES, make_info
 from ddz_env.envs.stepping import INFO_WIDTH
 from ddz_env.support import checks
-from ddz_env.support.arrays import OwnsArrays
-from ddz_env.support.errors import DouDizhuError, InvalidMoveError, InvalidOptionError, shown
-from ddz_env.support.options import Options, takes
-from ddz_env.support.threads import GamesLock, one_at_a_time, usable_threads
+from ddz_env.support.arrays import WritableAfterUnpickling
+from ddz_env.support.errors import DouDizhuError, InvalidMoveError, InvalidOptionError, short_repr
+from ddz_env.support.options import Options, takes_options
+from ddz_env.support.threads import GamesLock, check_threads, exclusive
 
 __all__ = ["DouDizhuEnv", "DouDizhuVectorEnv"]
 
@@ -89,7 +89,7 @@ class VectorOptions(LearnerOptions, _NumEnvsOption):
     copy: bool = True
 
 
-class _LearnerEnv(OwnsArrays):
+class _LearnerEnv(WritableAfterUnpickling):
     """The base of both environments: options, games, and seeds where the caller gives none.
 
     A seed comes from ``np_random``, as Gymnasium's users expect, for a game that never had one, and for all games after
@@ -168,11 +168,11 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [*RENDER_MODES], "render_fps": 2}  # type: ignore[misc]
 
-    @takes(LearnerOptions)
+    @takes_options(LearnerOptions)
     def __init__(self, options: LearnerOptions) -> None:
         self._make_games(options)
 
-    @one_at_a_time
+    @exclusive
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Deal, and let the opponents play until the learner must decide.
 
@@ -193,7 +193,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         self._games.begin(self._all, self._fill_in_seeds([seed], self._all), options)
         return self._make_outputs()
 
-    @one_at_a_time
+    @exclusive
     def set_state(self, state: State, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
         """Continue from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
 
@@ -223,7 +223,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         """
         return self._games.state(0)
 
-    @one_at_a_time
+    @exclusive
     def step(self, action: np.int64 | int) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Play one stage of the learner's move, and the opponents' replies.
 
@@ -236,7 +236,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
             IllegalMoveError: If it is not legal and ``illegal_action="raise"``.  The game is unchanged.
         """
         if (number := checks.as_integer(action)) is None:
-            raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {shown(action)}")
+            raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {short_repr(action)}")
         checked = self._games.check(np.asarray([number]), self._all, refuse=self._raises_on_illegal)
         self._games.step(checked, self._all)
         (ended,), (reward,), _ = self._games.outcome()
@@ -306,7 +306,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     _render_modes = RENDER_MODES[:2]
 
-    @takes(VectorOptions)
+    @takes_options(VectorOptions)
     def __init__(self, options: VectorOptions) -> None:
         if not isinstance(options.autoreset_mode, AutoresetMode):
             checks.check_choice("autoreset_mode", options.autoreset_mode, [mode.value for mode in AutoresetMode])
@@ -319,7 +319,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         self._make_games(
             options,
             self.num_envs,
-            threads=usable_threads(options.threads),
+            threads=check_threads(options.threads),
             renews=self._renews,
             new_arrays=self._new_arrays,
         )
@@ -333,7 +333,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         if limit is not None and checks.as_integer(limit) != -1:
             self._max_steps = checks.check_integer("max_episode_steps", limit, 1, _NO_LIMIT)
 
-    @one_at_a_time
+    @exclusive
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
@@ -362,13 +362,13 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
 
     def _split_options(self, options: dict[str, Any] | None) -> tuple[npt.NDArray[np.bool_], dict[str, Any]]:
         if not isinstance(options, (Mapping, type(None))):
-            raise InvalidOptionError(f"options of reset are a dict, not {shown(options)}")
+            raise InvalidOptionError(f"options of reset are a dict, not {short_repr(options)}")
         deal_options = dict(options or {})
         chosen = deal_options.pop("reset_mask", self._all)
         mask = checks.as_array(chosen)
         if mask is None or mask.shape != (self.num_envs,) or mask.dtype != np.bool_ or not mask.any():
             expected = f"bool of shape [{self.num_envs}] with at least one True"
-            raise InvalidOptionError(f"reset_mask must be {expected}, not {checks.described(chosen)}")
+            raise InvalidOptionError(f"reset_mask must be {expected}, not {checks.describe_array(chosen)}")
         return mask, deal_options
 
     def _list_seeds(self, seed: Any) -> list[int | None]:
@@ -382,7 +382,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         first = checks.check_seed(seed)
         return list(range(first, first + self.num_envs))
 
-    @one_at_a_time
+    @exclusive
     def step(
         self, actions: npt.NDArray[np.int64]
     ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:

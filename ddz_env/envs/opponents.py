@@ -23,7 +23,7 @@ from ddz_env.playing.game import call_agent, notify_of_game
 from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.many import WaitingGames, has_act_many, request_moves
 from ddz_env.playing.registry import make_agent
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.errors import InvalidOptionError
 
 ASKED, UNIFORM, STAGED = range(3)
@@ -124,7 +124,7 @@ def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
     return {other: partner if other in peasants else opponents for other in ROLES if other != role}
 
 
-class Opponents(OwnsArrays):
+class Opponents(WritableAfterUnpickling):
     """The opponents of a table of games, and their answers.
 
     Args:

@@ -20,7 +20,7 @@ from ddz_env.core.observation import OBSERVATION, Layout
 from ddz_env.core.state import State
 from ddz_env.core.view import ROLES, STAGE_NAMES, View
 from ddz_env.support.checks import check_choice
-from ddz_env.support.errors import InvalidOptionError, shown
+from ddz_env.support.errors import InvalidOptionError, short_repr
 
 DTYPES = ("int8", "float32")
 OBSERVATIONS = ("vector", "dict")
@@ -58,9 +58,9 @@ class ObservationForm:
             )
         for name, key in (("observation_key", observation_key), ("mask_key", mask_key)):
             if not isinstance(key, str) or not key:
-                raise InvalidOptionError(f"{name} must be a name, not {shown(key)}")
+                raise InvalidOptionError(f"{name} must be a name, not {short_repr(key)}")
         if observation_key == mask_key:
-            raise InvalidOptionError(f"observation_key and mask_key must differ, not both be {shown(mask_key)}")
+            raise InvalidOptionError(f"observation_key and mask_key must differ, not both be {short_repr(mask_key)}")
         self.observation_key, self.mask_key = observation_key, mask_key
 
     def make_box(self, layout: Layout) -> spaces.Box:

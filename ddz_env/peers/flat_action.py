@@ -33,9 +33,9 @@ from ddz_env.envs.aec import Observation
 from ddz_env.envs.stepping import ILLEGAL_REWARD
 from ddz_env.peers.rlcard_ids import rlcard_actions
 from ddz_env.support import errors
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.checks import as_integer
-from ddz_env.support.errors import shown
+from ddz_env.support.errors import short_repr
 
 __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
 
@@ -100,7 +100,7 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
     return turn_based_aec_to_parallel(env(**options))
 
 
-class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
+class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
     """Lets an agent choose a whole move by its flat id.
 
     ``action_mask`` has shape ``[27472]``, int8; everything else is as in the environment inside.
@@ -115,7 +115,7 @@ class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]
 
     def __init__(self, env: aec.raw_env) -> None:
         if not isinstance(env, aec.raw_env):
-            raise errors.InvalidOptionError(f"the wrapper takes a dou_dizhu_v0.raw_env, not {shown(env)}")
+            raise errors.InvalidOptionError(f"the wrapper takes a dou_dizhu_v0.raw_env, not {short_repr(env)}")
         check_covered(env.rules)
         super().__init__(env)
         self.inner = env
@@ -158,7 +158,7 @@ class FlatActionWrapper(OwnsArrays, wrappers.BaseWrapper):  # type: ignore[misc]
         number = as_integer(action)
         if number is None or not 0 <= number < len(moves):
             ids = f"flat ids run from 0 to {len(moves) - 1}"
-            raise errors.InvalidMoveError(f"action {shown(action)} does not exist: {ids}")
+            raise errors.InvalidMoveError(f"action {short_repr(action)} does not exist: {ids}")
         legal = self._legal_ids()
         if number not in legal:
             names = ", ".join(f"{index} ({moves[index]})" for index in sorted(legal)[:12])

@@ -13,7 +13,7 @@ from ddz_env import Move, State, View
 from ddz_env.core.actions import KICKER_BASE
 from ddz_env.core.engine.layout import CHOSEN, LEFT, PENDING, STAGE, STAGE_KICKER
 from ddz_env.core.rules import Rules
-from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, short_repr
 
 
 @runtime_checkable
@@ -172,7 +172,7 @@ class StagedAdapter:
         if int(row[STAGE]) != STAGE_KICKER:
             move = self.agent.act(view, rng)
             if not isinstance(move, Move):
-                raise InvalidMoveError(f"act must return a Move, not {shown(move)}")
+                raise InvalidMoveError(f"act must return a Move, not {short_repr(move)}")
             self.move = move
             return self.move.main
         return KICKER_BASE + self._next_kicker(row)

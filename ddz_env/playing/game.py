@@ -15,7 +15,7 @@ from ddz_env import Move, State
 from ddz_env.core.rules import Rules
 from ddz_env.playing.agent import Agent, agent_input, notify_agent, reset_agent
 from ddz_env.playing.generators import make_agent_generator
-from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, shown
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidMoveError, short_repr
 from ddz_env.support.folders import PACKAGES
 
 MakeGenerator = Callable[[Sequence[int]], np.random.Generator]
@@ -210,5 +210,5 @@ def check_is_move(answer: object) -> Move:
         InvalidMoveError: If it is something else.
     """
     if not isinstance(answer, Move):
-        raise InvalidMoveError(f"act must return a Move, not {shown(answer)}")
+        raise InvalidMoveError(f"act must return a Move, not {short_repr(answer)}")
     return answer

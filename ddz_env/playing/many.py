@@ -27,7 +27,7 @@ from ddz_env.core.view import View, write_view
 from ddz_env.playing.agent import agent_input, is_cheating
 from ddz_env.playing.game import call_agent, play_agent_move
 from ddz_env.support.compiling import kernel, pure_kernel
-from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, short_repr
 from ddz_env.support.threads import run_chunks
 
 Words = npt.NDArray[np.uint64]
@@ -149,7 +149,9 @@ def _request_checked_moves(agent: Any, waiting: WaitingGames, threads: int) -> W
 def _call_act_many(agent: Any, waiting: WaitingGames) -> Words:
     moves = agent.act_many(waiting)
     if not isinstance(moves, np.ndarray) or moves.shape != (len(waiting.rows), 2) or moves.dtype != np.uint64:
-        raise InvalidMoveError(f"act_many must return uint64 of shape [{len(waiting.rows)}, 2], not {shown(moves)}")
+        raise InvalidMoveError(
+            f"act_many must return uint64 of shape [{len(waiting.rows)}, 2], not {short_repr(moves)}"
+        )
     return moves
 
 

@@ -18,7 +18,7 @@ from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.agent import Agent, Decision, agent_input, close_agent
 from ddz_env.playing.game import notify_of_game
 from ddz_env.playing.generators import make_agent_generator
-from ddz_env.support.compile_cache import compiling
+from ddz_env.support.compile_cache import announce_as
 
 ENGINE_SECONDS = 12
 """About how many processor seconds a fresh machine compiles to play games at all."""
@@ -61,7 +61,7 @@ def compile_agent(agent: str, make: Callable[[], Agent], rules: Rules, seconds: 
     """
     with _locks.setdefault((agent, rules), threading.Lock()):
         if (agent, rules) not in _compiled:
-            with contextlib.suppress(Exception), compiling(agent, seconds), contextlib.ExitStack() as leave:
+            with contextlib.suppress(Exception), announce_as(agent, seconds), contextlib.ExitStack() as leave:
                 copy = make()
                 leave.callback(close_agent, copy)
                 decide_for_practice(copy, rules)

@@ -24,13 +24,13 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.bidder import AgentWithBidder
 from ddz_env.playing.game import describe_error
 from ddz_env.playing.practice import COMPILE_SECONDS, ENGINE_SECONDS, compile_agent
-from ddz_env.support.errors import InvalidAgentOptionError, Message, UnknownAgentError, did_you_mean, shown
+from ddz_env.support.errors import InvalidAgentOptionError, Message, UnknownAgentError, short_repr, suggest_name
 from ddz_env.support.options import (
     Option,
-    options_type,
-    plain_value,
+    find_options_type,
+    list_signature_options,
+    parse_option_value,
     refuse_unknown,
-    signature_options,
     split_options,
 )
 
@@ -151,7 +151,7 @@ def make_agent(agent: str | object, rules: Rules | None = None) -> Agent:
         'random'
     """
     if not isinstance(agent, str):
-        return _check_agent(agent, shown(agent), type(agent).__name__)
+        return _check_agent(agent, short_repr(agent), type(agent).__name__)
     seconds = None if rules is None else estimate_compile_seconds(agent)
     if rules is not None and seconds is not None and sum(rules.deck) <= (max_cards_of_agent(agent) or sum(rules.deck)):
         compile_agent(agent, partial(make_agent, agent), rules, ENGINE_SECONDS + seconds)
@@ -186,8 +186,8 @@ def has_time_limit(agent: str) -> bool:
         False
     """
     factory, options = parse_agent(agent)
-    declared = options_type(factory)
-    made = vars(declared.of(**options)) if declared is not None else options
+    declared = find_options_type(factory)
+    made = vars(declared.make(**options)) if declared is not None else options
     return made.get(_TIME) is not None
 
 
@@ -214,8 +214,8 @@ def estimate_compile_seconds(agent: str) -> int | None:
     if point is None or not _is_ours(point) or name not in COMPILE_SECONDS:
         return None
     factory, options = parse_agent(player)
-    declared = options_type(factory)
-    asked = () if declared is None else declared.of(**options).asked_agents()
+    declared = find_options_type(factory)
+    asked = () if declared is None else declared.make(**options).named_agents()
     parts = [estimate_compile_seconds(other) for other in {*asked, *filter(None, [bidder])}]
     return None if None in parts else COMPILE_SECONDS[name] + sum(filter(None, parts))
 
@@ -235,7 +235,7 @@ def parse_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
     """
     _, factory, text = _parse_agent_name(split_bidder(agent)[0])
     try:
-        options = {name: plain_value(value) for name, value in _split_agent_options(text).items()}
+        options = {name: parse_option_value(value) for name, value in _split_agent_options(text).items()}
         _check_options(factory, options)
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from None
@@ -263,7 +263,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
     if _BIDDER not in agent:
         return agent, None
     name, factory, text = _parse_agent_name(agent)
-    declared = options_type(factory)
+    declared = find_options_type(factory)
     if declared is not None and _BIDDER in [option.name for option in declared.options()]:
         return agent, None
     written = _split_agent_options(text)
@@ -312,9 +312,9 @@ def list_agent_options(name: str) -> tuple[Option, ...]:
         UnknownAgentError: If there is no agent of that name.
     """
     factory = find_agent_factory(name)
-    declared = options_type(factory)
-    options = (signature_options(factory) or ()) if declared is None else declared.options()
-    return tuple(option for option in options if option.textual)
+    declared = find_options_type(factory)
+    options = (list_signature_options(factory) or ()) if declared is None else declared.options()
+    return tuple(option for option in options if option.is_textual)
 
 
 def find_agent_factory(name: str) -> Callable[..., Any]:
@@ -376,10 +376,10 @@ def _import_module(name: str) -> Any:
     except ModuleNotFoundError as error:
         if not _is_missing(name, error):
             raise
-        near = did_you_mean(name, list_agent_names())
+        near = suggest_name(name, list_agent_names())
         raise UnknownAgentError(
             "there is no module {name} in the current folder or on the path, and no such agent{near}",
-            name=shown(name),
+            name=short_repr(name),
             near=near,
         ) from error
     except ImportError:
@@ -390,9 +390,9 @@ def _import_module(name: str) -> Any:
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
     """Refuse options that a factory does not have."""
-    declared = options_type(factory)
+    declared = find_options_type(factory)
     if declared is None:
-        named = signature_options(factory)
+        named = list_signature_options(factory)
         if named is not None:
             refuse_unknown(options, [option.name for option in named], InvalidAgentOptionError)
         return
@@ -413,11 +413,11 @@ def _call_factory(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 
 def _unknown_agent_error(name: str, options: str = "") -> UnknownAgentError:
-    near = did_you_mean(name, [*list_agent_names(), *(level.name for level in LEVELS)])
+    near = suggest_name(name, [*list_agent_names(), *(level.name for level in LEVELS)])
     if not near and options.startswith("path="):  # a file of a policy, whatever wrote it
         near = Message(" (did you mean {near}?)", near=repr(f"policy:{options}"))
     return UnknownAgentError(
-        "no agent is called {name}{near}; {names}", name=shown(name), near=near, names=_list_known_agents()
+        "no agent is called {name}{near}; {names}", name=short_repr(name), near=near, names=_list_known_agents()
     )
 
 

@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from ddz_env.core.cards import BLACK_JOKER, NUM_RANKS, RED_JOKER
 from ddz_env.rendering.snapshot import SUITS, Card, LastMove, Seat, Snapshot
 from ddz_env.support.checks import check_integer
-from ddz_env.support.errors import InvalidPictureError, plural
+from ddz_env.support.errors import InvalidPictureError, pluralize
 
 WIDTH, HEIGHT = 960, 600
 """The units of the layout."""
@@ -129,7 +129,7 @@ class _Painter:
         stage = {"kicker": "play", "bid": "auction", "double": "doubling", "show": "showing", "over": "game over"}
         self._text(24, 57, f"{table.rules} rules · {stage.get(table.stage, table.stage)}", 15, _SOFT, "left")
         self._text(936, 30, f"Stake {table.stake}", 24, _GOLD, "right")
-        facts = f"move {table.moves}" + (f" · {plural(table.bombs, 'bomb')}" if table.bombs else "")
+        facts = f"move {table.moves}" + (f" · {pluralize(table.bombs, 'bomb')}" if table.bombs else "")
         self._text(936, 57, facts, 15, _SOFT, "right")
         self._text(936, 80, f"left out {table.left_out}" if table.left_out else "", 12, _SOFT, "right")
 
@@ -168,7 +168,7 @@ class _Painter:
 
     def _plate(self, seat: Seat, place: Place) -> None:
         """Number, role (the landlord's is golden), cards in hand, and in gold doubling and the result."""
-        text = " · ".join(filter(None, [f"Seat {seat.number}", seat.role, plural(seat.size, "card")]))
+        text = " · ".join(filter(None, [f"Seat {seat.number}", seat.role, pluralize(seat.size, "card")]))
         marks = ["x2"] * seat.doubled + ([f"{seat.result:+g}"] if seat.result is not None else [])
         colour = _GOLD if seat.role == "landlord" else _WHITE
         corner = place.x, place.plate

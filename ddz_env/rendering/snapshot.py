@@ -28,7 +28,7 @@ from ddz_env.core.state import State
 from ddz_env.core.view import View
 from ddz_env.rendering.texts import Texts
 from ddz_env.support.checks import check_integer
-from ddz_env.support.errors import InvalidPictureError, plural
+from ddz_env.support.errors import InvalidPictureError, pluralize
 
 SUITS = "♠♥♣♦"
 """Suit of a card by its copy."""
@@ -215,7 +215,7 @@ class Snapshot:
             return say("may double" if self.stage == "double" else "may show", seat=seat)
         if self.building is not None:
             left, category = self.building.kickers_left, say(self.building.category)
-            kickers = plural(left, "more kicker")
+            kickers = pluralize(left, "more kicker")
             return say("choosing", seat=seat, kickers=kickers, number=left, category=category)
         if self.on_lead:
             return say("leads", seat=seat)

@@ -21,7 +21,7 @@ from ddz_env.core.given_hands import check_landlord_cards
 from ddz_env.core.refusals import ILLEGAL_MOVE_TEXT
 from ddz_env.core.state import fill_hands
 from ddz_env.support.checks import check_integer, check_seed
-from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidDealError, Message, plural
+from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidDealError, Message, pluralize
 
 _NOTHING = Hand((0,) * NUM_RANKS)
 _MADE = "move {number}, {move} of seat {seat}: {why}"
@@ -142,7 +142,7 @@ class Deal:
         if len(own) != rules.hand_size:
             raise InvalidDealError(
                 "your hand has {cards}; {rules} deals {most}",
-                cards=plural(len(own), "card"),
+                cards=pluralize(len(own), "card"),
                 rules=Message(rules.name),
                 most=rules.hand_size,
             )
@@ -159,10 +159,10 @@ class Deal:
         try:
             return _played(self._filled(needed), moves)
         except IllegalMoveError as error:
-            if "moves" not in error.said.values:
+            if "moves" not in error.message.values:
                 raise
             raise IllegalMoveError(
-                ILLEGAL_MOVE_TEXT, **error.said.values
+                ILLEGAL_MOVE_TEXT, **error.message.values
             ) from None  # those moves are of a hand that may be made up
 
     def _filled(self, needed: npt.NDArray[np.int64]) -> State:

@@ -32,7 +32,7 @@ from pathlib import Path
 from ddz_env import Hand, Move, Rules
 from ddz_env.saved_games.deal import Deal, RecordError
 from ddz_env.support.atomic_files import read_text, replace_file
-from ddz_env.support.errors import DouDizhuError, Message, shown
+from ddz_env.support.errors import DouDizhuError, Message, short_repr
 
 PERSON = "person"
 """The player of a seat that a person holds."""
@@ -68,7 +68,7 @@ class Record:
             raise RecordError(f"{self.deal.rules.players} seats need as many players, not {len(self.players)}")
         for remark in self.remarks:
             if len(remark.splitlines()) > 1:
-                raise RecordError(f"a remark is one line, not {shown(remark)}")
+                raise RecordError(f"a remark is one line, not {short_repr(remark)}")
 
     def __str__(self) -> str:
         deal, start = self.deal, self.deal.state()
@@ -91,7 +91,9 @@ class Record:
             RecordError: If the text is not a record, or a move in it cannot be played; the message names the line.
         """
         if not isinstance(text, str) or not text.startswith(_FIRST) or len(text) > _MOST_CHARACTERS:
-            raise RecordError("a record begins with the line {line}, not {text}", line=repr(_FIRST), text=shown(text))
+            raise RecordError(
+                "a record begins with the line {line}, not {text}", line=repr(_FIRST), text=short_repr(text)
+            )
         lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines()[1:], start=2)]
         fields: dict[str, str] = {}
         moves: list[tuple[int, str]] = []
@@ -153,7 +155,7 @@ def _unquoted(text: str) -> str:
         return text
     with contextlib.suppress(ValueError):
         return str(json.loads(text))  # what begins with quotes and can be read is a text
-    raise RecordError(f"a player in quotes is a JSON string, not {shown(text)}")
+    raise RecordError(f"a player in quotes is a JSON string, not {short_repr(text)}")
 
 
 def _dealt(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
@@ -174,7 +176,7 @@ def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
     hands = tuple(_hand(fields.pop(f"seat {seat}", _UNKNOWN)) for seat in seats)
     bottom = _hand(fields.pop("landlord cards", _UNKNOWN if rules.bottom else ""))
     if fields:
-        raise RecordError(f"there is no {shown(next(iter(fields)))} in a record")
+        raise RecordError(f"there is no {short_repr(next(iter(fields)))} in a record")
     if given:
         return Deal(rules, seed, hands=hands, bottom=bottom, endgame=endgame), players
     deal = Deal(rules, seed, game)
@@ -185,7 +187,7 @@ def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
 
 def _number(name: str, text: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise RecordError(f"{name} is a whole number below 2**64, not {shown(text)}")
+        raise RecordError(f"{name} is a whole number below 2**64, not {short_repr(text)}")
     return int(text)
 
 
@@ -202,7 +204,7 @@ def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int
             where = Message("line {number}", number=number)
             seat, _, text = line.partition(" ")
             if not _WHOLE.fullmatch(seat):
-                raise RecordError(f"a move is a seat and its move, as '0 34567', not {shown(line)}")
+                raise RecordError(f"a move is a seat and its move, as '0 34567', not {short_repr(line)}")
             moves.append((int(seat), Move.parse(text, deal.rules)))
             if deal.observer is None:
                 if int(seat) != state.seat:
@@ -212,5 +214,5 @@ def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int
         if deal.observer is not None:
             deal.state(moves)
     except DouDizhuError as error:
-        raise RecordError("{where}: {why}", where=where, why=error.said) from error
+        raise RecordError("{where}: {why}", where=where, why=error.message) from error
     return tuple(moves)

@@ -14,7 +14,7 @@ import numpy as np
 _T = TypeVar("_T")
 
 
-def own(value: _T, copies: dict[int, Any] | None = None) -> _T:
+def copy_readonly_arrays(value: _T, copies: dict[int, Any] | None = None) -> _T:
     """A value with every array that cannot be written replaced by a copy.
 
     Args:
@@ -30,19 +30,19 @@ def own(value: _T, copies: dict[int, Any] | None = None) -> _T:
         if not value.flags.writeable:
             changed = copies.setdefault(id(value), value.copy())
     elif isinstance(value, dict):
-        parts = {key: own(part, copies) for key, part in value.items()}
+        parts = {key: copy_readonly_arrays(part, copies) for key, part in value.items()}
         if any(parts[key] is not part for key, part in value.items()):
             changed = parts
     elif isinstance(value, (tuple, list)):
-        items = [own(part, copies) for part in value]
+        items = [copy_readonly_arrays(part, copies) for part in value]
         if any(new is not old for new, old in zip(items, value, strict=True)):
             remake: Any = getattr(value, "_make", type(value))  # of a named tuple
             changed = remake(items)
     return changed  # type: ignore[no-any-return]
 
 
-class OwnsArrays:
+class WritableAfterUnpickling:
     """A base of classes that hold arrays for kernels: arrays out of a pickle are made writable."""
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
-        self.__dict__.update(own(saved))
+        self.__dict__.update(copy_readonly_arrays(saved))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_STREAM = "it is a device or a pipe, not a file"
+_STREAM_ERROR = "it is a device or a pipe, not a file"
 
 
 def real_path(path: Path) -> Path:
@@ -25,7 +25,7 @@ def real_path(path: Path) -> Path:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def errors_with_path(path: Path) -> Iterator[None]:
     """Add the file's name to an ``OSError``: one of a failed write comes without.
 
     Args:
@@ -43,7 +43,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Write a file under another name beside it, and give it its own when it is whole.
 
     One process at a time may do this (:mod:`ddz_training.measure.store`); what a killed one left is
@@ -60,21 +60,21 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     target = real_path(path)
     temporary = target.with_name(f"{target.name}.tmp")
-    with naming(path):
+    with errors_with_path(path):
         if is_stream(target):
-            raise OSError(errno.EINVAL, _STREAM, str(path))
+            raise OSError(errno.EINVAL, _STREAM_ERROR, str(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.unlink(missing_ok=True)
         try:
             yield temporary
-            _sync(temporary, os.O_RDWR)
+            _sync_to_disk(temporary, os.O_RDWR)
             os.replace(temporary, target)
         except BaseException:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
     with contextlib.suppress(OSError):  # not every system can
-        _sync(target.parent)
+        _sync_to_disk(target.parent)
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
@@ -89,10 +89,10 @@ def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
         OSError: If it cannot be written.
     """
     if is_stream(path):
-        with naming(path):
+        with errors_with_path(path):
             path.write_bytes(data)
         return
-    with replacing(path) as temporary:
+    with atomic_write(path) as temporary:
         number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
         with os.fdopen(number, "wb") as file:
             file.write(data)
@@ -110,11 +110,11 @@ def read_text(path: Path, errors: str = "strict") -> str:
         UnicodeDecodeError: If it is not UTF-8.
     """
     if is_stream(path):
-        raise OSError(errno.EINVAL, _STREAM, str(path))
+        raise OSError(errno.EINVAL, _STREAM_ERROR, str(path))
     return path.read_text(encoding="utf-8-sig", errors=errors)
 
 
-def append(path: Path, data: bytes) -> None:
+def append_bytes(path: Path, data: bytes) -> None:
     """Append to a file and hand it to the operating system; on a full disk the file is as it was.
 
     Args:
@@ -124,7 +124,7 @@ def append(path: Path, data: bytes) -> None:
     Raises:
         OSError: If it cannot be written.
     """
-    with naming(path), path.open("ab", buffering=0) as file:
+    with errors_with_path(path), path.open("ab", buffering=0) as file:
         before, remaining = file.tell(), memoryview(data)
         try:
             while remaining:
@@ -139,7 +139,7 @@ def is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _sync(path: Path, access: int = os.O_RDONLY) -> None:
+def _sync_to_disk(path: Path, access: int = os.O_RDONLY) -> None:
     number = os.open(path, access)
     try:
         os.fsync(number)

@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 import numpy.typing as npt
 
-from ddz_env.support.errors import DouDizhuError, InvalidDealError, InvalidOptionError, shown, unknown
+from ddz_env.support.errors import DouDizhuError, InvalidDealError, InvalidOptionError, short_repr, unknown_name_message
 
 LARGEST_WORD = 2**64 - 1
 """Seeds and numbers of games are 64-bit words."""
@@ -61,7 +61,7 @@ def check_integer(
     if number is None or not least <= number <= most:
         largest = "2**64-1" if most == LARGEST_WORD else most
         text = f"{name}={{number}} must be an integer in {{least}}..{{most}}"
-        raise error(text, number=shown(value), least=least, most=largest)
+        raise error(text, number=short_repr(value), least=least, most=largest)
     return number
 
 
@@ -87,7 +87,7 @@ def check_number(name: str, value: object, error: type[DouDizhuError] = InvalidO
             number = math.inf
         if math.isfinite(number):
             return number
-    raise error(f"{name}={shown(value)} must be a finite number")
+    raise error(f"{name}={short_repr(value)} must be a finite number")
 
 
 def check_flag(name: str, value: object, error: type[DouDizhuError] = InvalidOptionError) -> bool:
@@ -98,7 +98,7 @@ def check_flag(name: str, value: object, error: type[DouDizhuError] = InvalidOpt
     """
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    raise error(f"{name}={shown(value)} must be True or False")
+    raise error(f"{name}={short_repr(value)} must be True or False")
 
 
 def check_choice(
@@ -117,7 +117,7 @@ def check_choice(
     """
     names = list(choices)
     if not isinstance(value, str) or value not in names:
-        raise error(unknown(what, value, names))
+        raise error(unknown_name_message(what, value, names))
     return str(value)
 
 
@@ -129,7 +129,7 @@ def as_array(value: object) -> npt.NDArray[Any] | None:
         return None
 
 
-def described(value: object) -> str:
+def describe_array(value: object) -> str:
     """Type and shape of what was to be an array, for messages."""
     array = as_array(value)
-    return shown(value) if array is None else f"{array.dtype} of shape {list(array.shape)}"
+    return short_repr(value) if array is None else f"{array.dtype} of shape {list(array.shape)}"

@@ -16,11 +16,11 @@ class Clock:
         self.seconds = None if milliseconds is None else milliseconds / 1000
         self._start = time.perf_counter()
 
-    def over(self, share: float = 1.0) -> bool:
+    def is_over(self, share: float = 1.0) -> bool:
         """Whether a share of the time is spent."""
         return self.seconds is None or time.perf_counter() - self._start >= share * self.seconds
 
-    def affordable(self, done: int) -> int:
+    def estimate_affordable(self, done: int) -> int:
         """How much can be done in all, at the speed of what has been done so far."""
         elapsed = max(time.perf_counter() - self._start, 1e-6)
         return int(done * (self.seconds or 0.0) / elapsed)

@@ -36,7 +36,7 @@ from ddz_env.support.source_stamps import KernelSources
 if sys.platform != "win32":
     import fcntl
 
-_PATIENCE, _SILENCE = 30.0, 2.0
+_MAX_WAIT, _SILENT_WAIT = 30.0, 2.0
 """Seconds that a process waits for another one that compiles the same kernel, and how many of them without a word."""
 
 _VERSIONS = "\n".join((sys.version, numba.__version__, np.__version__))
@@ -111,7 +111,7 @@ def cache_root() -> Path | None:
     for folder, fault in faults:
         if fault is None:
             return folder
-    warn("; ".join(f"{folder} {fault}" for folder, fault in faults) + "; DDZ_CACHE_DIR names another folder")
+    warn_once("; ".join(f"{folder} {fault}" for folder, fault in faults) + "; DDZ_CACHE_DIR names another folder")
     return None
 
 
@@ -144,73 +144,76 @@ def kernel_folder(sources: KernelSources) -> Path | None:
     folder = root / hashlib.sha256(f"{sources.stamp}\n{_VERSIONS}".encode()).hexdigest()[:16]
     fault = _why_unusable(folder)
     if fault:
-        warn(f"{folder} {fault}")
+        warn_once(f"{folder} {fault}")
     return None if fault else folder
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-_told: set[str] = set()
-"""The notices that this process has given: ``fault``, ``compiling`` and ``waiting``."""
+_given_notices: set[str] = set()
+"""The notices that this process has given: ``fault``, ``announce_as`` and ``waiting``."""
 
 
-def _is_news(subject: str) -> bool:
+def _is_first_notice(subject: str) -> bool:
     """Whether a notice is still to be given: once per process, and by the first of several workers only."""
     number = re.findall(r"\d+", multiprocessing.current_process().name)  # of SpawnProcess-3: 3
-    news = subject not in _told and set(number) <= {"1"}
-    _told.add(subject)
+    news = subject not in _given_notices and set(number) <= {"1"}
+    _given_notices.add(subject)
     return news
 
 
-def warn(fault: str) -> None:
+def warn_once(fault: str) -> None:
     """Warn once that compiled kernels cannot be kept, and why.
 
     Args:
         fault: What is wrong, beginning with the folder or the file.
     """
-    if _is_news("fault"):
+    if _is_first_notice("fault"):
         text = f"compiled kernels are not kept and will be compiled again: {fault}"
         warnings.warn(text, CompileCacheWarning, stacklevel=4)
 
 
-def say(subject: str, text: str) -> None:
+def print_once(subject: str, text: str) -> None:
     """Say once why nothing happens for a while, unless ``DDZ_QUIET`` is set.
 
     Args:
         subject: What it is about.
         text: A line.
     """
-    if _is_news(subject) and not os.environ.get("DDZ_QUIET"):
+    if _is_first_notice(subject) and not os.environ.get("DDZ_QUIET"):
         print(text, file=sys.stderr)
 
 
-_work: ContextVar[str] = ContextVar("_work", default="")
+_announced_work: ContextVar[str] = ContextVar("_work", default="")
 
 
 @contextlib.contextmanager
-def compiling(what: str, seconds: int) -> Iterator[None]:
-    """Let the line that says what is compiled (:func:`announce`) name it in a ``with`` block.
+def announce_as(what: str, seconds: int) -> Iterator[None]:
+    """Let the line that says what is compiled (:func:`announce_compilation`) name it in a ``with`` block.
 
     Args:
         what: What is compiled there.
         seconds: About how long it takes.
     """
-    before = _work.set(f"{what} for this machine: about {seconds} s")
+    before = _announced_work.set(f"{what} for this machine: about {seconds} s")
     try:
         yield
     finally:
-        _work.reset(before)
+        _announced_work.reset(before)
 
 
-def announce(package: str) -> None:
+def announce_compilation(package: str) -> None:
     """Say once that something is compiled.
 
     Args:
         package: What is compiled.
     """
-    work = _work.get() or f"{package}, and what else this program needs, for this machine: up to a minute"
-    say(_work.get() or "compiling", f"Compiling {work}, the first time only (ddz warmup prepares all programs) ...")
+    work = _announced_work.get() or f"{package}, and what else this program needs, for this machine: up to a minute"
+    print_once(
+        _announced_work.get() or "compiling",
+        f"Compiling {work}, the first time only (ddz warmup prepares all programs) ...",
+    )
 
 
 # --- processes that begin alike ---------------------------------------------------------------------------------------
@@ -229,14 +232,14 @@ class KernelLock:
         path: A file that all of them name.
     """
 
-    _patience: ClassVar[float] = _PATIENCE
+    _patience: ClassVar[float] = _MAX_WAIT
 
     def __init__(self, path: Path) -> None:
         self._path, self._file = path, -1
 
-    def take(self) -> None:
+    def acquire(self) -> None:
         """Take the lock: wait until no other process has it, but not for ever."""
-        self.pass_on()
+        self.release()
         if sys.platform == "win32":
             return
         with contextlib.suppress(OSError):  # a read-only folder, or one that has no locks
@@ -247,8 +250,10 @@ class KernelLock:
                 if waited >= KernelLock._patience:
                     KernelLock._patience = 0.0
                     return
-                if waited >= _SILENCE:
-                    say("waiting", f"Another process compiles what this one needs: waiting up to {_PATIENCE:.0f} s ...")
+                if waited >= _SILENT_WAIT:
+                    print_once(
+                        "waiting", f"Another process compiles what this one needs: waiting up to {_MAX_WAIT:.0f} s ..."
+                    )
                 time.sleep(0.02)
 
     def _is_taken(self) -> bool:
@@ -257,7 +262,7 @@ class KernelLock:
             return True
         return False
 
-    def pass_on(self) -> None:
+    def release(self) -> None:
         """Release the lock if it was taken."""
         if self._file >= 0:
             os.close(self._file)

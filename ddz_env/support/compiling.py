@@ -20,7 +20,7 @@ import numba
 from numba.core import caching, event
 from numba.core.runtime import rtsys
 
-from ddz_env.support.compile_cache import KernelLock, announce, kernel_folder, kernel_sources, warn
+from ddz_env.support.compile_cache import KernelLock, announce_compilation, kernel_folder, kernel_sources, warn_once
 
 _FLAGS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy", "no_cfunc_wrapper": True}
 """No kernel is handed on as a function pointer: without the wrapper for that its code is compiled once less."""
@@ -66,7 +66,7 @@ class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no t
     A kernel that others need is compiled while they are.
     """
 
-    def listen(self) -> None:
+    def register(self) -> None:
         """Register this listener with Numba from now on."""
         event.register("numba:compiler_lock", self)
 
@@ -95,7 +95,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no t
         folder = None if sources is None else kernel_folder(sources)
         if sources is None or folder is None:
             return None
-        return cls(sources.function(function.__code__.co_firstlineno), folder)
+        return cls(sources.function_hash(function.__code__.co_firstlineno), folder)
 
 
 class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
@@ -150,7 +150,7 @@ class _KernelCache:
             return None
 
     @functools.cached_property
-    def _turn(self) -> KernelLock:
+    def _lock(self) -> KernelLock:
         return KernelLock(Path(self._files.cache_path, f"{self._function.__qualname__}.lock"))
 
     @property
@@ -161,24 +161,24 @@ class _KernelCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """A compiled kernel from the files, or ``None``: then it is this process's turn until one is saved."""
-        loaded = self._kept(signature, context)
+        loaded = self._load_kept(signature, context)
         if loaded is None:
-            announce(self._function.__module__.partition(".")[0])
-            if self._files is not None and self._changed() is None:
-                self._turn.take()
-                loaded = self._kept(signature, context)
+            announce_compilation(self._function.__module__.partition(".")[0])
+            if self._files is not None and self._find_changed_source() is None:
+                self._lock.acquire()
+                loaded = self._load_kept(signature, context)
                 if loaded is not None:
-                    self._turn.pass_on()
+                    self._lock.release()
         return loaded
 
-    def _changed(self) -> Path | None:
+    def _find_changed_source(self) -> Path | None:
         """A source that may differ from what this process imported."""
         sources = kernel_sources(self._function.__module__, inspect.getfile(self._function))
-        return None if sources is None else sources.changed()
+        return None if sources is None else sources.find_changed_file()
 
-    def _kept(self, signature: Any, context: Any) -> Any:
+    def _load_kept(self, signature: Any, context: Any) -> Any:
         """The compiled kernel in the files, or ``None``."""
-        if self._files is None or self._changed() is not None:
+        if self._files is None or self._find_changed_source() is not None:
             return None
         try:
             return self._files.load_overload(signature, context)
@@ -191,14 +191,14 @@ class _KernelCache:
         """Keep a compiled kernel."""
         if self._files is None:
             return
-        changed = self._changed()
+        changed = self._find_changed_source()
         try:
             if changed is None:
                 self._files.save_overload(signature, compiled)
             else:
-                warn(f"{changed} changed after this program began")
+                warn_once(f"{changed} changed after this program began")
         except Exception as fault:  # a full disk, a folder that has gone, a read-only one
             self._files.disable()
-            warn(f"{self.cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
+            warn_once(f"{self.cache_path} cannot be written ({getattr(fault, 'strerror', None) or fault})")
         finally:
-            self._turn.pass_on()
+            self._lock.release()

@@ -50,7 +50,7 @@ class DouDizhuError(ValueError):
         super().__init__(text if isinstance(text, Message) else Message(text, **values))
 
     @property
-    def said(self) -> Message:
+    def message(self) -> Message:
         """The error's message, with the values that stand in its text."""
         message: Message = self.args[0]
         return message
@@ -121,22 +121,22 @@ class MissingDependencyError(DouDizhuError, ImportError):
         )
 
 
-_MOST_SHOWN = 120
+_MAX_VALUE_LENGTH = 120
 """Most characters of a value that a message shows."""
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """A value as a message shows it: on one line and not too long, for any value.
 
     Example:
-        >>> shown("ten"), shown([1, 2]), len(shown(10**5000)) <= 120
+        >>> short_repr("ten"), short_repr([1, 2]), len(short_repr(10**5000)) <= 120
         ("'ten'", '[1, 2]', True)
     """
     try:
         text = " ".join(repr(value).split())
     except Exception:  # integers of thousands of digits, deep nesting, a foreign __repr__
         text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 3]}..."
 
 
 def install_hint(extra: str) -> str:
@@ -154,39 +154,39 @@ def install_hint(extra: str) -> str:
     return f"pip install -e '.[{extra}]' (in a clone of ddz-env)"
 
 
-def command_line(*words: object) -> str:
+def format_command(*words: object) -> str:
     """A command as it is typed into a shell of this system.
 
     Args:
         *words: The program, its options and their values, each one word.
 
     Example:
-        >>> command_line("ddz", "replay", "games/a.txt")
+        >>> format_command("ddz", "replay", "games/a.txt")
         'ddz replay games/a.txt'
     """
     texts = list(map(str, words))
     return subprocess.list2cmdline(texts) if os.name == "nt" else shlex.join(texts)
 
 
-def plural(number: int, noun: str) -> Message:
+def pluralize(number: int, noun: str) -> Message:
     """A number with its noun.
 
     Example:
-        >>> plural(1, "card"), plural(2, "card")
+        >>> pluralize(1, "card"), pluralize(2, "card")
         ('1 card', '2 cards')
     """
     return Message(f"1 {noun}") if number == 1 else Message(f"{{number}} {noun}s", number=f"{number:,}")
 
 
-def did_you_mean(name: object, choices: Iterable[str]) -> str:
+def suggest_name(name: object, choices: Iterable[str]) -> str:
     """`` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
-    if not isinstance(name, str) or len(name) > _MOST_SHOWN:
+    if not isinstance(name, str) or len(name) > _MAX_VALUE_LENGTH:
         return ""
     near = difflib.get_close_matches(name, list(choices), n=1)
     return Message(" (did you mean {near}?)", near=repr(near[0])) if near else ""
 
 
-def unknown(what: str, name: object, choices: Iterable[str]) -> Message:
+def unknown_name_message(what: str, name: object, choices: Iterable[str]) -> Message:
     """The message for a name that does not exist.
 
     Args:
@@ -195,9 +195,9 @@ def unknown(what: str, name: object, choices: Iterable[str]) -> Message:
         choices: Those that exist.
 
     Example:
-        >>> unknown("scoring", "wins", ["win", "stake"])
+        >>> unknown_name_message("scoring", "wins", ["win", "stake"])
         "unknown scoring 'wins' (did you mean 'win'?); choose from win, stake"
     """
     names = list(choices)
-    values = {"name": shown(name), "near": did_you_mean(name, names), "names": names}
+    values = {"name": short_repr(name), "near": suggest_name(name, names), "names": names}
     return Message(f"unknown {what} {{name}}{{near}}; choose from {{names}}", **values)

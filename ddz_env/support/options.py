@@ -19,7 +19,7 @@ An option is a field.  Its annotation says what it may be, the docstring's ``Att
     Traceback (most recent call last):
     ...
     ddz_env.support.errors.InvalidAgentOptionError: iterations=0 must be a whole number from 1 to 1,000,000
-    >>> SearchOptions.of(iteration=5)  # doctest: +NORMALIZE_WHITESPACE
+    >>> SearchOptions.make(iteration=5)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     ...
     ddz_env.support.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there
@@ -28,7 +28,7 @@ An option is a field.  Its annotation says what it may be, the docstring's ``Att
 An agent takes the fields of its options, for a type checker and an editor, too:
 
     >>> class SearchAgent:
-    ...     @takes(SearchOptions)
+    ...     @takes_options(SearchOptions)
     ...     def __init__(self, options: SearchOptions) -> None:
     ...         self.options = options
     >>> SearchAgent(iterations=5).options
@@ -48,7 +48,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
-from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, did_you_mean, shown
+from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError, short_repr, suggest_name
 
 _Options = TypeVar("_Options", bound="Options")
 _Self = TypeVar("_Self")
@@ -107,17 +107,17 @@ class Option(NamedTuple):
     element: Option | None = None
 
     @property
-    def written(self) -> str:
+    def default_text(self) -> str:
         """The default as the command line takes it; a dash where there is none."""
-        return "–" if self.default is dataclasses.MISSING else as_written(self.default)
+        return "–" if self.default is dataclasses.MISSING else format_option_value(self.default)
 
     @property
-    def textual(self) -> bool:
+    def is_textual(self) -> bool:
         """Whether a text can denote a value other than none."""
         return bool(self.choices or {int, float, bool, str, tuple, object}.intersection(self.kinds))
 
     @property
-    def values(self) -> str:
+    def allowed_values(self) -> str:
         """The values allowed, in words."""
         words = [", ".join(map(str, self.choices))] if self.choices else []
         if bool in self.kinds:
@@ -135,7 +135,7 @@ class Option(NamedTuple):
             words += [getattr(kind, "__name__", str(kind)) for kind in self.kinds]
         return ", or ".join([*words, "none"] if self.optional else words)
 
-    def checked(self, value: Any, error: type[DouDizhuError]) -> Any:
+    def convert(self, value: Any, error: type[DouDizhuError]) -> Any:
         """The value as its type: ``1e4`` is 10,000 where a whole number is wanted, a list a tuple.
 
         Raises:
@@ -153,26 +153,26 @@ class Option(NamedTuple):
             if bool in self.kinds:
                 return value
         elif isinstance(value, (int, float)):
-            number = self._number(value)
+            number = self._as_number(value)
             if number is not None:
                 return number
             if Path in self.kinds:  # a file's name may look like a number
                 return str(value)
         elif isinstance(value, (list, tuple)) and tuple in self.kinds:
-            return tuple(self._entry(index).checked(entry, error) for index, entry in enumerate(value))
+            return tuple(self._element_option(index).convert(entry, error) for index, entry in enumerate(value))
         elif isinstance(value, str) and Path in self.kinds:
             return value if str in self.kinds else Path(value)
         elif any(isinstance(value, kind) for kind in self.kinds if kind not in (int, float, bool)):
             return value
-        allowed = f"{'one of ' if len(self.choices) > 1 else ''}{self.values}"
-        raise error(f"{self.name}={shown(value)} must be {allowed}{did_you_mean(value, map(str, self.choices))}")
+        allowed = f"{'one of ' if len(self.choices) > 1 else ''}{self.allowed_values}"
+        raise error(f"{self.name}={short_repr(value)} must be {allowed}{suggest_name(value, map(str, self.choices))}")
 
-    def _entry(self, index: int) -> Option:
+    def _element_option(self, index: int) -> Option:
         """The option that the entry at an index of a list is."""
         whole = self.element or Option("", dataclasses.MISSING, (object,), (), Range(), True, "")
         return whole._replace(name=f"{self.name}[{index}]")
 
-    def _number(self, value: Any) -> int | float | None:
+    def _as_number(self, value: Any) -> int | float | None:
         """The number as one of the option's types; None if none fits, or it is out of range."""
         # Integers are compared as they are: as floats those of hundreds of digits would overflow.
         if not (isinstance(value, int) or math.isfinite(value)) or value not in self.range:
@@ -185,7 +185,7 @@ class Option(NamedTuple):
             return None
 
     @property
-    def parts(self) -> tuple[Option, ...]:
+    def nested_options(self) -> tuple[Option, ...]:
         """The options of an option that is a set of options itself; empty for any other."""
         kind = self.kinds[0] if self.kinds else None
         return kind.options() if isinstance(kind, type) and issubclass(kind, Options) else ()
@@ -198,12 +198,12 @@ class Option(NamedTuple):
         """
         if tuple in self.kinds:
             parts = filter(None, (part.strip() for part in text.split(",")))
-            return tuple(self._entry(index).read(part, error) for index, part in enumerate(parts))
+            return tuple(self._element_option(index).read(part, error) for index, part in enumerate(parts))
         if text in self.choices:
             return text
-        value = plain_value(text)
+        value = parse_option_value(text)
         is_text = (value is not None or not self.optional) and (str in self.kinds or Path in self.kinds)
-        return self.checked(text if is_text else value, error)
+        return self.convert(text if is_text else value, error)
 
 
 class Options:
@@ -220,7 +220,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for option in self.options():
-            object.__setattr__(self, option.name, option.checked(getattr(self, option.name), self.error))
+            object.__setattr__(self, option.name, option.convert(getattr(self, option.name), self.error))
         self.check()
 
     def check(self) -> None:
@@ -230,12 +230,12 @@ class Options:
     @functools.cache
     def options(cls) -> tuple[Option, ...]:
         """All options in order, those of base classes first."""
-        hints, meaning = typing.get_type_hints(cls, include_extras=True), meanings(cls)
+        hints, meaning = typing.get_type_hints(cls, include_extras=True), parse_attribute_docs(cls)
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]  # a subclass's
-        return tuple(_option(field, hints[field.name], meaning.get(field.name, "")) for field in fields)
+        return tuple(_option_from_field(field, hints[field.name], meaning.get(field.name, "")) for field in fields)
 
     @classmethod
-    def of(cls: type[_Options], *values: Any, **named: Any) -> _Options:
+    def make(cls: type[_Options], *values: Any, **named: Any) -> _Options:
         """Make the options of values in their order and by name, with named errors where Python has a ``TypeError``.
 
         Raises:
@@ -245,7 +245,7 @@ class Options:
         cls.check_names(named)
         for option in cls.options()[len(values) :]:
             if option.default is dataclasses.MISSING and option.name not in named:
-                raise cls.error(f"option {option.name!r} has no default: it must be {option.values}")
+                raise cls.error(f"option {option.name!r} has no default: it must be {option.allowed_values}")
         return cls(*values, **named)
 
     @classmethod
@@ -271,9 +271,9 @@ class Options:
             InvalidAgentOptionError: If a text is not ``name=value``, there is no such option, or its value is not
                 allowed.
         """
-        options = {option.name: option for option in cls.options() if not option.parts}
+        options = {option.name: option for option in cls.options() if not option.nested_options}
         for option in cls.options():
-            options |= {f"{option.name}.{part.name}": part for part in option.parts}
+            options |= {f"{option.name}.{part.name}": part for part in option.nested_options}
         return read_options(texts, options, cls.error)
 
     def as_dict(self) -> dict[str, Any]:
@@ -286,7 +286,7 @@ class Options:
         paths = (getattr(self, option.name) for option in self.options() if Path in option.kinds)
         return tuple(Path(path) for path in paths if path is not None)
 
-    def asked_agents(self) -> tuple[str, ...]:
+    def named_agents(self) -> tuple[str, ...]:
         """The agents that the options name, which an agent with these options asks."""
         return ()
 
@@ -298,8 +298,10 @@ class Options:
             InvalidAgentOptionError: If options are missing, unknown or have values that are not allowed.
         """
         if not isinstance(values, Mapping):
-            raise cls.error(f"options are names with values, not {shown(values)}")
-        kinds: dict[str, Any] = {option.name: option.kinds[0] if option.parts else None for option in cls.options()}
+            raise cls.error(f"options are names with values, not {short_repr(values)}")
+        kinds: dict[str, Any] = {
+            option.name: option.kinds[0] if option.nested_options else None for option in cls.options()
+        }
         if different := sorted(map(str, set(values) ^ set(kinds))):
             raise cls.error(f"options differ in {', '.join(different)}")
         return cls(**{name: kinds[name].from_dict(value) if kinds[name] else value for name, value in values.items()})
@@ -326,18 +328,23 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
     for text in texts:
         name, equals, value = (piece.strip() for piece in text.partition("="))
         if not equals or not name or not value:
-            raise error(f"{shown(text)} is not name=value")
+            raise error(f"{short_repr(text)} is not name=value")
         if name in options:
             raise error(f"option {name!r} is given twice")
         options[name] = value
     return options
 
 
-def as_written(value: object) -> str:
-    """A value as the command line takes it: the inverse of :func:`plain_value`.
+def format_option_value(value: object) -> str:
+    """A value as the command line takes it: the inverse of :func:`parse_option_value`.
 
     Example:
-        >>> as_written(None), as_written(True), as_written(("random", "rules")), as_written(0.5)
+        >>> (
+        ...     format_option_value(None),
+        ...     format_option_value(True),
+        ...     format_option_value(("random", "rules")),
+        ...     format_option_value(0.5),
+        ... )
         ('none', 'true', 'random,rules', '0.5')
     """
     if isinstance(value, tuple):
@@ -345,7 +352,7 @@ def as_written(value: object) -> str:
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
 
 
-def plain_value(text: str) -> Any:
+def parse_option_value(text: str) -> Any:
     """The value that a text looks like: ``true``, ``false``, ``none``, an integer, a float, or itself."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
@@ -367,10 +374,10 @@ def refuse_unknown(names: Iterable[str], options: Sequence[str], error: type[Dou
     for name in names:
         if name not in options:
             choices = f"there are {', '.join(options)}" if options else "there are none"
-            raise error(f"there is no option {name!r}{did_you_mean(name, options)}; {choices}")
+            raise error(f"there is no option {name!r}{suggest_name(name, options)}; {choices}")
 
 
-def takes(
+def takes_options(
     options: Callable[_Fields, _Options],
 ) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _Fields], None]]:
     """Decorate a constructor that takes one set of options: its callers pass the fields of the options instead.
@@ -385,7 +392,7 @@ def takes(
     def decorate(init: Callable[[_Self, _Options], None]) -> Callable[Concatenate[_Self, _Fields], None]:
         @functools.wraps(kind.__init__)
         def made(self: _Self, /, *values: _Fields.args, **named: _Fields.kwargs) -> None:
-            init(self, kind.of(*values, **named))
+            init(self, kind.make(*values, **named))
 
         made.options_type = kind  # type: ignore[attr-defined]  # a function has no such attribute to the checker
         return made
@@ -393,12 +400,12 @@ def takes(
     return decorate
 
 
-def options_type(factory: Callable[..., Any]) -> type[Options] | None:
-    """The options that a class takes (:func:`takes`); None if it does not say."""
+def find_options_type(factory: Callable[..., Any]) -> type[Options] | None:
+    """The options that a class takes (:func:`takes_options`); None if it does not say."""
     return getattr(factory.__init__, "options_type", None)
 
 
-def signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | None:
+def list_signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | None:
     """The options of a plain constructor or function: its parameters, as far as they can be given by name.
 
     Returns:
@@ -406,7 +413,7 @@ def signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | None:
 
     Example:
         >>> def make(depth: int = 3, *, path: str | None = None): ...
-        >>> [(option.name, option.written, option.values) for option in signature_options(make)]
+        >>> [(option.name, option.default_text, option.allowed_values) for option in list_signature_options(make)]
         [('depth', '3', 'a whole number'), ('path', 'none', 'text, or none')]
     """
     try:
@@ -418,22 +425,22 @@ def signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | None:
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return tuple(_of_parameter(parameter) for parameter in parameters if parameter.kind in named)
+    return tuple(_option_from_parameter(parameter) for parameter in parameters if parameter.kind in named)
 
 
-def _of_parameter(parameter: inspect.Parameter) -> Option:
+def _option_from_parameter(parameter: inspect.Parameter) -> Option:
     """A parameter as an option; without an annotation it may be anything."""
     default = dataclasses.MISSING if parameter.default is parameter.empty else parameter.default
     unknown = parameter.annotation is parameter.empty or isinstance(parameter.annotation, str)
-    return _of_hint(parameter.name, default, Any if unknown else parameter.annotation)
+    return _option_from_hint(parameter.name, default, Any if unknown else parameter.annotation)
 
 
-def _option(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
+def _option_from_field(field: dataclasses.Field[Any], hint: Any, meaning: str) -> Option:
     default = field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default
-    return _of_hint(field.name, default, hint, meaning)
+    return _option_from_hint(field.name, default, hint, meaning)
 
 
-def _of_hint(name: str, default: Any, hint: Any, meaning: str = "") -> Option:
+def _option_from_hint(name: str, default: Any, hint: Any, meaning: str = "") -> Option:
     kinds: list[type] = []
     element: Option | None = None
     choices: list[Any] = []
@@ -457,11 +464,11 @@ def _of_hint(name: str, default: Any, hint: Any, meaning: str = "") -> Option:
         else:
             kinds.append(origin or hint)
             if origin is tuple and typing.get_args(hint)[1:] == (...,):
-                element = _of_hint("", dataclasses.MISSING, typing.get_args(hint)[0])
+                element = _option_from_hint("", dataclasses.MISSING, typing.get_args(hint)[0])
     return Option(name, default, tuple(kinds), tuple(choices), bounds, optional, meaning, element)
 
 
-def meanings(cls: type) -> dict[str, str]:
+def parse_attribute_docs(cls: type) -> dict[str, str]:
     """What the docstrings of a class and its bases say of each attribute, by name."""
     texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):

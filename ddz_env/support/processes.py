@@ -16,7 +16,7 @@ CLOSE_SECONDS = 0.5
 """What agents get to let go of what they hold when a process ends."""
 
 
-def serve_parent(lifeline: Connection, close: Callable[[], object]) -> None:
+def bind_to_parent(lifeline: Connection, close: Callable[[], object]) -> None:
     """Make this process work for its parent: it ends with it, ignores Ctrl-C, and uses one core.
 
     It leads a group of processes, which ends with it; Windows has no such groups.
@@ -29,7 +29,7 @@ def serve_parent(lifeline: Connection, close: Callable[[], object]) -> None:
 
     def end_with_parent() -> None:
         lifeline.poll(None)
-        _let_go(close)
+        _close_and_flush(close)
         if hasattr(os, "killpg"):
             os.killpg(0, signal.SIGKILL)
         os._exit(0)
@@ -41,7 +41,7 @@ def serve_parent(lifeline: Connection, close: Callable[[], object]) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # libraries must not start one thread per core
 
 
-def end_group(leader: int | None) -> None:
+def kill_process_group(leader: int | None) -> None:
     """Kill a process with the group that it leads, as far as they are still there.
 
     Args:
@@ -52,20 +52,20 @@ def end_group(leader: int | None) -> None:
             os.killpg(leader, signal.SIGKILL)
 
 
-def leave(code: int, close: Callable[[], object] | None = None) -> NoReturn:
+def exit_at_once(code: int, close: Callable[[], object] | None = None) -> NoReturn:
     """End this process at once: agents may have left threads and children behind, for which Python would wait.
 
     Args:
         code: The exit code.
         close: Releases what this process holds; an agent that hangs in it is not waited for.
     """
-    _let_go(close)
+    _close_and_flush(close)
     for child in multiprocessing.active_children():
         child.kill()
     os._exit(code)
 
 
-def _let_go(close: Callable[[], object] | None) -> None:
+def _close_and_flush(close: Callable[[], object] | None) -> None:
     if close is not None:
         closing = threading.Thread(target=close, daemon=True)
         closing.start()

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ddz_env.support.folders import PACKAGES, package_folder
 
-_BEGUN = time.time() - 0.02
+_PROCESS_START = time.time() - 0.02
 """When this process began to import the packages, less what the clock of a file system may be late, in seconds."""
 
 
@@ -79,17 +79,17 @@ class KernelSources:
         depth = len(below) - (file.name == "__init__.py")
         self._root = Path(*file.parts[: -1 - max(depth, 0)])
         self._top, self._memory = top, memory
-        self._file, self.files = file, {file: _read(file, memory)}
+        self._file, self.files = file, {file: _read_source(file, memory)}
         waiting = [(file, module)]
         while waiting:
-            for found, name in self._imported(*waiting.pop()):
+            for found, name in self._imported_files(*waiting.pop()):
                 if found not in self.files:
-                    self.files[found] = _read(found, memory)
+                    self.files[found] = _read_source(found, memory)
                     waiting.append((found, name))
         trees = sorted(source.tree for source in self.files.values())
-        self.stamp = _hash("\n".join([file.relative_to(self._root).as_posix(), *trees]))
+        self.stamp = _hash_text("\n".join([file.relative_to(self._root).as_posix(), *trees]))
 
-    def changed(self) -> Path | None:
+    def find_changed_file(self) -> Path | None:
         """A source that changed after this process began, so that it may have been imported as it was before.
 
         ``ctime`` is no older than any edit, even one that was taken back; Windows has the time of the last write alone.
@@ -97,51 +97,51 @@ class KernelSources:
         for file in self.files:
             with contextlib.suppress(OSError):
                 status = file.stat()
-                if (status.st_mtime if os.name == "nt" else status.st_ctime) < _BEGUN:
+                if (status.st_mtime if os.name == "nt" else status.st_ctime) < _PROCESS_START:
                     continue
             return file
         return None
 
-    def function(self, line: int) -> str:
+    def function_hash(self, line: int) -> str:
         """The hash of the function of the file that begins in a line."""
         source = self.files[self._file]
         return source.functions.get(str(line), source.tree)
 
-    def _imported(self, file: Path, module: str) -> Iterator[tuple[Path, str]]:
+    def _imported_files(self, file: Path, module: str) -> Iterator[tuple[Path, str]]:
         """The files that a file imports, each with its dotted name."""
         for imported in self.files[file].imports:
-            yield from self._reached(_absolute(file, module, imported), imported.name)
+            yield from self._files_of_import(_absolute_name(file, module, imported), imported.name)
 
-    def _reached(self, module: str, name: str) -> Iterator[tuple[Path, str]]:
+    def _files_of_import(self, module: str, name: str) -> Iterator[tuple[Path, str]]:
         """The files of a module, or of a name that is imported from it."""
-        file = self._locate(module)
+        file = self._locate_module(module)
         if file is None:
             return
         if not name:  # `import a.b` makes `a` known, too
             parts = module.split(".")
             for prefix in (".".join(parts[:end]) for end in range(1, len(parts) + 1)):
-                if found := self._locate(prefix):
+                if found := self._locate_module(prefix):
                     yield found, prefix
         elif file.name != "__init__.py":
             yield file, module
-        elif below := self._locate(f"{module}.{name}"):
+        elif below := self._locate_module(f"{module}.{name}"):
             yield below, f"{module}.{name}"
-        elif origin := next((each for each in _read(file, self._memory).imports if each.known_as == name), None):
-            yield from self._reached(_absolute(file, module, origin), origin.name)
+        elif origin := next((each for each in _read_source(file, self._memory).imports if each.known_as == name), None):
+            yield from self._files_of_import(_absolute_name(file, module, origin), origin.name)
         else:
             yield file, module
 
-    def _locate(self, module: str) -> Path | None:
+    def _locate_module(self, module: str) -> Path | None:
         """The file of a module of ours or of the kernels' own packages."""
         top, *below = module.split(".")
         if top in PACKAGES:
-            return _module_file(package_folder(top), *below)
+            return _find_module_file(package_folder(top), *below)
         if top != self._top and self._root.name in ("site-packages", "dist-packages"):
             return None  # other people's packages
-        return _module_file(self._root, top, *below)
+        return _find_module_file(self._root, top, *below)
 
 
-def _absolute(file: Path, module: str, imported: Import) -> str:
+def _absolute_name(file: Path, module: str, imported: Import) -> str:
     """The dotted name of a module that a file imports, whose own is ``module``."""
     if not imported.dots:
         return imported.module
@@ -150,7 +150,7 @@ def _absolute(file: Path, module: str, imported: Import) -> str:
 
 
 @functools.cache
-def _module_file(folder: Path, *parts: str) -> Path | None:
+def _find_module_file(folder: Path, *parts: str) -> Path | None:
     for file in (folder.joinpath(*parts, "__init__.py"), folder.joinpath(*parts).with_suffix(".py")):
         if file.is_file():
             return file
@@ -158,24 +158,24 @@ def _module_file(folder: Path, *parts: str) -> Path | None:
 
 
 @functools.cache
-def _read(file: Path, memory: Path | None) -> Source:
+def _read_source(file: Path, memory: Path | None) -> Source:
     """What a file says, from the memory if it holds these bytes."""
     text = file.read_bytes()
     kept = memory and memory / hashlib.sha256(sys.version.encode() + text).hexdigest()[:32]
     with contextlib.suppress(OSError, ValueError):
         digest, _, content = kept.read_text().partition("\n") if kept else ("", "", "")
-        if digest == _hash(content):
+        if digest == _hash_text(content):
             tree, functions, imports = json.loads(content)
             return Source(tree, functions, [Import(*each) for each in imports])
-    source = _parse(text)
+    source = _parse_source(text)
     content = json.dumps(source)
     with contextlib.suppress(OSError):  # a damaged or half-written file is read anew
         if kept:
-            kept.write_text(f"{_hash(content)}\n{content}")
+            kept.write_text(f"{_hash_text(content)}\n{content}")
     return source
 
 
-def _parse(text: bytes) -> Source:
+def _parse_source(text: bytes) -> Source:
     tree = ast.parse(text)
     imports = list[Import]()
     for node in ast.walk(tree):
@@ -188,12 +188,12 @@ def _parse(text: bytes) -> Source:
             for alias in node.names:
                 imports.append(Import(node.level, node.module or "", alias.name, alias.asname or alias.name))
     functions = {
-        str(min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): _hash(ast.dump(node))
+        str(min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): _hash_text(ast.dump(node))
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
     }
-    return Source(_hash(ast.dump(tree)), functions, imports)
+    return Source(_hash_text(ast.dump(tree)), functions, imports)
 
 
-def _hash(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from ddz_env.support.checks import check_integer
 from ddz_env.support.errors import SharedGamesError
 
-MOST_THREADS = 256
+MAX_THREADS = 256
 _CHUNKS_PER_THREAD = 4  # a thread that loses its core for a while leaves its share to the others
 _SMALLEST_CHUNK = 64  # a call costs microseconds, a game less than one
 
@@ -41,7 +41,7 @@ class GamesLock:
     def __reduce__(self) -> tuple[Any, ...]:
         return GamesLock, ()
 
-    def refuse(self) -> SharedGamesError:
+    def make_error(self) -> SharedGamesError:
         """The error that a second thread gets."""
         return SharedGamesError(
             "another thread is using these games at this moment: give each thread its own games, or let one thread "
@@ -49,7 +49,7 @@ class GamesLock:
         )
 
 
-def one_at_a_time(method: _F) -> _F:
+def exclusive(method: _F) -> _F:
     """A method of an object with a :class:`GamesLock` under ``_lock``: a second thread is refused while one is in it.
 
     Raises:
@@ -60,7 +60,7 @@ def one_at_a_time(method: _F) -> _F:
     def alone(self: Any, *arguments: Any, **options: Any) -> Any:
         lock = self._lock
         if not lock.acquire(False):
-            raise lock.refuse()
+            raise lock.make_error()
         try:
             return method(self, *arguments, **options)
         finally:
@@ -69,7 +69,7 @@ def one_at_a_time(method: _F) -> _F:
     return cast(_F, alone)
 
 
-def usable_threads(threads: int | None) -> int:
+def check_threads(threads: int | None) -> int:
     """Check a number of threads; None means the cores this process may use.
 
     Raises:
@@ -77,8 +77,8 @@ def usable_threads(threads: int | None) -> int:
     """
     if threads is None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        return min(cores or 1, MOST_THREADS)
-    return check_integer("threads", threads, 1, MOST_THREADS)
+        return min(cores or 1, MAX_THREADS)
+    return check_integer("threads", threads, 1, MAX_THREADS)
 
 
 def run_chunks(function: Callable[..., Any], count: int, threads: int, *arguments: Any) -> None:
@@ -98,10 +98,10 @@ def run_chunks(function: Callable[..., Any], count: int, threads: int, *argument
         return
     starts = iter(range(0, count, size))
     helpers = min(threads, -(-count // size)) - 1
-    pool = _pool(os.getpid())
-    futures = [pool.submit(_work, starts, function, count, size, arguments) for _ in range(helpers)]
+    pool = _get_pool(os.getpid())
+    futures = [pool.submit(_run_remaining_chunks, starts, function, count, size, arguments) for _ in range(helpers)]
     try:
-        _work(starts, function, count, size, arguments)
+        _run_remaining_chunks(starts, function, count, size, arguments)
     finally:
         # A thread that has not begun is not waited for: nothing is left for it to do.
         errors = [future.exception() for future in futures if not future.cancel()]
@@ -109,7 +109,7 @@ def run_chunks(function: Callable[..., Any], count: int, threads: int, *argument
         raise error
 
 
-def _work(
+def _run_remaining_chunks(
     starts: Iterator[int], function: Callable[..., Any], count: int, size: int, arguments: tuple[Any, ...]
 ) -> None:
     for first in starts:  # shared: the interpreter's lock makes taking the next start atomic
@@ -117,6 +117,6 @@ def _work(
 
 
 @functools.lru_cache(maxsize=1)
-def _pool(_process: int) -> ThreadPoolExecutor:
+def _get_pool(_process: int) -> ThreadPoolExecutor:
     """The thread pool of this process: threads do not survive a fork."""
-    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="ddz-batch")
+    return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="ddz-batch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ddz_env.saved_games import PERSON
 from ddz_env.support.checks import LARGEST_WORD, check_integer, check_seed
-from ddz_env.support.errors import plural
+from ddz_env.support.errors import pluralize
 from ddz_training.measure.errors import InvalidArenaError
 
 
@@ -28,7 +28,9 @@ def assign_seats(agents: str, seat: int, seats: int) -> tuple[str, ...]:
     if len(names) == 1:
         names *= seats - 1
     if len(names) != seats - 1:
-        raise InvalidArenaError(f"--agents names {plural(len(names), 'agent')} for {plural(seats - 1, 'other seat')}")
+        raise InvalidArenaError(
+            f"--agents names {pluralize(len(names), 'agent')} for {pluralize(seats - 1, 'other seat')}"
+        )
     order = [PERSON, *names]
     return tuple(order[(number - own) % seats] for number in range(seats))
 

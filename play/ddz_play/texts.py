@@ -67,7 +67,7 @@ class Texts(rendering.Texts):
             >>> Texts("zh").error_text(message)
             '4 张 B：一副牌只有 1 张'
         """
-        said = error if isinstance(error, str) else error.said if isinstance(error, DouDizhuError) else str(error)
+        said = error if isinstance(error, str) else error.message if isinstance(error, DouDizhuError) else str(error)
         message = said if isinstance(said, Message) else Message(said)
         translated = load_catalogue().messages.get(message.text) if self.language == "zh" else None
         if translated is None:

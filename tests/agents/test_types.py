@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ddz_env.playing.registry import GROUP
-from ddz_env.support.options import Option, options_type
+from ddz_env.support.options import Option, find_options_type
 from tests.packages import ROOT, SOURCES, pythonpath
 
 if sys.version_info >= (3, 11):
@@ -55,7 +55,7 @@ def test_every_agent_refuses_wrong_names_and_types_of_options(tmp_path: Path, mo
     for name in sorted(points):
         module, _, cls = points[name].value.partition(":")
         lines.append(f"from {module} import {cls}")
-        declared = options_type(points[name].load())
+        declared = find_options_type(points[name].load())
         for call, right in calls(cls, declared.options() if declared else ()):
             lines.append(call)
             wrong |= set() if right else {len(lines)}

@@ -12,7 +12,7 @@ import pytest
 from ddz_env import Move, Rules
 from ddz_env.core.refusals import ILLEGAL_MOVE_TEXT
 from ddz_env.saved_games import PERSON, Deal, Record
-from ddz_env.support.errors import DouDizhuError, Message, plural
+from ddz_env.support.errors import DouDizhuError, Message, pluralize
 from ddz_play.session import Replay, Session
 from ddz_play.texts import Texts, load_catalogue
 from tests.packages import ROOT
@@ -36,7 +36,7 @@ def test_what_is_typed_wrongly_is_said_in_chinese() -> None:
         english, chinese = Texts("en").error_text(caught.value), Texts("zh").error_text(caught.value)
         assert english == str(caught.value)
         assert set(LATIN.findall(chinese)) <= {"standard", "zebra", "bid", "pass"}, chinese
-        line = Message("{where}: {why}", where=Message("line {number}", number=3), why=caught.value.said)
+        line = Message("{where}: {why}", where=Message("line {number}", number=3), why=caught.value.message)
         assert (line, Texts("zh").error_text(line)) == (f"line 3: {english}", f"第 3 行：{chinese}")
 
 
@@ -48,6 +48,6 @@ def test_the_texts_are_those_that_are_raised() -> None:
     written = {node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     composed = {"move={number} must be an integer in {least}..{most}"}
     composed |= {f"{ILLEGAL_MOVE_TEXT}; legal are {{moves}}{more}" for more in ("", " and {number} more")}
-    composed |= {plural(number, noun).text for number in (1, 2) for noun in ("card", "landlord card")}
+    composed |= {pluralize(number, noun).text for number in (1, 2) for noun in ("card", "landlord card")}
     assert load_catalogue().messages.keys() - written <= composed <= load_catalogue().messages.keys()
     assert Texts("zh").error_text("a fault of ddz") == "a fault of ddz"

@@ -46,7 +46,7 @@ from ddz_env import State, View
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.engine.layout import HANDS, MOVES
 from ddz_env.core.observation import HISTORY, OBSERVATION, observe
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.compiling import kernel
 from ddz_env.support.options import Options
 
@@ -178,7 +178,7 @@ def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: n
                 logs[row, count] += dot(hidden, weights[count]) + bias[count]
 
 
-class BeliefModel(OwnsArrays):
+class BeliefModel(WritableAfterUnpickling):
     """A belief network, which draws where the hidden cards of a view may be.
 
     Args:

@@ -41,9 +41,9 @@ from ddz_env.core.engine.layout import DOUBLES, OWNER
 from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.registry import make_agent
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.errors import IllegalMoveError, InvalidRulesError
-from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.options import Options, Range, takes_options
 
 RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
 """A landlord's win rate by the rule agent's price of its 17 cards is
@@ -76,7 +76,7 @@ class PayoffOptions(Options):
     gain: Literal["wins", "points"] = "wins"
     play: str = "rules"
 
-    def asked_agents(self) -> tuple[str, ...]:
+    def named_agents(self) -> tuple[str, ...]:
         """Who plays worlds out, and who plays the cards."""
         return self.player, self.play
 
@@ -216,7 +216,7 @@ def both_ways(view: View, rng: np.random.Generator) -> list[tuple[View, np.rando
     return [(either, np.random.default_rng(seed)) for either in (view, with_hand_shown(view))]
 
 
-class StakingAgent(OwnsArrays):
+class StakingAgent(WritableAfterUnpickling):
     """What the agents that stake by expected payoff share: they count in dealt worlds, and another plays the cards.
 
     Args:
@@ -274,7 +274,7 @@ class PayoffAgent(StakingAgent):
         True
     """
 
-    @takes(PayoffOptions)
+    @takes_options(PayoffOptions)
     def __init__(self, options: PayoffOptions) -> None:
         super().__init__(options)
 
@@ -307,7 +307,7 @@ class PayoffSearchAgent(StakingAgent):
 
     options: PayoffSearchOptions
 
-    @takes(PayoffSearchOptions)
+    @takes_options(PayoffSearchOptions)
     def __init__(self, options: PayoffSearchOptions) -> None:
         super().__init__(options)
         self._workspace = new_rule_workspace()

@@ -15,8 +15,8 @@ from ddz_agents.neural.compiled_policy import CompiledPolicy
 from ddz_agents.neural.feature_table import REST_INPUTS, policy_inputs
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, load_weights
-from ddz_env.support.options import takes
-from ddz_env.support.threads import usable_threads
+from ddz_env.support.options import takes_options
+from ddz_env.support.threads import check_threads
 
 InputName = Literal[
     "table", "history", "state", "hand", "prospects", "unseen", "target", "sizes", "key", "signs", "rest",
@@ -69,9 +69,9 @@ class AblatedPolicyAgent(ModelAgent):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    @takes(AblationOptions)
+    @takes_options(AblationOptions)
     def __init__(self, options: AblationOptions) -> None:
         weights = load_weights(policy_path(options.path))
         super().__init__(
-            CompiledPolicy(ablate_input(weights, options.input), usable_threads(options.threads)), name="policy-without"
+            CompiledPolicy(ablate_input(weights, options.input), check_threads(options.threads)), name="policy-without"
         )

@@ -22,8 +22,8 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import MASK_BYTE_WORDS, OBSERVATION_WORDS, mask_bytes, write_mask, write_observation
 from ddz_env.playing.agent import check_to_act
 from ddz_env.playing.many import WaitingGames, choose_stage_by_stage
-from ddz_env.support.options import Options, Range, takes
-from ddz_env.support.threads import MOST_THREADS
+from ddz_env.support.options import Options, Range, takes_options
+from ddz_env.support.threads import MAX_THREADS
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PolicyFile(Options):
 
     path: str | Path | None = None
     _: KW_ONLY
-    threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
+    threads: Annotated[int, Range(1, MAX_THREADS)] | None = 1
     trust_file: bool = False
 
     def files(self) -> tuple[Path, ...]:
@@ -209,7 +209,7 @@ class PolicyAgent(ModelAgent):
         InvalidAgentOptionError: If an option's value is not allowed.
     """
 
-    @takes(PolicyOptions)
+    @takes_options(PolicyOptions)
     def __init__(self, options: PolicyOptions) -> None:
         name = str(options.path) if options.path in BY_ID else "policy"
         super().__init__(options.load(), options.temperature, name)

@@ -58,7 +58,7 @@ from ddz_env.core.engine.step import apply_and_record
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0, U1
 from ddz_env.core.observation import CONCEALED, MASK_BYTE_WORDS, OBSERVATION_WORDS, write_mask, write_observation
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
 from ddz_env.support.threads import run_chunks
 
@@ -292,7 +292,7 @@ def _run_critic(observations: np.ndarray, concealed: np.ndarray, parts: _Parts, 
         values[index] = _value_game(observations[index], concealed[index], critic, buffers)
 
 
-class CompiledPolicy(OwnsArrays):
+class CompiledPolicy(WritableAfterUnpickling):
     """A policy from our weights as a :class:`~ddz_agents.neural.model.PolicyModel`.
 
     A row's answer depends on nothing but the row: neither on the batch nor on the threads.

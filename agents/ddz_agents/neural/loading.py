@@ -16,7 +16,7 @@ from ddz_agents.neural.shipped import policy_path
 from ddz_env import State
 from ddz_env.core.observation import action_mask, observe
 from ddz_env.support.errors import install_hint
-from ddz_env.support.threads import usable_threads
+from ddz_env.support.threads import check_threads
 
 
 def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trust_file: bool = False) -> PolicyModel:
@@ -38,7 +38,7 @@ def load_policy(path: str | Path | None = None, *, threads: int | None = 1, trus
             with numbers that are not finite.
         TensorFileMismatchError: If it was written for other observations, actions or another architecture.
     """
-    chosen, cores = policy_path(path), usable_threads(threads)
+    chosen, cores = policy_path(path), check_threads(threads)
     suffix = chosen.suffix.lower()
     if suffix == ".onnx":
         from ddz_agents.neural.onnx_policy import OnnxPolicy

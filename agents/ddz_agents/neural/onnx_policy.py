@@ -21,7 +21,7 @@ from ddz_agents.neural.tensor_file import check_heading, check_purpose, parse_pl
 from ddz_env import State
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION_SIZE, action_mask, observe
-from ddz_env.support.errors import install_hint, shown
+from ddz_env.support.errors import install_hint, short_repr
 
 NO_DIGEST = "0" * 64
 """What is in the digest's place while it is computed."""
@@ -118,7 +118,7 @@ class OnnxPolicy:
         try:
             outputs: Sequence[Floats] = self._session.run(self._outputs, named)
         except Exception as error:  # ONNX Runtime's own classes
-            raise TensorFileError(f"{self._path} cannot be run: {shown(error)}") from error
+            raise TensorFileError(f"{self._path} cannot be run: {short_repr(error)}") from error
         return outputs
 
 

@@ -21,7 +21,7 @@ from ddz_agents.neural.tensor_file import check_archive
 from ddz_agents.neural.torch_model import TorchModel
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.envs.outputs import DICT_KEYS, DTYPES, ObservationForm
-from ddz_env.support.errors import command_line, shown
+from ddz_env.support.errors import format_command, short_repr
 
 _RIGHT = "a model can be played if its environment was ours, without a wrapper that changes what it sees or does"
 
@@ -65,7 +65,7 @@ def _observation_format(policy: Any, where: object) -> tuple[str, tuple[str, str
         form = ObservationForm("dict" if beside else "vector", dtype, observation_key, mask_key)
         if form.make_space() == space:
             return dtype, (observation_key, mask_key) if beside else None
-    raise TensorFileMismatchError(f"{where}: its observations are not ours, but of {shown(space)}; {_RIGHT}")
+    raise TensorFileMismatchError(f"{where}: its observations are not ours, but of {short_repr(space)}; {_RIGHT}")
 
 
 def check_trust(path: str | Path, trust: bool, how: str) -> None:
@@ -103,7 +103,7 @@ def load_sb3_policy(path: str | Path, *, trust_file: bool = False, threads: int 
         TensorFileMismatchError: If it holds another algorithm, takes other observations or actions, or was shown
             others than its space says.
     """
-    check_trust(path, trust_file, command_line(f"policy:path={path},trust_file=true"))
+    check_trust(path, trust_file, format_command(f"policy:path={path},trust_file=true"))
     model = load_maskable_ppo(path)
     torch.set_num_threads(threads)
     module, last = Sb3Module(model.policy, path), model._last_obs

@@ -27,7 +27,7 @@ from ddz_agents.neural.features import PROSPECT_NUMBERS
 from ddz_env.core.observation import OBSERVATION, fingerprint
 from ddz_env.core.rules import Rules
 from ddz_env.support import atomic_files
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, short_repr
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -98,9 +98,11 @@ def parse_plain_values(where: object, text: str | bytes) -> dict[str, Any]:
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise TensorFileMismatchError(f"{where} does not say in JSON what it is for: {shown(error)}") from error
+        raise TensorFileMismatchError(f"{where} does not say in JSON what it is for: {short_repr(error)}") from error
     if not isinstance(values, dict):
-        raise TensorFileMismatchError(f"{where} does not say what it is for: {shown(values)} are not names with values")
+        raise TensorFileMismatchError(
+            f"{where} does not say what it is for: {short_repr(values)} are not names with values"
+        )
     return values
 
 
@@ -124,7 +126,7 @@ def check_purpose(where: object, rules: object, objective: object, notes: object
         ("values_trained", values_trained, isinstance(values_trained, bool)),
     ):
         if not allowed:
-            raise TensorFileMismatchError(f"{where} does not say what its weights are for: {name}={shown(value)}")
+            raise TensorFileMismatchError(f"{where} does not say what its weights are for: {name}={short_repr(value)}")
 
 
 def _is_preset(name: str) -> bool:
@@ -149,16 +151,17 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
     """
     if metadata.get("kind") != kind:
         raise TensorFileMismatchError(
-            f"{where} is not a {kind} file but {shown(metadata.get('kind', 'something else'))}"
+            f"{where} is not a {kind} file but {short_repr(metadata.get('kind', 'something else'))}"
         )
     if metadata.get("version") != str(version):
         raise TensorFileMismatchError(
-            f"{where} has version {shown(metadata.get('version'))} of the {kind} format; this package reads {version}"
+            f"{where} has version {short_repr(metadata.get('version'))} of the {kind} format; this package reads "
+            f"{version}"
         )
     layout = metadata.get("layout", "")
     if EARLIER_LAYOUTS.get(layout, layout) not in readable_layouts():
         raise TensorFileMismatchError(
-            f"{where} was written for observations or actions with the fingerprint {shown(layout)}; "
+            f"{where} was written for observations or actions with the fingerprint {short_repr(layout)}; "
             f"those of this package have {layout_fingerprint()!r}"
         )
 

@@ -15,7 +15,7 @@ from ddz_agents.neural.network import masked_log_probabilities
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
 from ddz_env.envs.outputs import ObservationForm
-from ddz_env.support.errors import shown
+from ddz_env.support.errors import short_repr
 
 
 class TorchModel:
@@ -131,6 +131,6 @@ def first_weight(module: torch.nn.Module) -> Tensor:
 def _check_answer(name: str, answer: Any, *shapes: tuple[int, ...]) -> None:
     """Check that an answer is a tensor of one of some shapes."""
     if not isinstance(answer, Tensor) or tuple(answer.shape) not in shapes:
-        description = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else shown(answer)
+        description = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else short_repr(answer)
         right = " or ".join(str(list(shape)) for shape in shapes)
         raise InvalidPolicyOutputError(f"the module's {name} must be a tensor of shape {right}, not {description}")

@@ -41,7 +41,7 @@ from ddz_env import Move, View
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.search_statistics import Belief, Candidate
-from ddz_env.support.options import Range, takes
+from ddz_env.support.options import Range, takes_options
 
 _ROUNDS = 2
 """Of annealing, where particles are dealt plainly.  No option: where the belief network deals, as it does under most
@@ -190,6 +190,6 @@ class NeuralSearchAgent(ModelSearchAgent):
         TensorFileError: If the file cannot be read or does not fit this package.
     """
 
-    @takes(NeuralSearchOptions)
+    @takes_options(NeuralSearchOptions)
     def __init__(self, options: NeuralSearchOptions) -> None:
         super().__init__(options.load(), options)

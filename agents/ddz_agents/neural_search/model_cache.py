@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.model import Bytes, Floats, GameCritic, PolicyModel
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 
 ROOM = 1 << 13
 """Positions that are kept; when there are more, all are forgotten."""
 
 
-class _AnswerCache(OwnsArrays):
+class _AnswerCache(WritableAfterUnpickling):
     """A cache of a model's answers by position."""
 
     def __init__(self) -> None:

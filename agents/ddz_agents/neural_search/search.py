@@ -32,10 +32,10 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT
 from ddz_env.core.engine.random import stream_state
 from ddz_env.playing.agent import Agent, Decision
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.checks import check_integer
 from ddz_env.support.clocks import Clock
-from ddz_env.support.errors import InvalidAgentOptionError, shown
+from ddz_env.support.errors import InvalidAgentOptionError, short_repr
 from ddz_env.support.options import Options, Range
 
 _NO_SEAT = np.uint64(NO_SEAT)
@@ -128,7 +128,7 @@ def search(
     return Search(worlds, prior, value, players, options).decide(view, rng, iterations)
 
 
-class Search(OwnsArrays):
+class Search(WritableAfterUnpickling):
     """A search composed of given parts; it keeps its memory from one decision to the next.
 
     The arguments are those of :func:`search`.
@@ -257,7 +257,9 @@ class Search(OwnsArrays):
         trees, batch = len(self.parallel.trees), self.parallel.batch
         for number in range(1, rounds + 1):
             share = number / rounds
-            while not spent or not (clock.over(share) and (clock.seconds is not None or spent >= share * iterations)):
+            while not spent or not (
+                clock.is_over(share) and (clock.seconds is not None or spent >= share * iterations)
+            ):
                 turns = max(1, batch // len(alive))  # descents of each candidate in every tree's next wave
                 if clock.seconds is None:
                     turns = max(1, min(turns, math.ceil((share * iterations - spent) / (len(alive) * trees))))
@@ -277,5 +279,7 @@ def _check_answer(part: str, answer: Floats, shape: tuple[int, ...]) -> Floats:
     """
     array = np.asarray(answer, np.float32)
     if array.shape != shape or np.isnan(array).any():
-        raise InvalidAgentOptionError(f"the {part} must return numbers of shape {list(shape)}, not {shown(answer)}")
+        raise InvalidAgentOptionError(
+            f"the {part} must return numbers of shape {list(shape)}, not {short_repr(answer)}"
+        )
     return array

@@ -32,13 +32,13 @@ from ddz_env.core.actions import MAX_KICKERS
 from ddz_env.core.engine.layout import MOVES, SEAT
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.many import WaitingGames, request_moves
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 
 _FIRST_ROOM = 1 << 14
 """Records of a new tree; trees grow when they are full."""
 
 
-class RootParallelTrees(OwnsArrays):
+class RootParallelTrees(WritableAfterUnpickling):
     """Several trees of one decision, and the descents that are in flight in them.
 
     Args:

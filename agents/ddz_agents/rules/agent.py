@@ -19,11 +19,11 @@ from ddz_env.core.engine.legal import is_legal_action, write_legal_mask
 from ddz_env.core.engine.words import U0
 from ddz_env.playing.agent import check_to_act
 from ddz_env.playing.many import WaitingGames
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.compiling import pure_kernel
 from ddz_env.support.errors import InvalidOptionError
-from ddz_env.support.options import Options, takes
-from ddz_env.support.threads import MOST_THREADS
+from ddz_env.support.options import Options, takes_options
+from ddz_env.support.threads import MAX_THREADS
 
 NO_LABEL = -1
 """The answer where the teacher has none: a half-built move that it would never have built."""
@@ -40,7 +40,7 @@ def choose_move(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, we
     return Move.from_words(int(main), int(kickers))
 
 
-class RulesAgentBase(OwnsArrays):
+class RulesAgentBase(WritableAfterUnpickling):
     """The base of the rule agents, which play by hand decomposition, without search and without randomness."""
 
     name: str
@@ -126,7 +126,7 @@ class RulesWithoutAgent(RulesAgentBase):
 
     name = "rules-without"
 
-    @takes(RulesWithoutOptions)
+    @takes_options(RulesWithoutOptions)
     def __init__(self, options: RulesWithoutOptions) -> None:
         super().__init__()
         self.options = options
@@ -207,13 +207,13 @@ def _choose_moves(
         moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, workspace, w)
 
 
-@lru_cache(maxsize=MOST_THREADS)
+@lru_cache(maxsize=MAX_THREADS)
 def _thread_workspace(_thread: int) -> RuleWorkspace:
     """Return the workspace of a thread that answers for many games."""
     return new_rule_workspace()
 
 
-class RulesTeacher(OwnsArrays):
+class RulesTeacher(WritableAfterUnpickling):
     """The rule agent as a teacher of imitation: it labels ``n`` games that advance side by side.
 
     The kickers of a move that it chose itself are those of its plan; if the game took another main group, they are

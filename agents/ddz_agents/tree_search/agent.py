@@ -24,8 +24,8 @@ from ddz_env.core.engine.random import stream_state
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.search_statistics import Belief, Candidate
 from ddz_env.support.clocks import Clock
-from ddz_env.support.options import Options, Range, takes
-from ddz_env.support.threads import MOST_THREADS, usable_threads
+from ddz_env.support.options import Options, Range, takes_options
+from ddz_env.support.threads import MAX_THREADS, check_threads
 
 _LOOK, _LOOK_SLOW = 256, 16
 """Iterations between two looks at the clock; fewer with a simulation of the user's own, which may cost more."""
@@ -66,7 +66,7 @@ class TreeOptions(Options):
     selection: str | Bound = UCB
     simulation: str | Policy = RANDOM
     finish: bool = True
-    threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
+    threads: Annotated[int, Range(1, MAX_THREADS)] | None = 1
 
     def check(self) -> None:
         """Refuse functions that do not exist."""
@@ -171,7 +171,7 @@ class TreeSearchAgent(SearchAgent[Sight]):
             clear(tree)
         seed = np.uint64(rng.integers(0, 2**64, dtype=np.uint64))
         worlds = self._worlds(view, rng)
-        threads = min(usable_threads(self.options.threads), self.options.trees)
+        threads = min(check_threads(self.options.threads), self.options.trees)
 
         grow = partial(self._grow_tree, position, worlds, seed, threads)
         if threads == 1:
@@ -209,7 +209,7 @@ class TreeSearchAgent(SearchAgent[Sight]):
             if done < left:
                 self._trees[index] = tree = grown(tree)
             left -= done
-            if left == 0 and not clock.over():
+            if left == 0 and not clock.is_over():
                 left = look
 
 
@@ -225,7 +225,7 @@ class IsUctAgent(TreeSearchAgent[View]):
 
     options: IsUctOptions
 
-    @takes(IsUctOptions)
+    @takes_options(IsUctOptions)
     def __init__(self, options: IsUctOptions) -> None:
         super().__init__(options)
 
@@ -240,7 +240,7 @@ class IsUctAgent(TreeSearchAgent[View]):
 class DeterminizedUctAgent(TreeSearchAgent[View]):
     """Determinized UCT: independent trees, each on one determinization; root visits are added up (section III.D)."""
 
-    @takes(TreeOptions)
+    @takes_options(TreeOptions)
     def __init__(self, options: TreeOptions) -> None:
         super().__init__(options)
 
@@ -255,6 +255,6 @@ class CheatingUctAgent(TreeSearchAgent[State]):
 
     cheats = True
 
-    @takes(TreeOptions)
+    @takes_options(TreeOptions)
     def __init__(self, options: TreeOptions) -> None:
         super().__init__(options)

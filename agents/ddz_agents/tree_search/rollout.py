@@ -34,7 +34,7 @@ from ddz_env.playing.agent import Decision
 from ddz_env.playing.search_statistics import Candidate
 from ddz_env.support.clocks import Clock
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
-from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.options import Options, Range, takes_options
 
 
 class Arms(NamedTuple):
@@ -153,7 +153,7 @@ class RolloutAgent(InferringAgent):
 
     options: RolloutOptions
 
-    @takes(RolloutOptions)
+    @takes_options(RolloutOptions)
     def __init__(self, options: RolloutOptions) -> None:
         super().__init__(options)
         self._workspace = new_rule_workspace()
@@ -199,7 +199,7 @@ class RolloutAgent(InferringAgent):
             worlds = max(1, self.options.iterations // (rounds * alive)) if clock.seconds is None else 1
             while True:
                 state = np.uint64(play_worlds(position, arms, alive, worlds, pool, self._workspace, state))
-                if clock.over(number / rounds):
+                if clock.is_over(number / rounds):
                     break
             alive = (alive + 1) // 2
 

@@ -20,7 +20,7 @@ from ddz_env.core.engine.worlds import determinize
 from ddz_env.core.rules import R_BOTTOM_SIZE
 from ddz_env.playing.search_statistics import Belief
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel
-from ddz_env.support.errors import InconsistentViewError, InvalidAgentOptionError, shown
+from ddz_env.support.errors import InconsistentViewError, InvalidAgentOptionError, short_repr
 
 Words = npt.NDArray[np.uint64]
 Reals = npt.NDArray[np.float64]
@@ -62,8 +62,8 @@ class WorldPool(NamedTuple):
         fits = hands.dtype == np.uint64 and hands.shape == (len(weights), 4)
         if not fits or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
             raise InvalidAgentOptionError(
-                f"a pool needs worlds of shape [n, 4], uint64, and n weights from 0, not {shown(hands)} and "
-                f"{shown(weights)}"
+                f"a pool needs worlds of shape [n, 4], uint64, and n weights from 0, not {short_repr(hands)} and "
+                f"{short_repr(weights)}"
             )
         cumulative = np.cumsum(weights / weights.sum())
         cumulative[-1] = 1.0
@@ -133,7 +133,9 @@ def check_pool(pool: object, view: View) -> WorldPool:
         InconsistentViewError: If its worlds are not of this view: the own hand, or the size of a hand, differs.
     """
     if not isinstance(pool, WorldPool):
-        raise InvalidAgentOptionError(f"worlds must return a WorldPool (WorldPool.of makes one), not {shown(pool)}")
+        raise InvalidAgentOptionError(
+            f"worlds must return a WorldPool (WorldPool.of makes one), not {short_repr(pool)}"
+        )
     hands = pool.hands[:, : len(view.hand_sizes)]
     cards = np.unpackbits(np.ascontiguousarray(hands).view(np.uint8), axis=1)
     sizes = cards.reshape(*hands.shape, 64).sum(axis=2)

@@ -35,7 +35,7 @@ from ddz_env.core.engine.step import play_move
 from ddz_env.core.engine.words import JOKERS, PLANE, U0, U1, U2, U16, body_mask, lowest_bit, popcount
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import R_TWO_JOKERS, Rules
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.compiling import inline_kernel, kernel, part_kernel, pure_kernel
 
 SITUATIONS = ("lead", "play on an enemy", "play on the partner", "pass on an enemy", "pass on the partner")
@@ -265,7 +265,7 @@ def _history_log_likelihoods(
     return logs
 
 
-class RulesPlayer(OwnsArrays):
+class RulesPlayer(WritableAfterUnpickling):
     """The model of a seat that plays like the rule agent, apart from deviations (:class:`Response`).
 
     Args:

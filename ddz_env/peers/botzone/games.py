@@ -21,7 +21,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.notation import Hand, list_readings
 from ddz_env.core.rules import Rules
 from ddz_env.support.checks import check_choice
-from ddz_env.support.errors import InvalidDealError, InvalidOptionError, InvalidRulesError, shown
+from ddz_env.support.errors import InvalidDealError, InvalidOptionError, InvalidRulesError, short_repr
 
 SEATS = 3
 
@@ -215,7 +215,7 @@ def read_deal(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
     if not _is_whole(deal, game, sizes):
         raise InvalidDealError(
             f"allocation must give {', '.join(map(str, sizes))} of the 54 card ids, and publiccard {_BOTTOM}"
-            f"{'' if game.has_auction else ' of seat 0'}; got {shown(deal.allocation)}"
+            f"{'' if game.has_auction else ' of seat 0'}; got {short_repr(deal.allocation)}"
         )
     return deal
 

@@ -17,7 +17,7 @@ from ddz_env.peers.botzone.games import GAMES, NEWER, OLDER, SEATS, BotzoneDeal,
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
 from ddz_env.support.atomic_files import read_text
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, short_repr
 
 _FIELDS = ("logs", "log")
 
@@ -166,5 +166,5 @@ def read_log(text: str) -> BotzoneLog:
         if "own" not in first or any("command" not in output for output in log.outputs):
             raise BotzoneLogError("the judge's entries have no commands")
     except (LookupError, TypeError, AttributeError, StopIteration) as error:
-        raise BotzoneLogError(f"this is not a log of {' or '.join(GAMES)}: {shown(value)}") from error
+        raise BotzoneLogError(f"this is not a log of {' or '.join(GAMES)}: {short_repr(value)}") from error
     return log

@@ -33,7 +33,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.rules import Rules
 from ddz_env.core.view import list_legal_moves, write_view
 from ddz_env.playing.agent import Decision
-from ddz_env.support.options import Options, takes
+from ddz_env.support.options import Options, takes_options
 from ddz_papers.determinization_2011.expectimax import ExpectimaxSolver
 from ddz_papers.determinization_2011.inference import History, Inference, OpponentModel, RulesOpponent
 from ddz_papers.determinization_2011.minimax import NODE_LIMIT, MinimaxSolver, check_solvable
@@ -175,7 +175,7 @@ class CheatingMinimaxAgent(ExactAgent):
 
     cheats = True
 
-    @takes(ExactOptions)
+    @takes_options(ExactOptions)
     def __init__(self, options: ExactOptions) -> None:
         super().__init__(options.solvers)
 
@@ -186,7 +186,7 @@ class CheatingMinimaxAgent(ExactAgent):
 class _InferringAgent(ExactAgent):
     """An agent that looks at information sets, with or without inference."""
 
-    @takes(InferringOptions)
+    @takes_options(InferringOptions)
     def __init__(self, options: InferringOptions) -> None:
         super().__init__(options.solvers)
         believed: Model | OpponentModel | None

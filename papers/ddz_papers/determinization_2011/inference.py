@@ -27,7 +27,7 @@ from ddz_agents.worlds.history import play_move_in_all
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 
 History = tuple[tuple[int, Move], ...]
 """``(seat, move)`` for every move so far, oldest first."""
@@ -55,7 +55,7 @@ class OpponentModel(Protocol):
         ...
 
 
-class RulesOpponent(OwnsArrays):
+class RulesOpponent(WritableAfterUnpickling):
     """The rule agent as an opponent model; it reads only what its seat knows, so a state can stand for its view.
 
     Example:
@@ -75,7 +75,7 @@ class RulesOpponent(OwnsArrays):
         return choose_move(row, rules.words(), self._workspace)
 
 
-class Inference(OwnsArrays):
+class Inference(WritableAfterUnpickling):
     """Infers the states that one seat thinks possible; remembers the histories that it has been asked about.
 
     Args:

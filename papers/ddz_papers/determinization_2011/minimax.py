@@ -28,7 +28,7 @@ from ddz_env.core.engine.moves import list_moves
 from ddz_env.core.engine.words import U1
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
-from ddz_env.support.arrays import OwnsArrays
+from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.compiling import inline_kernel, kernel
 from ddz_papers import search_stack as at
 from ddz_papers.search_stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
@@ -165,7 +165,7 @@ def _votes(
     return count
 
 
-class Solver(OwnsArrays):
+class Solver(WritableAfterUnpickling):
     """The base of the two solvers, whose table keeps positions between calls.
 
     Args:

@@ -26,7 +26,7 @@ from ddz_env import Move, State, View
 from ddz_env.core.engine.layout import LANDLORD, SEAT, STAGE, STAGE_PLAY
 from ddz_env.playing.agent import Decision
 from ddz_env.support.clocks import Clock
-from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.options import Options, Range, takes_options
 from ddz_papers.search_stack import LIMIT, NODES, STOPPED
 from ddz_papers.textbook_search import search
 from ddz_papers.textbook_search.candidates import Space
@@ -169,7 +169,7 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         space, values = self._space, np.zeros(len(mains))
         assert space is not None
         if clock is not None:
-            space.stack.counters[LIMIT] = clock.affordable(self.nodes)
+            space.stack.counters[LIMIT] = clock.estimate_affordable(self.nodes)
         search.value_moves(space, world, self.prices, mains, kickers, depth, self.settings, values)
         if world[SEAT] != world[LANDLORD]:
             values += sum(self._ends)  # what the landlord does not get
@@ -204,7 +204,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
 
     options: ExpectiminimaxOptions
 
-    @takes(ExpectiminimaxOptions)
+    @takes_options(ExpectiminimaxOptions)
     def __init__(self, options: ExpectiminimaxOptions) -> None:
         super().__init__(options)
 
@@ -264,7 +264,7 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
 
     cheats = True
 
-    @takes(AlphaBetaOptions)
+    @takes_options(AlphaBetaOptions)
     def __init__(self, options: AlphaBetaOptions) -> None:
         super().__init__(options)
 

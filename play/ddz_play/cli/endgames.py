@@ -13,7 +13,7 @@ import click
 from click import argument, option
 
 from ddz_env.support.checks import check_choice
-from ddz_env.support.errors import DouDizhuError, plural
+from ddz_env.support.errors import DouDizhuError, pluralize
 from ddz_training.cli.console import remark, show
 from ddz_training.cli.options import COUNT, RULES
 
@@ -130,7 +130,7 @@ def _winner(state: State, landlord_wins: bool | None) -> str | None:
 
 def _in_words(answer: dict[str, Any]) -> str:
     """What ``--json`` prints, in words."""
-    winner, spent = answer["winner"], f"{plural(answer['nodes'], 'node')}, {answer['seconds']:.3f} s"
+    winner, spent = answer["winner"], f"{pluralize(answer['nodes'], 'node')}, {answer['seconds']:.3f} s"
     if winner is None:
         lines = [f"unknown, stopped by {answer['reason']} after {spent}"]
     else:
@@ -162,7 +162,7 @@ def puzzles(number: int | None, answer: bool) -> None:
     known = shipped_puzzles()
     if number is None:
         for grade, count in sorted(Counter(puzzle.grade for puzzle in known).items()):
-            click.echo(f"grade {grade}: {plural(count, 'puzzle')}")
+            click.echo(f"grade {grade}: {pluralize(count, 'puzzle')}")
         return
     if number > len(known):
         raise InvalidPositionError(f"there is no puzzle {number}: there are {len(known)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click import argument, option
 
-from ddz_env.support.errors import plural
+from ddz_env.support.errors import pluralize
 from ddz_training.cli.console import show
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
     else:
         for recorded in chosen:
             recorded.replay(file.rules)
-        click.echo(f"{plural(len(chosen), 'game')} replay as recorded")
+        click.echo(f"{pluralize(len(chosen), 'game')} replay as recorded")
 
 
 def _review(record: Record, as_json: bool) -> None:

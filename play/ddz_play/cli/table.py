@@ -117,7 +117,7 @@ def mcp(agents: str, adviser: str) -> None:
       ddz mcp --agents 'rules;policy' --adviser policy
     """
     from ddz_env.playing.registry import make_agent
-    from ddz_env.support.processes import leave
+    from ddz_env.support.processes import exit_at_once
     from ddz_play import mcp_server
 
     for name in (*agents.split(";"), adviser):
@@ -126,7 +126,7 @@ def mcp(agents: str, adviser: str) -> None:
     game = mcp_server.GameTable(agents, adviser)
     mcp_server.drop_lone_surrogates()
     mcp_server.make_server(game).run("stdio")
-    leave(0, game.close)
+    exit_at_once(0, game.close)
 
 
 # --- one game ----------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ddz_env.support.errors import plural
+from ddz_env.support.errors import pluralize
 from ddz_play.cli.web import ADVISER, OFFERED
 from ddz_training.cli.console import bar, complain, remark
 
@@ -40,7 +40,7 @@ def warmup() -> None:
                 work()
             except Exception as fault:  # of an extra that is not installed, for instance
                 complain(f"left out: {name}: {fault}")
-    remark(f"{plural(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
+    remark(f"{pluralize(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
 
 
 # --- the programs, each in its shortest form ---

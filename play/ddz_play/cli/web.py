@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click import option
 
-from ddz_env.support.processes import leave
+from ddz_env.support.processes import exit_at_once
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -90,4 +90,4 @@ async def _serve(app: Starlette, bound: socket.socket, server: Server) -> None:
 
     with contextlib.suppress(KeyboardInterrupt):
         await routes.new_server(app).serve(sockets=[bound])
-    leave(0, server.games.close)
+    exit_at_once(0, server.games.close)

@@ -14,7 +14,7 @@ from typing import Any
 from ddz_env import Move, View
 from ddz_env.core.move_names import MAX_LISTED_MOVES, legal_moves_by_name, parse_move_name
 from ddz_env.core.refusals import explain_illegal_move
-from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, shown
+from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, short_repr
 from ddz_play.dialogue.prompt import numbered_moves
 
 _MAX_MOVE_CHARACTERS = 60
@@ -84,7 +84,7 @@ def parse_answer(answer: str, view: View) -> Move:
     try:
         fields = json.loads(last, object_pairs_hook=list)
     except (ValueError, RecursionError) as error:
-        raise _make_error(f"the answer is not JSON: {shown(last)}", view) from error
+        raise _make_error(f"the answer is not JSON: {short_repr(last)}", view) from error
     moves = [value for key, value in fields if key == "move"]
     if len(moves) != 1 or type(moves[0]) not in (int, str):
         raise _make_error('the answer has not one key "move" with a number or text', view)
@@ -106,7 +106,7 @@ def read_move(text: str, view: View) -> Move:
     if not legal:
         raise IllegalMoveError("the game is over" if view.stage == "over" else f"seat {view.seat} is not to act")
     if len(text) > _MAX_MOVE_CHARACTERS:
-        raise _make_error(f"{shown(text)} is no number and no move", view)
+        raise _make_error(f"{short_repr(text)} is no number and no move", view)
     if re.fullmatch(r"1[0-9]{2}", text):
         return _numbered_move(int(text), view)
     if text in legal:  # which may have several readings, as 333444555666
@@ -123,7 +123,7 @@ def read_move(text: str, view: View) -> Move:
 def _numbered_move(number: int, view: View) -> Move:
     if move := numbered_moves(view).get(number):
         return move
-    raise _make_error(f"there is no number {shown(number)}", view)
+    raise _make_error(f"there is no number {short_repr(number)}", view)
 
 
 def _make_error(why: str, view: View) -> InvalidMoveError:

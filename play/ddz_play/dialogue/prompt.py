@@ -14,7 +14,7 @@ from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS, Category
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.move_names import kind_of_decision, move_name, past_move_name
 from ddz_env.rendering.snapshot import Seat, Snapshot, table_of
-from ddz_env.support.errors import plural
+from ddz_env.support.errors import pluralize
 
 FIRST_NUMBER = 101
 MAX_NUMBERED = 99
@@ -147,7 +147,8 @@ def _seat_line(seat: Seat, view: View) -> str:
     doubled = ", doubled" if seat.doubled else ""
     own = " (you)" if seat.number == view.seat else ""
     result = "" if seat.result is None else f", return {seat.result:+g}"
-    return f"seat {seat.number}: {seat.role or 'no role yet'}, {plural(seat.size, 'card')}{shown}{doubled}{result}{own}"
+    cards = pluralize(seat.size, "card")
+    return f"seat {seat.number}: {seat.role or 'no role yet'}, {cards}{shown}{doubled}{result}{own}"
 
 
 def _landlord_cards_text(table: Snapshot) -> str:
@@ -173,8 +174,8 @@ def _kicker_line(moves: list[Move]) -> str:
     """The moves of a main group that differ in their kickers."""
     group = MAIN_GROUPS[moves[0].main]
     ranks = [RANK_NAMES[rank] for rank in sorted({rank for move in moves for rank in move.kickers})]
-    kind = plural(group.kicker_count, "solo" if group.kicker_size == 1 else "pair")
-    return f"{group.name.split()[-1]} with {kind} of {' '.join(ranks)}: {plural(len(moves), 'move')}, as {moves[0]}"
+    kind = pluralize(group.kicker_count, "solo" if group.kicker_size == 1 else "pair")
+    return f"{group.name.split()[-1]} with {kind} of {' '.join(ranks)}: {pluralize(len(moves), 'move')}, as {moves[0]}"
 
 
 def _count_text(cards: Hand) -> str:

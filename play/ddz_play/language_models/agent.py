@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from ddz_env import Move, View
-from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, shown
-from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, short_repr
+from ddz_env.support.options import Options, Range, takes_options
 from ddz_play.dialogue import answer_format, parse_answer, position_text, rules_text
 from ddz_play.language_models.endpoint import Endpoint, RefusedRequestError, Reply
 
@@ -63,8 +63,8 @@ class ChatOptions(Options):
         for name, address in (("address", self.address), ("proxy", self.proxy)):
             if address is not None and not _is_address(address):
                 raise InvalidAgentOptionError(
-                    f"{name}={shown(address)} must begin with http:// or https:// and a host, without a user's name, "
-                    "as http://localhost:11434/v1"
+                    f"{name}={short_repr(address)} must begin with http:// or https:// and a host, without a user's "
+                    "name, as http://localhost:11434/v1"
                 )
         key = os.environ.get(self.key, "") if self.key is not None else "none"
         if not (key and key.isascii() and key.isprintable()):
@@ -122,7 +122,7 @@ class ChatAgent:
     name = "chat"
     main_option = "address"
 
-    @takes(ChatOptions)
+    @takes_options(ChatOptions)
     def __init__(self, options: ChatOptions) -> None:
         self.options = options
         key = options.key and os.environ[options.key]

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ddz_env.support.checks import as_integer
-from ddz_env.support.errors import InvalidAgentOptionError, install_hint, plural, shown
+from ddz_env.support.errors import InvalidAgentOptionError, install_hint, pluralize, short_repr
 
 try:
     import anyio
@@ -116,7 +116,7 @@ class Endpoint:
             except TimeoutError:
                 why = f"no answer within {self._seconds:g} seconds"
             except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-                why = shown(self._without_key(str(error)) or type(error).__name__)
+                why = short_repr(self._without_key(str(error)) or type(error).__name__)
             else:
                 is_refused = not 200 <= answer.code < 300
                 if not is_refused and (reply := self._reply(answer.content)):
@@ -127,7 +127,7 @@ class Endpoint:
                 pause = float(answer.wait) if answer.wait.isascii() and answer.wait.isdecimal() else pause
             if for_good:
                 raise kind(f"{self._address}: {why}")
-        raise EndpointError(f"{self._address}: {why} ({plural(self._attempts, 'attempt')})")
+        raise EndpointError(f"{self._address}: {why} ({pluralize(self._attempts, 'attempt')})")
 
     async def _exchange(self, body: bytes) -> _Answer:
         """One request.  No redirection is followed, and no proxy or password of the environment is used.
@@ -151,10 +151,10 @@ class Endpoint:
 
     def _refusal(self, answer: _Answer) -> str:
         """A code of HTTP with the beginning of what came along."""
-        said = shown(self._without_key(answer.content[:_SHOWN_BYTES].decode(errors="replace")))
+        said = short_repr(self._without_key(answer.content[:_SHOWN_BYTES].decode(errors="replace")))
         if 200 <= answer.code < 300:
             return f"the answer is not a chat completion: {said}"
-        return f"HTTP {answer.code} {shown(self._without_key(answer.reason))}: {said}"
+        return f"HTTP {answer.code} {short_repr(self._without_key(answer.reason))}: {said}"
 
     def _without_key(self, text: str) -> str:
         """Take the key out of what an endpoint sent: messages and transcripts must not show it."""

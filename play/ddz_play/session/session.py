@@ -21,7 +21,7 @@ from ddz_env.rendering.snapshot import Snapshot, Suits, role_text, shuffled_suit
 from ddz_env.saved_games.deal import Deal
 from ddz_env.saved_games.saved_game import PERSON, Record
 from ddz_env.support.checks import as_integer, check_integer
-from ddz_env.support.errors import InvalidDealError, UnknownAgentError, shown
+from ddz_env.support.errors import InvalidDealError, UnknownAgentError, short_repr
 from ddz_play.session.advice import Advice, AdviserPool, ask_for_advice, ask_for_belief
 from ddz_play.session.errors import HiddenCardsError, NotYourTurnError, SessionError
 
@@ -256,7 +256,7 @@ class Session:
             GameOverError: If the game has ended.
         """
         if not self.is_over and seat is not None and as_integer(seat) != self.seat:
-            raise NotYourTurnError(f"it is seat {self.seat}'s turn, not seat {shown(seat)}'s")
+            raise NotYourTurnError(f"it is seat {self.seat}'s turn, not seat {short_repr(seat)}'s")
         if self.waits_for == "agent":
             raise NotYourTurnError(f"seat {self.seat} is held by {self.players[self.seat]}, not by a person")
         return self._apply_move(move)
@@ -311,7 +311,9 @@ class Session:
         chosen = mine[-1] if number is None else as_integer(number)
         if chosen is None or chosen not in mine:
             raise SessionError(
-                "move {number} is not a decision of yours: choose from {numbers}", number=shown(number), numbers=mine
+                "move {number} is not a decision of yours: choose from {numbers}",
+                number=short_repr(number),
+                numbers=mine,
             )
         turn = self._to_played_move(chosen, redealt=False)
         self._state = self.deal.state(self._moves[:chosen])
@@ -360,7 +362,7 @@ class Session:
     def _borrow_adviser(self, name: str, seat: int) -> Iterator[Agent]:
         """Lend an agent that knows the game so far as a seat does."""
         if not isinstance(name, str):
-            raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {shown(name)}")
+            raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {short_repr(name)}")
         with self._advisers.borrow(name) as agent:
             self._refuse_cheater(agent)
             if is_cheating(agent) and not self.rules.open_hands:

@@ -308,7 +308,7 @@ class RefusedError(RequestError):
 
     def __init__(self, error: DouDizhuError, line: int) -> None:
         where = Message("line {number}", number=line)
-        super().__init__(Message("{where}: {why}", where=where, why=error.said))
+        super().__init__(Message("{where}: {why}", where=where, why=error.message))
         reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), None)
         self.about: Json = {"line": line, "reason": reason}
 

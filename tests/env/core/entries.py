@@ -20,7 +20,7 @@ from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
 from ddz_env.playing.registry import list_agent_options, make_agent
 from ddz_env.saved_games import PERSON, Deal, Record
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_play.session import Replay, Session
 from ddz_play.texts import Texts
 
@@ -174,7 +174,7 @@ def _batch() -> dict[str, Entry]:
 
 def _agents() -> dict[str, Entry]:
     def written(wrong: Any) -> str:
-        return wrong[:1000] if isinstance(wrong, str) else shown(wrong)
+        return wrong[:1000] if isinstance(wrong, str) else short_repr(wrong)
 
     return {
         "make_agent": make_agent,

@@ -14,7 +14,7 @@ from ddz_env.core.observation import CONCEALED, CONCEALED_WORDS, OBSERVATION, ac
 from ddz_env.core.view import ROLES
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, InvalidOptionError
-from ddz_env.support.threads import run_chunks, usable_threads
+from ddz_env.support.threads import check_threads, run_chunks
 
 ARRAYS = ("observation", "mask", "mask_words", "concealed", "seat", "role", "reward", "done", "game")
 
@@ -225,4 +225,4 @@ def test_chunks_cover_everything_once_and_pass_errors_on() -> None:
 
     with pytest.raises(RuntimeError, match="no"):
         run_chunks(fail, 1000, 2)
-    assert usable_threads(None) >= 1
+    assert check_threads(None) >= 1

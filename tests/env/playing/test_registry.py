@@ -116,9 +116,11 @@ def test_an_object_that_can_act_is_an_agent_and_gets_a_name_if_it_has_none() -> 
 def test_the_options_of_an_agent_are_those_that_it_declares() -> None:
     assert {option.name for option in list_agent_options("isuct")} > {"iterations", "exploration"}
     assert list_agent_options("rules") == list_agent_options("collections:Counter") == ()
-    mine = [(option.name, option.written, option.values) for option in list_agent_options(f"{__name__}:deeper")]
+    mine = [
+        (option.name, option.default_text, option.allowed_values) for option in list_agent_options(f"{__name__}:deeper")
+    ]
     assert mine == [("depth", "–", "a whole number"), ("path", "none", "text, or none")]
-    assert [(option.name, option.values) for option in list_agent_options("html.parser:HTMLParser")] == [
+    assert [(option.name, option.allowed_values) for option in list_agent_options("html.parser:HTMLParser")] == [
         ("convert_charrefs", "anything")  # nothing is said of it
     ]
     with pytest.raises(UnknownAgentError, match="did you mean 'isuct'"):

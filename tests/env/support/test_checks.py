@@ -19,7 +19,7 @@ from ddz_env.support.errors import (
     InvalidDealError,
     InvalidOptionError,
     InvalidRulesError,
-    shown,
+    short_repr,
 )
 from tests.env.core.entries import entries
 
@@ -143,6 +143,6 @@ def test_checks_and_what_a_message_shows() -> None:
         with pytest.raises(InvalidOptionError, match="x="):
             check_number("x", wrong)
     assert check_flag("x", np.bool_(True)) is True
-    assert shown(10**5000) == "a value of type int"
-    assert shown(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
-    assert len(shown("x" * 1000)) == 120
+    assert short_repr(10**5000) == "a value of type int"
+    assert short_repr(np.zeros((2, 2))) == "array([[0., 0.], [0., 0.]])"
+    assert len(short_repr("x" * 1000)) == 120

@@ -32,15 +32,15 @@ Load = Callable[[], Any]
 
 def forget() -> None:
     """Forget warnings, folders and sources, as in a new process."""
-    compile_cache._told.clear()
+    compile_cache._given_notices.clear()
     for function in (compile_cache.cache_root, compile_cache.kernel_sources, compile_cache._why_unusable):
         function.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(compile_cache, "_told", set())
-    monkeypatch.setattr(source_stamps, "_BEGUN", float("inf"))  # the toys are written after this process began
+    monkeypatch.setattr(compile_cache, "_given_notices", set())
+    monkeypatch.setattr(source_stamps, "_PROCESS_START", float("inf"))  # the toys are written after this process began
     forget()
     yield
     forget()
@@ -205,7 +205,7 @@ def test_compiling_is_announced_once_unless_all_is_quiet(
     kernel = load()
     kernel(3)
     assert capsys.readouterr().err == "", "the tests are quiet"
-    compile_cache._told.clear()
+    compile_cache._given_notices.clear()
     monkeypatch.delenv("DDZ_QUIET")
     kernel(3.0)
     kernel(3 + 0j)
@@ -227,15 +227,15 @@ def test_a_process_that_was_stopped_while_it_compiles_holds_others_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("DDZ_QUIET")
-    monkeypatch.setattr(compile_cache, "_SILENCE", 0.05)
+    monkeypatch.setattr(compile_cache, "_SILENT_WAIT", 0.05)
     monkeypatch.setattr(KernelLock, "_patience", 0.2)
     stopped, waited = KernelLock(tmp_path / "kernel"), []
-    stopped.take()
+    stopped.acquire()
     for _ in range(2):
         lock, began = KernelLock(tmp_path / "kernel"), time.monotonic()
-        lock.take()
+        lock.acquire()
         waited.append(time.monotonic() - began >= 0.2)
-        lock.pass_on()
+        lock.release()
     assert waited == [True, False]
     assert capsys.readouterr().err.count("Another process compiles") == 1
-    stopped.pass_on()
+    stopped.release()

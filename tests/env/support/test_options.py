@@ -17,9 +17,9 @@ from ddz_env.support.errors import (
     InvalidAgentOptionError,
     InvalidOptionError,
     InvalidRulesError,
-    did_you_mean,
+    suggest_name,
 )
-from ddz_env.support.options import Option, Options, Range, options_type, plain_value, takes
+from ddz_env.support.options import Option, Options, Range, find_options_type, parse_option_value, takes_options
 
 HUGE = 10**400
 
@@ -80,7 +80,7 @@ def test_texts_are_read_as_the_option_is() -> None:
     for wrong in (["count"], ["=3"], ["count="], ["count=many"], ["cuont=3"], ["count=1", "count=2"]):
         with pytest.raises(InvalidAgentOptionError):
             Everything.read(wrong)
-    assert [plain_value(text) for text in ("1", "1e3", "True", "none", "a")] == [1, 1000.0, True, None, "a"]
+    assert [parse_option_value(text) for text in ("1", "1e3", "True", "none", "a")] == [1, 1000.0, True, None, "a"]
 
 
 def test_values_are_given_in_order_and_by_name_and_stay() -> None:
@@ -146,7 +146,7 @@ def test_a_derived_class_has_all_options_with_their_meanings_and_its_error() -> 
 
 def test_the_signature_of_a_constructor_follows_its_options() -> None:
     class Agent:
-        @takes(Derived)
+        @takes_options(Derived)
         def __init__(self, options: Derived) -> None:
             self.options = options
 
@@ -157,7 +157,7 @@ def test_the_signature_of_a_constructor_follows_its_options() -> None:
     assert list(inspect.signature(Agent).parameters) == ["first", "second", "third"]
     assert Agent(1, third=5).options == Derived(1, 2, 5)
     assert Own().options == Derived(7)
-    assert (options_type(Agent), options_type(Own), options_type(len)) == (Derived, None, None)
+    assert (find_options_type(Agent), find_options_type(Own), find_options_type(len)) == (Derived, None, None)
     for wrong in ({"forth": 2}, {"first": "many"}, {}):
         with pytest.raises(OfATestError):
             Agent(**wrong)
@@ -175,8 +175,8 @@ def test_ranges_in_words_and_the_nearest_name() -> None:
         assert str(bounds) == words
     assert HUGE not in Range(0, 1e300)
     assert -HUGE not in Range(0)
-    assert did_you_mean("iteration", ["iterations", "trees"]) == " (did you mean 'iterations'?)"
-    assert did_you_mean("zzz", ["iterations"]) == ""
+    assert suggest_name("iteration", ["iterations", "trees"]) == " (did you mean 'iterations'?)"
+    assert suggest_name("zzz", ["iterations"]) == ""
     assert Option("a", 1, (int, float), (), Range(), False, "").values == "a number"
 
 

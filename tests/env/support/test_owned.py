@@ -17,7 +17,7 @@ from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
 from ddz_env.playing.many import WaitingGames
 from ddz_env.playing.registry import make_agent
-from ddz_env.support.arrays import own
+from ddz_env.support.arrays import copy_readonly_arrays
 
 
 def sent(thing: Any) -> Any:
@@ -113,7 +113,7 @@ def test_an_agent_that_is_sent_decides_alike(name: str) -> None:
 def test_what_was_one_array_stays_one_and_what_can_be_written_is_not_copied() -> None:
     locked, free = np.zeros(3), np.zeros(3)
     locked.flags.writeable = False
-    copies = own({"a": locked, "b": (locked, free)})
+    copies = copy_readonly_arrays({"a": locked, "b": (locked, free)})
     assert copies["a"] is copies["b"][0]
     assert copies["a"].flags.writeable
     assert copies["b"][1] is free

@@ -48,12 +48,12 @@ def stamp(toy: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], s
     (toy.parent / "memory").mkdir()
 
     def stamp() -> str:
-        source_stamps._read.cache_clear()
-        source_stamps._module_file.cache_clear()
+        source_stamps._read_source.cache_clear()
+        source_stamps._find_module_file.cache_clear()
         return KernelSources("toy.kernels", toy / "kernels.py", toy.parent / "memory").stamp
 
     yield stamp
-    source_stamps._module_file.cache_clear()
+    source_stamps._find_module_file.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_no_two_kernels_share_a_file() -> None:
     """Within a file, kernels of one name differ in their syntax trees."""
     for folder in SOURCES.values():
         for file in folder.rglob("*.py"):
-            source = source_stamps._read(file, None)
+            source = source_stamps._read_source(file, None)
             names = [
                 (node.name, source.functions[str(min(part.lineno for part in (node, *node.decorator_list)))])
                 for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ddz_env.support.options import as_written
+from ddz_env.support.options import format_option_value
 from ddz_papers.determinization_2011 import mini_experiments
 from ddz_papers.experiments.experiment import Experiment, read_saved
 from ddz_papers.experiments.registry import EXPERIMENTS, load_experiment, load_experiments
@@ -141,7 +141,9 @@ def test_results_do_not_depend_on_the_processes_and_the_command_shows_them(name:
     for processes in (1, 2):
         saved = experiment.run(replace(one, processes=processes), tmp_path / f"{processes}.csv")
     assert lines(experiment, tmp_path / "1.csv") == lines(experiment, tmp_path / "2.csv")
-    typed = as_options(f"{option.strip('_')}={as_written(value)}" for option, value in CASES[name].options.items())
+    typed = as_options(
+        f"{option.strip('_')}={format_option_value(value)}" for option, value in CASES[name].options.items()
+    )
     printed = done("reproduce", name, "--out", tmp_path / "2.csv", *typed).output
     assert next(iter(experiment.tables.values()))(saved).title[:20] in printed
 

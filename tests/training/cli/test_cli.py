@@ -206,7 +206,7 @@ def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None
         shown = ddz("agents", name).output
         assert not re.search(r"`|:\w+:`", shown)
         for option in list_agent_options(name):
-            assert re.search(rf"(?m)^{option.name} +{re.escape(option.written)}", shown), option.name
+            assert re.search(rf"(?m)^{option.name} +{re.escape(option.default_text)}", shown), option.name
     for level in LEVELS:
         assert f"The level {level.name} is {level.agent}" in ddz("agents", level.name).output
     names = [name for name in re.findall(r"(?m)^([a-z-]+) +[\d–]", listed) if name != "agent"]

@@ -22,7 +22,7 @@ from ddz_agents.neural.torch_model import TorchModel
 from ddz_env.core.observation import OBSERVATION
 from ddz_env.core.rules import Rules
 from ddz_env.envs.gym import DouDizhuEnv
-from ddz_env.support.errors import command_line
+from ddz_env.support.errors import format_command
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError
 from ddz_training.learn.loop import Budget, train
 from ddz_training.learn.sb3.train import MODEL, SETTINGS, Sb3Config, Sb3Line, Sb3Training, load_config, new_model
@@ -220,7 +220,7 @@ def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
     begun = done(*train_sb3, "--timesteps", UPDATE, "--opponents", "rules", *small)
     assert f"{UPDATE} decisions" in begun.output
     assert "Judge by evaluations" in begun.output
-    assert command_line("ddz", "arena", f"policy:path={out / 'model.zip'},trust_file=true", "rules") in begun.stderr
+    assert format_command("ddz", "arena", f"policy:path={out / 'model.zip'},trust_file=true", "rules") in begun.stderr
     assert "add --resume" in refused(*train_sb3)
     done(*train_sb3, "--timesteps", 2 * UPDATE, "--resume", "--trust")
     assert len(lines(out / f"progress-{UPDATE}.csv")) == 1

@@ -24,7 +24,7 @@ from ddz_agents.neural.weights import Weights, load_weights
 from ddz_env import Hand, __version__
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.observation import OBSERVATION
-from ddz_env.support.errors import command_line
+from ddz_env.support.errors import format_command
 from ddz_training.cli.options import WEIGHTS_OR_ID
 from ddz_training.cli.train import train_under_bar
 from ddz_training.learn.dmc import DeepMonteCarlo, DmcConfig, monte_carlo_returns, sample_epsilon_greedy
@@ -542,7 +542,7 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     assert "\n50 % · update 1 · " in f"\n{begun.stderr}"  # in a log lines take the bar's place
     assert "\n100 % · update 2 · " in begun.stderr
     assert "━" not in begun.stderr
-    assert command_line("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr
+    assert format_command("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr
     assert load_weights(policy).notes["updates"] == 2
     assert "add --resume" in refused(*train, 2, *FEW)
     done(*train, 3, "--resume", "--evaluate-deals", "2")

@@ -13,7 +13,7 @@ import pytest
 import benchmark_tables
 from ddz_env import Move, State, View
 from ddz_env.playing.registry import list_agent_options, parse_agent
-from ddz_env.support.options import options_type
+from ddz_env.support.options import find_options_type
 from ddz_training.measure.benchmark import field, leaderboard, play
 from ddz_training.measure.benchmark.field import DEALS, FIELD, RULES, Member, check_member
 from ddz_training.measure.errors import (
@@ -87,10 +87,10 @@ def test_deals_are_the_committed_ones(name: str) -> None:
 @pytest.mark.parametrize("member", FIELD.values(), ids=list(FIELD))
 def test_every_option_of_the_field_is_written_out(member: Member) -> None:
     factory, options = parse_agent(member.agent)
-    declared = options_type(factory)
+    declared = find_options_type(factory)
     named = list_agent_options(member.agent.partition(":")[0]) if declared is None else declared.options()
     own = {"selection", "worlds"}  # added since: functions of a user's own, or else what the field has always played
-    assert set(options) == {option.name for option in named if option.textual} - own
+    assert set(options) == {option.name for option in named if option.is_textual} - own
     if member.name == "policy-v1":
         assert list(agent_files(member.agent).values()) == ["cfd085c33437f77a"]
 

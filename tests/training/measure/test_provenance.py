@@ -13,7 +13,7 @@ from ddz_agents.neural.shipped import BY_ID, shipped_policy_path
 from ddz_env import __version__
 from ddz_env.playing.registry import find_agent_factory, list_agent_names
 from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
-from ddz_env.support.options import options_type
+from ddz_env.support.options import find_options_type
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import OtherVersionWarning
 from ddz_training.measure.provenance import Provenance, agent_files, file_digest
@@ -61,13 +61,13 @@ def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> 
     file, found = tmp_path / "weights.bin", []
     file.write_text("anything")
     for name in set(list_agent_names()) - {"chat", *BY_ID}:  # which writes its path; an id has its own
-        declared = options_type(find_agent_factory(name))
+        declared = find_options_type(find_agent_factory(name))
         for option in declared.options() if declared else ():
             if Path in option.kinds:
                 assert agent_files(f"{name}:{option.name}={file}")[file.name] == file_digest(file)
                 found.append(name)
             else:
-                assert name in found or not declared.of().files()
+                assert name in found or not declared.make().files()
     assert {"policy", "neural-ismcts"} <= set(found)
     assert agent_files("rules") == agent_files("isuct:iterations=9") == agent_files("random") == {}
 

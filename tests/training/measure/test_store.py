@@ -20,7 +20,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ddz_env.support.atomic_files import append, replace_file
+from ddz_env.support.atomic_files import append_bytes, replace_file
 from ddz_papers.experiments.registry import load_experiment
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError
@@ -411,7 +411,7 @@ def test_a_full_disk_leaves_what_was_there_and_is_named(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (64, before[1]))
         for file, write, error in (
             (path, lambda: replace_file(path, bytes(99)), OSError),
-            (added, lambda: append(added, b"a line that is cut off\n" * 4), OSError),
+            (added, lambda: append_bytes(added, b"a line that is cut off\n" * 4), OSError),
             (lines, lambda: store(lines).add(unit(2)), ResultsFileError),
         ):
             with pytest.raises(error, match=file.name):

@@ -15,7 +15,7 @@ from ddz_env.playing.agent import is_cheating
 from ddz_env.playing.registry import GROUP, expand_alias, parse_agent
 from ddz_env.support.atomic_files import replace_file
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.support.options import as_written
+from ddz_env.support.options import format_option_value
 from ddz_training.measure.agent_pool import answer_of
 from ddz_training.measure.provenance import agent_files
 
@@ -139,5 +139,5 @@ def _factory(spec: str, paths: dict[str, str]) -> str:
     if not value.startswith("ddz_agents."):
         raise BundleError(f"{spec} is not an agent of this package: an archive holds nothing else")
     options: dict[str, Any] = parse_agent(spec)[1]
-    written = [f"{option}={paths.get(str(given), as_written(given))}" for option, given in options.items()]
+    written = [f"{option}={paths.get(str(given), format_option_value(given))}" for option, given in options.items()]
     return ":".join([value, ",".join(written)]) if written else value

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ddz_env import __version__
-from ddz_env.support.processes import leave
+from ddz_env.support.processes import exit_at_once
 from ddz_training.cli.console import EXIT_INTERRUPTED, complain, quoted
 from ddz_training.cli.faults import (
     EXIT_AGENT_FAILED,
@@ -121,4 +121,4 @@ def main() -> None:
     try:
         app(prog_name="ddz")
     except SystemExit as ended:
-        leave(ended.code if isinstance(ended.code, int) else EXIT_FAULT)
+        exit_at_once(ended.code if isinstance(ended.code, int) else EXIT_FAULT)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click import argument, option
 
-from ddz_env.support.errors import plural
+from ddz_env.support.errors import pluralize
 from ddz_env.support.options import Options
 from ddz_training.cli.console import bar, follow, quoted, remark, show
 from ddz_training.cli.measure import report_faults
@@ -183,7 +183,7 @@ def _report(results: play.Results) -> None:
     totals = {line.agent: line for line in statistics.standings(results.records, SCORING)}
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
-        title = f"{name}: {plural(results.deals, 'duplicate deal')} each, list {deals.name!r}"
+        title = f"{name}: {pluralize(results.deals, 'duplicate deal')} each, list {deals.name!r}"
         show(results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1])
     remark(note(SCORING), dim=True)
     for name in own:
@@ -235,7 +235,9 @@ def records(
     won, left_out = read_won_games(file)
     chosen = won[first_game:][:games]
     if len(chosen) < (games or 1):
-        raise InvalidRecordsError(f"{file} has {plural(len(won), 'game')} with a winner: too few from {first_game} on")
+        raise InvalidRecordsError(
+            f"{file} has {pluralize(len(won), 'game')} with a winner: too few from {first_game} on"
+        )
     positions, comparisons = Positions.of(chosen), []
     for agent in agents:
         with bar("decisions") as on_progress:
@@ -245,7 +247,7 @@ def records(
     if out is not None:
         about = {"players": players, "rules": rules_settings(positions.rules), "repeats": repeats, "seed": seed}
         write_csv(out, {"format": "ddz-records-1", **about, **provenance.settings()}, GameLead, leads)
-    title = f"{plural(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
+    title = f"{pluralize(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
     show(records_table(leads, title))
     remark(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
     show(kinds_table(comparisons[0], _KINDS))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ddz_env.support.errors import command_line
+from ddz_env.support.errors import format_command
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,7 +61,7 @@ def complain(message: str) -> None:
 
 def quoted(path: object) -> str:
     """A path as one types it into a shell: in quotes where it needs them."""
-    return command_line(path)
+    return format_command(path)
 
 
 def follow(why: str, *words: object) -> None:
@@ -72,7 +72,7 @@ def follow(why: str, *words: object) -> None:
         *words: The command, without ``ddz``.
     """
     click.secho(f"Next, {why}:", err=True, dim=True)
-    click.echo(f"  {command_line('ddz', *words)}", err=True)
+    click.echo(f"  {format_command('ddz', *words)}", err=True)
 
 
 def rules_words(rules: str) -> list[str]:

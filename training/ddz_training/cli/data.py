@@ -9,7 +9,7 @@ import click
 from click import argument, option
 
 from ddz_env.support.atomic_files import replace_file
-from ddz_env.support.errors import plural
+from ddz_env.support.errors import pluralize
 from ddz_training.cli.console import bar, follow, quoted
 from ddz_training.cli.faults import CommandLineError
 from ddz_training.cli.options import (
@@ -75,7 +75,7 @@ def record(
         raise CommandLineError("name the agents that play, or with --from the files of games: one of the two")
     if sources:
         made, left_out = other.keep_games(out, sources)
-        kept = f"{plural(made.games, 'game')}, {plural(made.rows, 'row')}"
+        kept = f"{pluralize(made.games, 'game')}, {pluralize(made.rows, 'row')}"
         click.echo(f"{quoted(out)}: {kept}; left out, not played to their end: {left_out}")
         return
     tables = form == "parquet"
@@ -90,7 +90,7 @@ def record(
         recording.record_games(wanted, numbers, first_deal=first_deal, store=store, **work)
     with bar("tables" if tables else "games") as on_progress:
         made = (dataset.write_data_set if tables else episodes.write_episodes)(out, on_progress)
-    click.echo(f"{quoted(out)}: {plural(made.games, 'game')}, {plural(made.rows, 'row' if tables else 'step')}")
+    click.echo(f"{quoted(out)}: {pluralize(made.games, 'game')}, {pluralize(made.rows, 'row' if tables else 'step')}")
     if tables:
         follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", out)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click import option
 
-from ddz_env.support.errors import command_line, plural
+from ddz_env.support.errors import format_command, pluralize
 from ddz_training.cli.console import follow, quoted, remark, show
 from ddz_training.cli.faults import CommandLineError
 from ddz_training.cli.options import COUNT, FOLDER, Workers, options_of, working
@@ -73,7 +73,7 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
     arena = Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
     with working("deals × pairs", workers) as how:
         records = run_arena(arena, deals, **how)
-    compared = command_line("ddz", "arena", *agents.values(), "--deals", deals, "--seed", seed)
+    compared = format_command("ddz", "arena", *agents.values(), "--deals", deals, "--seed", seed)
     _report(records, compared, out)
     follow("to play against the fresh policy", "play", "--agents", agents[FRESH])
     prior = f"neural-ismcts:path={values['fresh']}"
@@ -105,7 +105,7 @@ def _report(records: Sequence[GameRecord], compared: str, out: Path) -> None:
         league.plot_ratings(rated, out / _PICTURE)
         report = report.replace("</body>", f'<img src="{_PICTURE}" alt="Ratings">\n</body>')
     replace_file(out / "report.html", report.encode())
-    click.echo(f"{plural(len(records), 'game')}; the report is {quoted(out / 'report.html')}")
+    click.echo(f"{pluralize(len(records), 'game')}; the report is {quoted(out / 'report.html')}")
 
 
 def _show_game(seed: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click import argument, option
 
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.cli.console import remark, show
 from ddz_training.cli.faults import CommandLineError
 from ddz_training.cli.options import RULES
@@ -151,7 +151,7 @@ def rules(preset: str | None) -> None:
       ddz show rules bidding,doubling=true
     """
     from ddz_env import Rules
-    from ddz_env.support.options import as_written
+    from ddz_env.support.options import format_option_value
     from ddz_training.cli.tables import preset_differences
 
     if preset is None:
@@ -159,7 +159,7 @@ def rules(preset: str | None) -> None:
         return
     chosen, standard, lines = Rules.preset(preset), Rules(), []
     for field in dataclasses.fields(Rules):
-        values = [as_written(getattr(rules, field.name)).replace(",", ", ") for rules in (chosen, standard)]
+        values = [format_option_value(getattr(rules, field.name)).replace(",", ", ") for rules in (chosen, standard)]
         lines.append((field.name, values[0], "" if values[0] == values[1] else values[1]))
     show(Table(f"Rules {preset}", ("option", "value", "standard, where it differs"), lines))
 
@@ -190,7 +190,7 @@ def actions(move: tuple[str, ...], rules: str) -> None:
         if not text.isdecimal():
             raise
         if not int(text) < NUM_ACTIONS:
-            why = f"{shown(text)} is neither a move nor an action id, of 0 to {NUM_ACTIONS - 1}"
+            why = f"{short_repr(text)} is neither a move nor an action id, of 0 to {NUM_ACTIONS - 1}"
             raise CommandLineError(why) from None
         click.echo(f"action {int(text)}: {action_name(int(text))}")
         return

@@ -14,7 +14,7 @@ import click
 from click import argument, option
 
 from ddz_env.support.checks import check_choice
-from ddz_env.support.errors import plural
+from ddz_env.support.errors import pluralize
 from ddz_training.cli.console import complain, console, quoted, remark, show
 from ddz_training.cli.faults import agent_failed
 from ddz_training.cli.options import (
@@ -99,7 +99,7 @@ def report_faults(records: Sequence[duplicate.GameRecord]) -> None:
         lost = [record for record in own if record.fault_by and record.label(record.fault_by) == agent]
         if lost:
             first = f"deal {lost[0].deal}, game {lost[0].game}, {lost[0].fault}"
-            of_its = plural(len(own), "game")
+            of_its = pluralize(len(own), "game")
             agent_failed(f"{agent} failed, and so lost, {len(lost)} of its {of_its}; first in {first}")
 
 
@@ -159,7 +159,7 @@ def arena(
         if played and (results := _report_arena(contest, played, scoring)) and table is not None:
             write_table(table, {**store.settings, "scoring": scoring}, results)
 
-    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", options.workers) as how:
+    with _reporting(report), working(f"deals × {pluralize(contest.pairs, 'pair')}", options.workers) as how:
         records += run_arena(contest, numbers, first_deal=first_deal, store=store, **how)
 
 
@@ -176,7 +176,8 @@ def _report_arena(
     results = statistics.summarize(records, scoring)
     totals = statistics.standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
-    title = f"{plural(deals, 'duplicate deal')} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
+    number = pluralize(deals, "duplicate deal")
+    title = f"{number} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
     _show_results(results, title, scoring, *hidden, sections=range(1, len(results), 2))
     if totals:
         _show_results(totals, "Against all others", scoring, "against", *hidden)
@@ -245,7 +246,7 @@ def rate(
     store = league.LeagueStore(out, contest, True)
     click.secho(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     report = functools.partial(_report_league, out, anchor, table, plot)
-    with _reporting(report), working(f"deals × {plural(contest.pairs, 'pair')}", options.workers) as how:
+    with _reporting(report), working(f"deals × {pluralize(contest.pairs, 'pair')}", options.workers) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
 
 
@@ -261,7 +262,7 @@ def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path
     plays = any(ANCHOR in (game.a, game.b) for game in games)
     anchor = {None: ANCHOR if plays else None, MEAN: None}.get(anchor, anchor)
     rated, advantage = ratings.rate(games, anchor)
-    title = f"{plural(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
+    title = f"{pluralize(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
     show(league.ratings_table(rated, advantage, title, anchor))
     show(league.cross_table(rated, games))
     report_faults(games)

@@ -57,7 +57,7 @@ def options_of(kind: type[Options], name: str = "options") -> Callable[[Command]
 
 def _of_given(kind: type[Options], given: dict[str, Any]) -> Options:
     """The options among the arguments of a command, which are taken out."""
-    parts = {option.name: option.kinds[0] for option in kind.options() if option.parts}
+    parts = {option.name: option.kinds[0] for option in kind.options() if option.nested_options}
     names = [option.name for option in kind.options()]
     return kind(**{name: _of_given(parts[name], given) if name in parts else given.pop(name) for name in names})
 
@@ -70,7 +70,7 @@ def _parameters(kind: type[Options]) -> list[Any]:
     for declared in sorted(kind.options(), key=lambda declared: having[declared.name]):  # the root's are in all classes
         extras = getattr(hints[declared.name], "__metadata__", ())
         reader = next((extra for extra in extras if isinstance(extra, click.ParamType)), None)
-        made += _parameters(declared.kinds[0]) if declared.parts else [_parameter(declared, reader)]
+        made += _parameters(declared.kinds[0]) if declared.nested_options else [_parameter(declared, reader)]
     return made
 
 

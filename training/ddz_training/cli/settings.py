@@ -60,7 +60,7 @@ class SettingsCommand(click.Command):
             name: click.Option(
                 [f"--{name.replace('_', '-')}", name.replace(".", "_")],
                 metavar=_metavar(setting),
-                help=f"{unmarked(setting.meaning)}  [default: {setting.written}]",
+                help=f"{unmarked(setting.meaning)}  [default: {setting.default_text}]",
             )
             for name, setting in _fields(self._options())
             if name not in taken
@@ -70,9 +70,9 @@ class SettingsCommand(click.Command):
 def _fields(kind: type[Options]) -> Iterator[tuple[str, Option]]:
     """All options by name; those of a set of options within them as ``name.part``."""
     for option in kind.options():
-        if option.parts:
-            yield from ((f"{option.name}.{part.name}", part) for part in option.parts)
-        elif option.textual:
+        if option.nested_options:
+            yield from ((f"{option.name}.{part.name}", part) for part in option.nested_options)
+        elif option.is_textual:
             yield option.name, option
 
 

@@ -19,8 +19,8 @@ from ddz_env.core.observation.layout import HISTORY, WORD
 from ddz_env.core.rules import PRESETS, Rules, differing_options
 from ddz_env.core.view import ROLES
 from ddz_env.support.atomic_files import replace_file
-from ddz_env.support.errors import plural
-from ddz_env.support.options import Option, as_written
+from ddz_env.support.errors import pluralize
+from ddz_env.support.options import Option, format_option_value
 from ddz_training.measure import records, statistics
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval
@@ -73,7 +73,7 @@ def preset_differences() -> Table:
     rows = []
     for name, rules in PRESETS.items():
         options = (option for option in differing_options() if getattr(rules, option) != getattr(standard, option))
-        changes = [f"`{option}={as_written(getattr(rules, option))}`" for option in options]
+        changes = [f"`{option}={format_option_value(getattr(rules, option))}`" for option in options]
         changes += [
             f"other {field}" for field in ("categories", "deck") if getattr(rules, field) != getattr(standard, field)
         ]
@@ -84,7 +84,7 @@ def preset_differences() -> Table:
 
 def options_table(what: str, options: Iterable[Option]) -> Table:
     """The options of an agent or an experiment."""
-    lines = [(f"`{option.name}`", option.written, option.values, option.meaning) for option in options]
+    lines = [(f"`{option.name}`", option.default_text, option.allowed_values, option.meaning) for option in options]
     return Table(f"Options of {what}", ("option", "default", "values", "meaning"), lines)
 
 
@@ -184,7 +184,8 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     """The evaluations after one update, one line per opponent."""
-    title = f"After {plural(evaluations[0].update, 'update')}, {plural(evaluations[0].deals, 'duplicate deal')} each"
+    updates, deals = pluralize(evaluations[0].update, "update"), pluralize(evaluations[0].deals, "duplicate deal")
+    title = f"After {updates}, {deals} each"
     lines = [
         (line.opponent, line.interval.both(to="–"), f"{100 * line.landlord:.1f}", f"{100 * line.peasants:.1f}")
         for line in evaluations

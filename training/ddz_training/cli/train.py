@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from click import argument, option
 
-from ddz_env.support.errors import plural
+from ddz_env.support.errors import pluralize
 from ddz_env.support.options import Options
 from ddz_training.cli.console import Pace, bars, follow, quoted, remark, rules_words, show, stopping
 from ddz_training.cli.faults import CommandLineError
@@ -105,7 +105,7 @@ def _learn(begin: Callable[[], Training], budget: Budget, file: Path, tensorboar
         run = begin()
         with stopping(advice) as ended:
             train_under_bar(run, budget, file.parent, tensorboard, ended)
-            done = f"{plural(run.counters.update, 'update')}, {plural(run.counters.decisions, 'decision')}"
+            done = f"{pluralize(run.counters.update, 'update')}, {pluralize(run.counters.decisions, 'decision')}"
             click.echo(f"{quoted(file)} after {done}")
     return run
 
@@ -343,7 +343,7 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
         learned = training.counters.decisions
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": config.seed}
         save_weights(out, training.to_weights(notes | read.settings()))
-        click.echo(f"{quoted(out)} after {plural(learned, 'decision')}")
+        click.echo(f"{quoted(out)} after {pluralize(learned, 'decision')}")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
     follow("to train it further by self-play", *further, *rules_words(rules))
     _follow_policy(out, rules)

@@ -19,7 +19,7 @@ from ddz_env import Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.envs.deals import dealt_hands
 from ddz_env.saved_games import Deal, Record
-from ddz_env.support.errors import DouDizhuError, InvalidRulesError, shown
+from ddz_env.support.errors import DouDizhuError, InvalidRulesError, short_repr
 from ddz_training.measure.duplicate import LETTERS, Scores
 from ddz_training.measure.provenance import read_rules_settings, rules_settings
 from ddz_training.measure.store import read_format
@@ -287,7 +287,7 @@ def read_games(path: str | Path) -> GameFile:
     settings, games = read_format(path, RecordedGame, FORMAT)
     agents = settings.get("agents")
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
-        raise DataSetError(f"{path}: the agents in its settings are a list of texts, not {shown(agents)}")
+        raise DataSetError(f"{path}: the agents in its settings are a list of texts, not {short_repr(agents)}")
     try:
         rules = read_rules_settings(settings.get("rules"))
     except InvalidRulesError as error:

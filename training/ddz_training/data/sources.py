@@ -29,7 +29,7 @@ from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import read_logs
 from ddz_env.saved_games import Record
 from ddz_env.support.atomic_files import read_text
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.data.dataset import DataSet, write_data_set
 from ddz_training.data.games import GAMES, DataSetError, RecordedGame, games_file, games_settings, read_games
 from ddz_training.data.table import check_tables
@@ -203,7 +203,7 @@ def keep_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
     kept = [game for game in played if game is not None]
     if not kept:
         raise DataSetError(
-            f"no game of {shown([*map(str, paths)])} is whole and was played to its end: there is nothing to keep"
+            f"no game of {short_repr([*map(str, paths)])} is whole and was played to its end: there is nothing to keep"
         )
     source = ", ".join(file.name for file in files[:3]) + ", …" * (len(files) > 3)
     settings = games_settings(players, games[0].start.rules, None, source=source)

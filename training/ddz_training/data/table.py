@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ddz_env import Move, Rules, State
 from ddz_env.core.observation import OBSERVATION_SIZE, fingerprint, observe
-from ddz_env.support.atomic_files import replacing
-from ddz_env.support.errors import install_hint, shown
+from ddz_env.support.atomic_files import atomic_write
+from ddz_env.support.errors import install_hint, short_repr
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
 from ddz_training.measure.duplicate import LETTERS
 from ddz_training.measure.provenance import read_rules_settings
@@ -185,7 +185,7 @@ def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> in
     cells = ({column.name: column.value(row) for column in COLUMNS} for row in rows)
     count = 0
     try:
-        with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+        with atomic_write(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
             while piece := list(itertools.islice(cells, _ROWS_AT_ONCE)):
                 writer.write_table(pa.Table.from_pylist(piece, schema=schema))
                 count += len(piece)
@@ -236,11 +236,12 @@ def read_about(path: Path) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise DataSetError(f"{path} is not a table: {error}") from error
     if not isinstance(about, dict) or about.get("kind") != KIND:
-        raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {shown(about)}")
+        raise DataSetError(f"{path} is not a table of decisions ({KIND}) but {short_repr(about)}")
     if about.get("fingerprint") != fingerprint():
         raise DataSetError(
-            f"{path} was written for observations or actions with the fingerprint {shown(about.get('fingerprint'))}, "
-            f"those of this package have {fingerprint()!r}: write the tables again from the recorded games (ddz record)"
+            f"{path} was written for observations or actions with the fingerprint "
+            f"{short_repr(about.get('fingerprint'))}, those of this package have {fingerprint()!r}: write the tables "
+            "again from the recorded games (ddz record)"
         )
     return dict(about)
 

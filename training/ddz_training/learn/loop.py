@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ddz_agents.neural.model import PolicyModel
-from ddz_env.support.atomic_files import append, read_text, replace_file
+from ddz_env.support.atomic_files import append_bytes, read_text, replace_file
 from ddz_env.support.errors import DouDizhuError, install_hint
 from ddz_env.support.options import Options, Range
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
@@ -356,7 +356,9 @@ class CurveFile:
             CheckpointError: If that cannot be done.
         """
         with _curve_file_errors(self._path):
-            append(self._path, _format_csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells]))
+            append_bytes(
+                self._path, _format_csv([f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in cells])
+            )
 
 
 def _has_lines(path: Path) -> bool:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ddz_agents.rules.workspace import RuleWorkspace, new_rule_workspace
-from ddz_env.support.threads import usable_threads
+from ddz_env.support.threads import check_threads
 
 _FINAL_LR_FACTOR = 0.02
 _MAX_LEADERS = 16
@@ -44,7 +44,7 @@ class Threads:
     """
 
     def __init__(self, threads: int | None = None, *, share_groups: bool = False) -> None:
-        self.threads, self.busy = usable_threads(threads), 0.0
+        self.threads, self.busy = check_threads(threads), 0.0
         torch.set_num_threads(1)
         # With OpenMP the setting is per thread, so every thread makes it.
         self._pool = ThreadPoolExecutor(self.threads, "ddz-train", initializer=torch.set_num_threads, initargs=(1,))

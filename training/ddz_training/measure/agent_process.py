@@ -25,7 +25,7 @@ from ddz_env.playing.agent import Agent, close_agent, is_cheating
 from ddz_env.playing.game import check_is_move, describe_error
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.support.processes import CLOSE_SECONDS, end_group, serve_parent
+from ddz_env.support.processes import CLOSE_SECONDS, bind_to_parent, kill_process_group
 from ddz_training.measure.clocks import ThinkingClock, thinking_time
 
 START_SECONDS = 60.0
@@ -137,7 +137,7 @@ class _AgentProcess:
         self._pipe.close()
         self._lifeline.close()
         self._process.join(2 * CLOSE_SECONDS)
-        end_group(self._process.pid)
+        kill_process_group(self._process.pid)
         self._process.kill()
         self._process.join()
 
@@ -213,7 +213,7 @@ def _serve(
     """Answer until the process ends: the life of an agent's process."""
     served, process = _Served(spec, rules), os.getpid()
     _SharedClock(compiling)
-    serve_parent(lifeline, served.close)
+    bind_to_parent(lifeline, served.close)
     with contextlib.suppress(EOFError, OSError):  # where the pipe is closed
         while True:
             method, arguments = pipe.recv()

@@ -29,7 +29,7 @@ class ThinkingClock(CompileListener):
         self._clock = clock
         self._since = 0.0
         self._depth = 0
-        self.listen()
+        self.register()
 
     def __call__(self) -> float:
         """Seconds; only differences are meaningful."""

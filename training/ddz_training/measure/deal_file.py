@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ddz_env import Rules
 from ddz_env.envs.deals import CustomDeals, format_deal, parse_deal
 from ddz_env.support.atomic_files import read_text
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.measure.errors import InvalidDealFileError
 from ddz_training.measure.store import DATABASES, holds_results
 from ddz_training.measure.tendency_file import deals_of_file
@@ -95,7 +95,9 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
         return DealFile(list(range(len(hands))), hands, path)
     for number, line in written.items():
         if not (line.isascii() and line.isdecimal() and len(line) <= _LONGEST_NUMBER):
-            raise InvalidDealFileError(f"{path}:{number}: {shown(line)} is no number of a deal, nor hands between '/'")
+            raise InvalidDealFileError(
+                f"{path}:{number}: {short_repr(line)} is no number of a deal, nor hands between '/'"
+            )
     return DealFile(sorted({int(line) for line in written.values()}), (), path)
 
 

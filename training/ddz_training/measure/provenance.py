@@ -15,8 +15,8 @@ from typing import Any
 
 from ddz_env import Rules, __version__
 from ddz_env.playing.registry import parse_agent, split_bidder
-from ddz_env.support.errors import InvalidAgentOptionError, InvalidRulesError, shown
-from ddz_env.support.options import options_type
+from ddz_env.support.errors import InvalidAgentOptionError, InvalidRulesError, short_repr
+from ddz_env.support.options import find_options_type
 from ddz_training.measure.errors import OtherVersionWarning
 
 # --- Files that decide what an agent does besides our source ----------------------------------------------------------
@@ -47,10 +47,10 @@ def agent_paths(agent: str) -> list[Path]:
     """
     player, bidder = split_bidder(agent)
     factory, options = parse_agent(player)
-    declared = options_type(factory)
+    declared = find_options_type(factory)
     try:
         texts = (Path(value) for value in options.values() if isinstance(value, str))
-        paths = texts if declared is None else declared.of(**options).files()
+        paths = texts if declared is None else declared.make(**options).files()
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
     return [*([] if bidder is None else agent_paths(bidder)), *paths]
@@ -184,6 +184,6 @@ def read_rules_settings(values: Any) -> Rules:
         InvalidRulesError: If the values are not rules.
     """
     if not isinstance(values, dict):
-        raise InvalidRulesError(f"rules are names with values, not {shown(values)}")
+        raise InvalidRulesError(f"rules are names with values, not {short_repr(values)}")
     changes = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     return _STANDARD.replace(**changes)

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ddz_env.support.errors import unknown
+from ddz_env.support.errors import unknown_name_message
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import PAIR, SIDES, GameRecord
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
@@ -171,7 +171,7 @@ def rate(
     if not games:
         raise InvalidArenaError("there are no games to rate agents by")
     if anchor is not None and anchor not in index:
-        raise InvalidArenaError(unknown("anchor", anchor, index))
+        raise InvalidArenaError(unknown_name_message("anchor", anchor, index))
     overall, roles = _games(games, index)
     agents, deals = len(index), _numbered(game.deal for game in games)
     sides = np.kron(np.eye(2), np.ones(agents))  # of each role the mean is 0

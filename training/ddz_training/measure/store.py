@@ -29,7 +29,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_o
 from filelock import FileLock, Timeout
 
 from ddz_env.support.atomic_files import is_stream, real_path, replace_file
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
 from ddz_training.measure.workers import DoTasks, Start, in_blocks, workers
@@ -118,7 +118,7 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
     try:
         return [kind(*[column.parse(row[column.name]) for column in columns]) for row in rows]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ResultsFileError(f"a line holds no result of this kind: {shown(error)}") from error
+        raise ResultsFileError(f"a line holds no result of this kind: {short_repr(error)}") from error
 
 
 # --- Reading and writing ----------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
     except FileNotFoundError as error:
         raise ResultsFileError(f"there is no file {path}") from error
     if settings.get("format") != form:
-        raise ResultsFileError(f"{path} is of the format {shown(settings.get('format'))}, not {form!r}")
+        raise ResultsFileError(f"{path} is of the format {short_repr(settings.get('format'))}, not {form!r}")
     return settings, of_rows(kind, rows)
 
 
@@ -206,7 +206,7 @@ def read_database(db: sqlite3.Connection) -> SavedFile | None:
     for kind, name, text in parts:  # a view, or an expression in a table, may compute for ever
         if kind not in ("table", "index") or str(text).count("(") > 1 or "VIRTUAL" in str(text).upper():
             raise ResultsFileError(
-                f"the database holds {shown(name)}, which computes what is read: it is of something else"
+                f"the database holds {short_repr(name)}, which computes what is read: it is of something else"
             )
     settings = {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM settings")}
     cursor = db.execute("SELECT * FROM results ORDER BY rowid")

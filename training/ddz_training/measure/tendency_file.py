@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env import Rules
-from ddz_env.support.errors import shown
+from ddz_env.support.errors import short_repr
 from ddz_training.measure.duplicate import SIDES
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.store import read_format
@@ -54,8 +54,9 @@ def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int | No
     settings, judged = read_format(path, JudgedDeal, FORMAT)
     if (settings.get("rules"), settings.get("seed")) != (rules.name, seed):
         raise InvalidArenaError(
-            f"{path} has deals of rules {shown(settings.get('rules'))} and seed {shown(settings.get('seed'))}: "
-            f"play them with --rules {settings.get('rules')} --seed {settings.get('seed')}"
+            f"{path} has deals of rules {short_repr(settings.get('rules'))} and seed "
+            f"{short_repr(settings.get('seed'))}: play them with --rules {settings.get('rules')} "
+            f"--seed {settings.get('seed')}"
         )
     numbers = sorted({deal.deal for deal in judged if tendency in (None, deal.tendency)})
     if not numbers:

@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeVar
 
-from ddz_env.support.processes import CLOSE_SECONDS, end_group, serve_parent
+from ddz_env.support.processes import CLOSE_SECONDS, bind_to_parent, kill_process_group
 from ddz_training.measure.errors import WorkerDiedError
 
 _Task = TypeVar("_Task")
@@ -140,7 +140,7 @@ def on_this_machine(start: Start, processes: int) -> Iterator[DoTasks[Any, Any]]
         children = set(multiprocessing.active_children()) - earlier_children
         if not finished:
             for child in children:
-                end_group(child.pid)
+                kill_process_group(child.pid)
                 child.terminate()
         ending = threading.Thread(target=pool.shutdown, kwargs={"cancel_futures": True}, daemon=True)
         ending.start()
@@ -155,7 +155,7 @@ _executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine
 
 
 def _begin(start: Start, lifeline: Connection) -> None:
-    serve_parent(lifeline, _end)
+    bind_to_parent(lifeline, _end)
     _begun.append(start())
 
 

@@ -12,7 +12,7 @@ from ddz_agents.external.botzone.program import BotProgram, Limits, command_of
 from ddz_agents.external.botzone.session import BotSession
 from ddz_env import Move, Rules, View
 from ddz_env.peers.botzone.games import game_of
-from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.options import Options, Range, takes_options
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class BotzoneAgent:
     name = "botzone"
     main_option = "path"
 
-    @takes(BotzoneOptions)
+    @takes_options(BotzoneOptions)
     def __init__(self, options: BotzoneOptions) -> None:
         self.options = options
         self._command = command_of(options.path)

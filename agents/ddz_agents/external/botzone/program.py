@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ddz_env.support.atomic_files import real_path
 from ddz_env.support.errors import DouDizhuError, InvalidAgentOptionError
-from ddz_env.support.processes import end_group
+from ddz_env.support.processes import kill_process_group
 
 KEEP_RUNNING = b">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 _CHUNK = 1 << 16
@@ -131,7 +131,7 @@ class BotProgram:
         process, self._process = self._process, None
         if process is None:
             return
-        end_group(process.pid)
+        kill_process_group(process.pid)
         process.wait()
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:

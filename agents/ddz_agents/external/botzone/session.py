@@ -17,7 +17,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_of, last_two
 from ddz_env.peers.botzone.judges import MOST_BID
 from ddz_env.peers.botzone.player import read_move
-from ddz_env.support.errors import DouDizhuError, InvalidMoveError, shown
+from ddz_env.support.errors import DouDizhuError, InvalidMoveError, short_repr
 
 _IDS = [[card for card in range(NUM_CARDS) if card_rank(card) == rank] for rank in range(NUM_RANKS)]
 
@@ -111,7 +111,7 @@ class BotSession:
         try:
             answer = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise BotAnswerError(f"NJ: its output is not JSON: {shown(text.strip())}") from error
+            raise BotAnswerError(f"NJ: its output is not JSON: {short_repr(text.strip())}") from error
         answer = answer if isinstance(answer, dict) and "response" in answer else {"response": answer}
         response = answer["response"]
         move = self._bid(response) if view.stage == "bid" else self._cards(response, view)
@@ -126,12 +126,12 @@ class BotSession:
         except (TypeError, ValueError, OverflowError):
             bid = -1
         if not 0 <= bid <= MOST_BID:
-            raise BotAnswerError(f"INVALID_BID: a bid is 0..{MOST_BID}, not {shown(response)}")
+            raise BotAnswerError(f"INVALID_BID: a bid is 0..{MOST_BID}, not {short_repr(response)}")
         return Move(BID_BASE + bid)
 
     def _cards(self, response: Any, view: View) -> Move:
         if not isinstance(response, list) or not all(type(card) is int for card in response):
-            raise BotAnswerError(f"BAD_FORMAT: a move is a list of card ids, not {shown(response)}")
+            raise BotAnswerError(f"BAD_FORMAT: a move is a list of card ids, not {short_repr(response)}")
         held = self._own + (self._public_ids(view) if view.landlord == self.seat else [])
         gone = {card for cards in self._played for card in cards}
         if wrong := [card for card in response if card not in held]:

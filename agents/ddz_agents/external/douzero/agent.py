@@ -22,8 +22,8 @@ from ddz_env.core.view import AUCTION_STAGES
 from ddz_env.playing.agent import check_to_act
 from ddz_env.playing.many import WaitingGames
 from ddz_env.support.errors import InvalidRulesError, install_hint
-from ddz_env.support.options import Options, Range, takes
-from ddz_env.support.threads import MOST_THREADS, usable_threads
+from ddz_env.support.options import Options, Range, takes_options
+from ddz_env.support.threads import MAX_THREADS, check_threads
 
 _AT_ONCE = 64
 """Decisions whose moves are valued at once, for the sake of memory."""
@@ -42,7 +42,7 @@ class DouZeroOptions(Options):
 
     path: str | Path
     _: KW_ONLY
-    threads: Annotated[int, Range(1, MOST_THREADS)] | None = 1
+    threads: Annotated[int, Range(1, MAX_THREADS)] | None = 1
 
     def checkpoints(self) -> dict[str, Path]:
         """The file of each role, by DouZero's names."""
@@ -76,7 +76,7 @@ class Network(Protocol):
 
 def _load(options: DouZeroOptions) -> tuple[Network, ...]:
     """The networks in the order of :data:`POSITIONS`."""
-    files, threads = options.checkpoints(), usable_threads(options.threads)
+    files, threads = options.checkpoints(), check_threads(options.threads)
     if any(path.suffix == SUFFIX for path in files.values()):
         exported = load_onnx_networks(files, threads)
         return tuple(exported[position.name] for position in POSITIONS)
@@ -123,7 +123,7 @@ class DouZeroAgent:
 
     name = "douzero"
 
-    @takes(DouZeroOptions)
+    @takes_options(DouZeroOptions)
     def __init__(self, options: DouZeroOptions) -> None:
         self._networks = _load(options)
         self._auction = RulesAgent()

@@ -21,7 +21,7 @@ from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.random import stream_state
 from ddz_env.core.view import list_legal_moves
 from ddz_env.playing.agent import Decision
-from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.options import Options, Range, takes_options
 
 _TABLE_MEGABYTES = 8
 _ENUMERATED = 5000
@@ -59,7 +59,7 @@ class CheatingSolverAgent(SearchAgent[State]):
     budget = "{0.nodes}"
     options: CheatingSolverOptions
 
-    @takes(CheatingSolverOptions)
+    @takes_options(CheatingSolverOptions)
     def __init__(self, options: CheatingSolverOptions) -> None:
         super().__init__(options)
         self._usual = RulesAgent()
@@ -123,7 +123,7 @@ class DeterminizedSolverAgent(InferringAgent):
     budget = "{0.worlds}"
     options: DeterminizedSolverOptions
 
-    @takes(DeterminizedSolverOptions)
+    @takes_options(DeterminizedSolverOptions)
     def __init__(self, options: DeterminizedSolverOptions) -> None:
         super().__init__(options)
         self._usual = RulesAgent()

@@ -14,7 +14,7 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import MAX_HAND, RANK_NAMES
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.errors import DouDizhuError, short_repr
 
 _MOST_HANDS = 3
 
@@ -55,7 +55,7 @@ def open_position(
         (1, ['pass', '5', '2'])
     """
     if not isinstance(text, str):
-        raise InvalidPositionError(f"a position is text, as 'KK5543 / 225543', not {shown(text)}")
+        raise InvalidPositionError(f"a position is text, as 'KK5543 / 225543', not {short_repr(text)}")
     cards, colon, moves = text.partition(":")
     hands = [_hand(number, part) for number, part in enumerate(cards.split("/"), 1)]
     rules = _rules_for(Rules.preset(rules), len(hands))
@@ -88,7 +88,7 @@ def dealt_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | 
     rules = _rules_for(Rules.preset(rules), len(sizes))
     deck = np.repeat(np.arange(len(RANK_NAMES)), rules.deck)
     if min(sizes) < 1 or max(sizes) > MAX_HAND or sum(sizes) > len(deck):
-        raise InvalidPositionError(f"hands of {shown(tuple(sizes))} cannot be dealt from {len(deck)} cards")
+        raise InvalidPositionError(f"hands of {short_repr(tuple(sizes))} cannot be dealt from {len(deck)} cards")
     cards = rng.permutation(deck)
     ends = np.cumsum(sizes).tolist()
     hands = [cards[end - size : end] for end, size in zip(ends, sizes, strict=True)]
@@ -111,7 +111,7 @@ def hand_sizes(text: str) -> list[int]:
     """
     sizes = text.split("+")
     if not 2 <= len(sizes) <= _MOST_HANDS or not all(size.strip().isdecimal() for size in sizes):
-        raise InvalidPositionError(f"{shown(text)} must be sizes of two or three hands separated by '+', as 12+13")
+        raise InvalidPositionError(f"{short_repr(text)} must be sizes of two or three hands separated by '+', as 12+13")
     return [int(size) for size in sizes]
 
 
@@ -181,5 +181,5 @@ def _play(state: State, moves: Sequence[str], played: int | None) -> None:
         raise InvalidPositionError(f"move {played} is none of the game's {len(moves)}")
     for number, text in enumerate(moves[:played], 1):
         if state.is_over:
-            raise InvalidPositionError(f"the game is over before move {number}, {shown(text)}")
+            raise InvalidPositionError(f"the game is over before move {number}, {short_repr(text)}")
         state.step(text)

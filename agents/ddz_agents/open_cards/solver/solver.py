@@ -16,8 +16,8 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.step import play_move
 from ddz_env.core.view import list_legal_moves
-from ddz_env.support.arrays import OwnsArrays
-from ddz_env.support.errors import DouDizhuError, shown
+from ddz_env.support.arrays import WritableAfterUnpickling
+from ddz_env.support.errors import DouDizhuError, short_repr
 
 _SLICE = 20_000
 """Nodes between two looks at the clock and at Ctrl-C."""
@@ -44,7 +44,7 @@ class Solution:
     seconds: float
 
 
-class OpenSolver(OwnsArrays):
+class OpenSolver(WritableAfterUnpickling):
     """Solves positions of one set of rules with all hands known; its table keeps what it has proven.
 
     Args:
@@ -208,7 +208,7 @@ class OpenSolver(OwnsArrays):
     def _check(self, state: State) -> None:
         if not isinstance(state, State) or int(state.row[at.STAGE]) not in (at.STAGE_PLAY, at.STAGE_OVER):
             raise UnsolvablePositionError(
-                f"the solver takes a State between two moves of the play, with all hands, not {shown(state)}"
+                f"the solver takes a State between two moves of the play, with all hands, not {short_repr(state)}"
             )
         if state.rules != self.rules:
             raise UnsolvablePositionError(f"this solver is for {self.rules.name} rules, not {state.rules.name}")

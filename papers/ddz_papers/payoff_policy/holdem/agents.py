@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_env.support.errors import DouDizhuError
-from ddz_env.support.options import Options, Range, takes
+from ddz_env.support.options import Options, Range, takes_options
 from ddz_papers.payoff_policy.holdem import betting as at
 from ddz_papers.payoff_policy.holdem.cards import showdowns, strength
 
@@ -59,7 +59,7 @@ class HoldemAgent:
         HoldemError: If there is no such agent or option.
     """
 
-    @takes(HoldemOptions)
+    @takes_options(HoldemOptions)
     def __init__(self, options: HoldemOptions) -> None:
         self.options = options
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ddz_env.playing.agent import is_cheating
-from ddz_env.support.errors import shown
+from ddz_env.support.errors import short_repr
 from ddz_training.measure import agent_pool
 from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
 from ddz_training.measure.contest import Arena, pairings, play
@@ -220,10 +220,10 @@ def read_file(path: Path) -> Results:
         results = Results(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
         contest.deals.check_count(results.deals)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BenchmarkFileError(f"{path} is not a file of the benchmark: {shown(error)}") from error
+        raise BenchmarkFileError(f"{path} is not a file of the benchmark: {short_repr(error)}") from error
     for name, value in contest.settings().items():
         if settings.get(name) != value:
-            raise BenchmarkFileError(f"{path}: its {name} are not the committed ones: {shown(settings.get(name))}")
+            raise BenchmarkFileError(f"{path}: its {name} are not the committed ones: {short_repr(settings.get(name))}")
     expected = [(deal, game) for deal in range(results.deals) for game in range(len(seatings(RULES)))]
     for pair, games in by_pair(records).items():
         if sorted((record.deal, record.game) for record in games) != expected:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ddz_play.session import Session
 from ddz_play.web.games import StoredGame
 from ddz_play.web.routes import PAGE
-from ddz_play.web.server import LANGUAGE, Server
+from ddz_play.web.server import LANGUAGE_HEADER, Server
 from ddz_play.web.shapes import Json
 
 HERE = Path(__file__).parent
@@ -70,7 +70,7 @@ def game_answers(server: Server, game: StoredGame) -> Iterator[tuple[str, Json]]
         yield path, server.position(game, body)
         yield f"{path}/chance", server.chance(game, body)
         for language in ("en", "zh") if number < len(game.session.moves) else ():
-            yield f"{path}/thoughts {language}", server.thoughts(game, body | {LANGUAGE: language})
+            yield f"{path}/thoughts {language}", server.thoughts(game, body | {LANGUAGE_HEADER: language})
 
 
 def replies(session: Session, person: int) -> Iterator[Session]:

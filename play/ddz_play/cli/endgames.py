@@ -69,13 +69,16 @@ def solve(
         raise InvalidPositionError("give one position, or --file FILE with one per line")
     played = _rules_without(rules, without)
     read = functools.partial(open_position, rules=played, turn=turn, to_beat=to_beat, landlord=landlord)
-    states = [(position, read(position))] if position is not None else list(_states(file, read))
+    states = [(position, read(position))] if position is not None else list(_read_positions(file, read))
     solver_of, unknown = functools.cache(functools.partial(OpenSolver, nodes=nodes)), False
     for text, state in states:
         solver = solver_of(state.rules)
         solution = solver.solve(state, seconds=seconds)
         line = [str(move) for _, move in solver.line(state, seconds)] if solution.landlord_wins is not None else []
-        answer: dict[str, Any] = {"winner": _winner(state, solution.landlord_wins), "move": line[0] if line else None}
+        answer: dict[str, Any] = {
+            "winner": _winning_side(state, solution.landlord_wins),
+            "move": line[0] if line else None,
+        }
         answer |= {"line": line, "nodes": solution.nodes, "seconds": round(solution.seconds, 6)}
         if solution.reason:
             answer["reason"] = solution.reason
@@ -83,7 +86,7 @@ def solve(
             answer["moves"] = {str(move): wins for move, wins in solver.move_values(state, seconds)}
         if stake:
             answer["stake"] = solver.stake(state, seconds)
-        click.echo(json.dumps(answer, ensure_ascii=False) if as_json else f"{text}: {_in_words(answer)}")
+        click.echo(json.dumps(answer, ensure_ascii=False) if as_json else f"{text}: {_answer_text(answer)}")
         unknown = unknown or solution.landlord_wins is None
     if unknown:
         raise click.exceptions.Exit(EXIT_UNKNOWN)
@@ -100,8 +103,8 @@ def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
     return rules.replace(categories=tuple(known for known in rules.categories if known not in forbidden))
 
 
-def _states(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
-    """The positions of a file as text and as states; one that cannot be read is named by its line."""
+def _read_positions(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
+    """Read the positions of a file as text and as states; one that cannot be read is named by its line."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError
     from ddz_env.support.atomic_files import read_text
 
@@ -117,7 +120,7 @@ def _states(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, Stat
             raise InvalidPositionError(f"{file}:{number}: {error}") from error
 
 
-def _winner(state: State, landlord_wins: bool | None) -> str | None:
+def _winning_side(state: State, landlord_wins: bool | None) -> str | None:
     """The side that wins: of two hands the first or the second, of three the landlord or the peasants."""
     from ddz_env.core.engine import layout
 
@@ -128,8 +131,8 @@ def _winner(state: State, landlord_wins: bool | None) -> str | None:
     return "landlord" if landlord_wins else "peasants"
 
 
-def _in_words(answer: dict[str, Any]) -> str:
-    """What ``--json`` prints, in words."""
+def _answer_text(answer: dict[str, Any]) -> str:
+    """The answer that ``--json`` prints, in words."""
     winner, spent = answer["winner"], f"{pluralize(answer['nodes'], 'node')}, {answer['seconds']:.3f} s"
     if winner is None:
         lines = [f"unknown, stopped by {answer['reason']} after {spent}"]

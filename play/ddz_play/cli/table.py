@@ -31,7 +31,7 @@ _WIDTH = 80
 """Columns where there is no terminal."""
 _ADVISER = "rollout"
 """Of a language model's program; people get the page's."""
-_HINT, _HELP = ("hint", "提示"), ("help", "?", "？", "帮助")
+_HINT_WORDS, _HELP_WORDS = ("hint", "提示"), ("help", "?", "？", "帮助")
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
 
     say = Texts(language)
     try:
-        deal = _deal(Rules.preset(options.rules), options.seed, options.after)
+        deal = _choose_deal(Rules.preset(options.rules), options.seed, options.after)
         session = Session(Record(deal, tuple(players(deal.rules.players))))
         try:
             _play_to_the_end(session, say, pause)
@@ -162,8 +162,8 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
         raise CommandLineError(say.error_text(error)) from error
 
 
-def _deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
-    """A new deal, or the one that follows a kept game."""
+def _choose_deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
+    """Make a new deal, or the one that follows a kept game."""
     from ddz_env.saved_games import Deal, Record
     from ddz_play.session import Replay
 
@@ -183,20 +183,20 @@ def _play_to_the_end(session: Session, say: Texts, pause: float) -> None:
 
     viewer = session.players.index(PERSON) if PERSON in session.players else None
     if viewer is None:
-        _show(session, say, None)
+        _print_table(session, say, None)
     while not session.is_over:
         if session.waits_for == PERSON:
             viewer = session.seat
-            _show(session, say, viewer)
-            if not _person_moves(session, say):
+            _print_table(session, say, viewer)
+            if not _read_move(session, say):
                 return
         else:
-            _agent_moves(session, say)
+            _let_agent_move(session, say)
             time.sleep(pause)
-    _show(session, say, viewer)
+    _print_table(session, say, viewer)
 
 
-def _person_moves(session: Session, say: Texts) -> bool:
+def _read_move(session: Session, say: Texts) -> bool:
     """Read until the person has moved; False where they leave."""
     while True:
         try:
@@ -207,10 +207,10 @@ def _person_moves(session: Session, say: Texts) -> bool:
             return False
         word, _, rest = text.partition(" ")
         try:
-            if word in _HELP:
+            if word in _HELP_WORDS:
                 click.echo(say("help"))
-            elif word in _HINT:
-                _hint(session, say, rest)
+            elif word in _HINT_WORDS:
+                _print_hint(session, say, rest)
             else:
                 session.play(text)
                 return True
@@ -218,8 +218,8 @@ def _person_moves(session: Session, say: Texts) -> bool:
             click.secho(say.error_text(error), fg="red")
 
 
-def _hint(session: Session, say: Texts, agent: str) -> None:
-    """What the page's hint says, too."""
+def _print_hint(session: Session, say: Texts, agent: str) -> None:
+    """Print an agent's advice with its chances and a reason, as the page gives it."""
     from ddz_play.cli.web import ADVISER
     from ddz_play.session.reasons import explain
     from ddz_play.winning_chances import ChanceEstimator
@@ -234,7 +234,7 @@ def _hint(session: Session, say: Texts, agent: str) -> None:
     click.echo(textwrap.fill(reason, _WIDTH))
 
 
-def _agent_moves(session: Session, say: Texts) -> None:
+def _let_agent_move(session: Session, say: Texts) -> None:
     turn = session.let_agent_play()
     role, player = say(session.role(turn.seat)), session.players[turn.seat]
     click.echo(say("made", seat=turn.seat, role=role, player=player, move=say.move(turn.text)))
@@ -242,7 +242,7 @@ def _agent_moves(session: Session, say: Texts) -> None:
         click.echo(say("redealt"))
 
 
-def _show(session: Session, say: Texts, viewer: int | None) -> None:
+def _print_table(session: Session, say: Texts, viewer: int | None) -> None:
     """Print the table as a seat sees it; every hand once the game is over, or if only agents play."""
     from ddz_env.rendering import render_ansi
 

@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from ddz_env.support.errors import pluralize
-from ddz_play.cli.web import ADVISER, OFFERED
+from ddz_play.cli.web import ADVISER, DEFAULT_AGENTS
 from ddz_training.cli.console import bar, complain, remark
 
 if TYPE_CHECKING:
@@ -51,25 +51,25 @@ AGENTS = (
 )
 
 
-def _chosen(mask: Any) -> Any:
+def _first_legal(mask: Any) -> Any:
     return np.asarray(mask).argmax(axis=-1)
 
 
 def play_game() -> None:
-    """A game by PettingZoo's loop, and some decisions of a batch."""
+    """Play a game by PettingZoo's loop, and some decisions of a batch."""
     from ddz_env import batch, dou_dizhu_v0
 
     env: Any = dou_dizhu_v0.env()
     env.reset(seed=0)
     for _ in env.agent_iter():
         observation, _, termination, truncation, _ = env.last()
-        env.step(None if termination or truncation else int(_chosen(observation["action_mask"])))
+        env.step(None if termination or truncation else int(_first_legal(observation["action_mask"])))
     games = batch.SelfPlayBatch(num_games=2, seed=0)
     for _ in range(60):
         games.step(games.sample_actions())
 
 
-def learn(opponents: str) -> None:
+def step_environments(opponents: str) -> None:
     """Step the Gymnasium environments as a learner does, the single and the vector one."""
     from ddz_env import gym
 
@@ -77,11 +77,11 @@ def learn(opponents: str) -> None:
     env.reset(seed=0)
     over = False
     while not over:
-        *_, over, _, _ = env.step(int(_chosen(env.action_masks())))
+        *_, over, _, _ = env.step(int(_first_legal(env.action_masks())))
     envs = gym.DouDizhuVectorEnv(num_envs=2, opponents=opponents)
     _, infos = envs.reset(seed=0)
     for _ in range(60):
-        *_, infos = envs.step(_chosen(infos["action_mask"]))
+        *_, infos = envs.step(_first_legal(infos["action_mask"]))
 
 
 def compile_agent(agent: str, rules: str | Rules = "standard") -> None:
@@ -93,15 +93,15 @@ def compile_agent(agent: str, rules: str | Rules = "standard") -> None:
     close_agent(make_agent(agent, Rules.preset(rules)))
 
 
-def compare() -> None:
+def play_every_pair() -> None:
     """Play a deal between every two agents, from both sides."""
     from ddz_training.measure import contest
 
     contest.run_arena(contest.Arena(AGENTS, on_fault="stop"), 1)
 
 
-def train() -> None:
-    """One small update of self-play."""
+def train_once() -> None:
+    """Train one small update of self-play."""
     from ddz_training.learn.ppo.config import SelfPlayConfig
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
@@ -110,15 +110,15 @@ def train() -> None:
         small.step()
 
 
-def open_page() -> None:
-    """What the page compiles, and a hint with its chances."""
+def prepare_page() -> None:
+    """Compile what the page compiles, and ask for a hint with its chances."""
     from ddz_env import Rules
     from ddz_env.saved_games import PERSON, Deal, Record
     from ddz_play.session import Session
     from ddz_play.web import preparing
     from ddz_play.winning_chances import ChanceEstimator
 
-    for step in preparing.steps(OFFERED, ADVISER):
+    for step in preparing.compile_steps(DEFAULT_AGENTS, ADVISER):
         compile_agent(step.agent, step.rules)
     session = Session(Record(Deal(Rules()), (PERSON,) * 3))
     ChanceEstimator().add_chances(session.view(session.seat), session.hint("policy"), players=(PERSON, "hard", "hard"))
@@ -126,10 +126,10 @@ def open_page() -> None:
 
 PROGRAMS: Sequence[tuple[str, Callable[[], object]]] = (
     ("a game", play_game),
-    *((f"an environment against {name}", partial(learn, name)) for name in ("random", "rules", "policy")),
+    *((f"an environment against {name}", partial(step_environments, name)) for name in ("random", "rules", "policy")),
     *((name, partial(compile_agent, name)) for name in AGENTS),
-    ("a comparison of agents", compare),
-    ("the page", open_page),
-    ("training by self-play", train),
+    ("a comparison of agents", play_every_pair),
+    ("the page", prepare_page),
+    ("training by self-play", train_once),
 )
 """What a newcomer runs: its name, and what runs a short form of it."""

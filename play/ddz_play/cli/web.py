@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ddz_play.web.server import Server
 
-OFFERED = ("medium", "easy", "hard", "master", "policy", "rollout:milliseconds=300", "isuct", "random")
+DEFAULT_AGENTS = ("medium", "easy", "hard", "master", "policy", "rollout:milliseconds=300", "isuct", "random")
 """The levels of play, and agents for those who know them; the first by default."""
 ADVISER = "neural-ismcts:milliseconds=500"
 
@@ -58,7 +58,7 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
     own = f"[{host}]" if ":" in host else host
     hosts = {"127.0.0.1", "localhost", "[::1]", own, *named["known_as"]}
     games = folder or user_folder("XDG_DATA_HOME", ".local", "share") / "games"
-    server = Server(games, named["agent"] or OFFERED, adviser)
+    server = Server(games, named["agent"] or DEFAULT_AGENTS, adviser)
     app = routes.make_app(server, sorted(hosts))
     name = "localhost" if host in ("127.0.0.1", "::1") else host
     address = f"http://{name}:{bound.getsockname()[1]}/"

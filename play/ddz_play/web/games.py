@@ -28,7 +28,7 @@ from ddz_training.measure.store import claim
 
 LIFETIME = 14 * 24 * 3600.0
 """Seconds after which a game without a move is deleted."""
-IN_MEMORY = 32
+MAX_IN_MEMORY = 32
 """Games; agents may hold some ten megabytes for each, and a game is read again in milliseconds."""
 _log = logging.getLogger(__name__)
 _NAME = r"[A-Za-z0-9_-]{22}"
@@ -58,7 +58,7 @@ class WebOptionError(DouDizhuError):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game of the server at one moment; a change makes another session (:meth:`Games.keep`).
+    """A game of the server at one moment; a change makes another session (:meth:`Games.save`).
 
     Attributes:
         name: Its name; to know it is to sit at the table.
@@ -81,8 +81,8 @@ class StoredGame:
 
 
 @dataclass
-class _InMemory:
-    """A game in memory.
+class _LoadedGame:
+    """A game of the server while it is loaded in memory.
 
     Attributes:
         session: The game; None until its file has been read under the lock.
@@ -95,8 +95,8 @@ class _InMemory:
     users: int = 0
 
 
-class Games:
-    """All games of a server.
+class GameStore:
+    """The games of a server, by their secret names.
 
     Args:
         folder: Where they are kept; it is made if there is none.
@@ -115,13 +115,13 @@ class Games:
         self._folder, self._named, self._agents = folder, frozenset(agents), frozenset((*agents, *advisers))
         self.advisers = AdviserPool()
         self._lock = threading.Lock()
-        self._used: OrderedDict[str, _InMemory] = OrderedDict()
+        self._loaded: OrderedDict[str, _LoadedGame] = OrderedDict()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._claim = claim(folder, folder=True)
         except OSError as error:
             raise WebOptionError(f"games cannot be kept in {folder}: {error.strerror or error}") from error
-        self.expire()
+        self.delete_expired()
 
     def begin(self, record: Record) -> str:
         """Begin a game, and return its name.
@@ -131,20 +131,20 @@ class Games:
             DouDizhuError: If the record cannot be played.
             OSError: If it cannot be kept.
         """
-        self.expire()
-        name, session = secrets.token_urlsafe(16), self._session(record)
+        self.delete_expired()
+        name, session = secrets.token_urlsafe(16), self._open_session(record)
         session.to_saved_game().save(self._path(name))
         with self._lock:
-            self._used[name] = _InMemory(session)
+            self._loaded[name] = _LoadedGame(session)
         return name
 
     @contextmanager
-    def hold(self, name: str, *, alone: bool = False) -> Iterator[StoredGame]:
-        """A game by name, as it is now, kept in memory meanwhile; it may go on.
+    def hold(self, name: str, *, exclusive: bool = False) -> Iterator[StoredGame]:
+        """Hold a game in memory while it is used, as it is now; it may go on meanwhile.
 
         Args:
             name: The name.
-            alone: Wait until nobody else changes the game, and let nobody else change it meanwhile.
+            exclusive: Wait until nobody else changes the game, and let nobody else change it meanwhile.
 
         Raises:
             NoSuchGameError: If there is none.
@@ -154,26 +154,26 @@ class Games:
         if not path.exists():
             raise NoSuchGameError("there is no such game: it may have expired")
         with self._lock:
-            kept = self._used.setdefault(name, _InMemory())
-            self._used.move_to_end(name)
+            kept = self._loaded.setdefault(name, _LoadedGame())
+            self._loaded.move_to_end(name)
             kept.users += 1
         try:
             if kept.session is None:
                 with kept.lock:
-                    kept.session = kept.session or self._read(path)
-            with kept.lock if alone else contextlib.nullcontext():
+                    kept.session = kept.session or self._load(path)
+            with kept.lock if exclusive else contextlib.nullcontext():
                 yield StoredGame(name, kept.session)
         finally:
-            self._put_away(kept)
+            self._unload(kept)
 
-    def keep(self, game: StoredGame, session: Session) -> StoredGame:
-        """Replace the session of a game that nobody else changes.
+    def save(self, game: StoredGame, session: Session) -> StoredGame:
+        """Save the next session of a game that nobody else changes.
 
         Raises:
             OSError: If it cannot be written: the game is then as it was before.
         """
         session.to_saved_game().save(self._path(game.name))
-        self._used[game.name].session = session
+        self._loaded[game.name].session = session
         return StoredGame(game.name, session)
 
     def replace(self, game: StoredGame, seat: int, agent: str) -> StoredGame:
@@ -186,16 +186,16 @@ class Games:
         if record.players[seat] == PERSON:
             raise RequestError(f"seat {seat} is held by a person")
         players = (*record.players[:seat], agent, *record.players[seat + 1 :])
-        after = self.keep(game, self._session(Record(record.deal, players, record.moves)))
-        _release(game.session)
+        after = self.save(game, self._open_session(Record(record.deal, players, record.moves)))
+        _close_quietly(game.session)
         return after
 
     def close(self) -> None:
         """Release what the agents of all games hold: the server ends."""
         with self._lock:
-            held = [game.session for game in self._used.values()]
+            held = [game.session for game in self._loaded.values()]
         for used in (*held, self.advisers):
-            _release(used)
+            _close_quietly(used)
 
     def check_agent(self, name: str) -> str:
         """Return the name if an agent of that name is offered here.
@@ -207,40 +207,40 @@ class Games:
             raise RequestError(f"the agent {name[:80]!r} is not offered here: see --agent of ddz web")
         return name
 
-    def expire(self) -> None:
+    def delete_expired(self) -> None:
         """Delete games without a move for two weeks; no other file is touched."""
         for path in self._folder.iterdir():
             match = _FILE.fullmatch(path.name)
             with self._lock, contextlib.suppress(OSError):
-                if match and match[1] not in self._used and time.time() - path.stat().st_mtime > LIFETIME:
+                if match and match[1] not in self._loaded and time.time() - path.stat().st_mtime > LIFETIME:
                     path.unlink()
 
-    def _put_away(self, game: _InMemory) -> None:
+    def _unload(self, game: _LoadedGame) -> None:
         """Drop a game from memory, and others, the least recently used first."""
         with self._lock:
             game.users -= 1
-            idle = [name for name, other in self._used.items() if not other.users]
-            gone = [self._used.pop(name) for name in idle[: max(0, len(self._used) - IN_MEMORY)]]
+            idle = [name for name, other in self._loaded.items() if not other.users]
+            gone = [self._loaded.pop(name) for name in idle[: max(0, len(self._loaded) - MAX_IN_MEMORY)]]
         for other in gone:  # an agent may take its time
-            _release(other.session)
+            _close_quietly(other.session)
 
-    def _read(self, path: Path) -> Session:
+    def _load(self, path: Path) -> Session:
         try:
-            return self._session(Record.load(path))
+            return self._open_session(Record.load(path))
         except RecordError as error:
             raise GameLostError("the file of this game cannot be read any more") from error
 
-    def _session(self, record: Record) -> Session:
+    def _open_session(self, record: Record) -> Session:
         for name in record.players:
             if name != PERSON:
                 self.check_agent(name)
         if record.players.count(PERSON) > 1:
             raise RequestError("one page is one person: the other seats are held by agents")
         # An endgame is a puzzle: hands are open.
-        session = Session(record, _bidders(record), shown=record.deal.endgame, advisers=self.advisers)
+        session = Session(record, _make_bidders(record), shown=record.deal.endgame, advisers=self.advisers)
         unnamed = [record.players[seat] for seat in session.cheaters if record.players[seat] not in self._named]
         if unnamed:
-            _release(session)
+            _close_quietly(session)
             raise RequestError(f"{unnamed[0]} looks at hidden cards: it plays puzzles alone, unless --agent names it")
         return session
 
@@ -250,14 +250,14 @@ class Games:
         return self._folder / f"{name}.game.txt"
 
 
-def _bidders(record: Record) -> dict[int, Agent]:
-    """The levels, which bid, show and double for the points that count."""
+def _make_bidders(record: Record) -> dict[int, Agent]:
+    """Make the agents that are levels: they bid, show and double for the points that count."""
     levels = [level.name for level in LEVELS if auction_changes_points(record.deal.rules)]
     levels_by_seat = {seat: name for seat, name in enumerate(record.players) if name in levels}
     return {seat: make_agent(f"payoff:gain=points,play={name}") for seat, name in levels_by_seat.items()}
 
 
-def _release(used: Session | AdviserPool | None) -> None:
+def _close_quietly(used: Session | AdviserPool | None) -> None:
     """Close a session or the advisers; a failure of their agents is only logged."""
     try:
         if used is not None:

@@ -23,13 +23,13 @@ SOLVER = "solver"
 """Who plays the other hand of a puzzle."""
 BIDDER = "payoff"
 """Who bids in the place of a level."""
-QUICKER = ("policy", "rules")
+QUICK_ADVISERS = ("policy", "rules")
 """Who gives hints until the adviser is compiled, the better one first."""
-CHANCES = "neural-ismcts"
+CHANCE_AGENT = "neural-ismcts"
 """Whose kernels say how likely a move wins."""
 
 
-class Step(NamedTuple):
+class CompileStep(NamedTuple):
     """An agent to compile.
 
     Attributes:
@@ -52,9 +52,9 @@ class Preparation:
         steps: In the order in which they are compiled.
     """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[CompileStep]) -> None:
         self._steps = tuple(steps)
-        self._left: dict[str, Step] = {}
+        self._left: dict[str, CompileStep] = {}
         self._began = 0.0
         self._taken, self._expected = 0.0, 0
 
@@ -64,20 +64,20 @@ class Preparation:
         threading.Thread(target=self._compile, daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """What is left, and in about how many seconds each will be ready; nothing where nothing was begun."""
+        """What is still to be compiled, and in about how many seconds each part will be ready."""
         left = list(self._left.copy().values())
-        return {"ready": not left, "left": [step.what for step in left], "seconds": self._seconds(left)}
+        return {"ready": not left, "left": [step.what for step in left], "seconds": self._estimate_seconds(left)}
 
     def is_ready(self, agent: str) -> bool:
-        """Whether there is nothing to wait for."""
+        """Whether an agent is compiled, as far as this preparation compiles it."""
         return agent not in self._left
 
-    def seconds(self, agent: str) -> int | None:
+    def seconds_until_ready(self, agent: str) -> int | None:
         """In about how many seconds an agent will be ready; None if it is."""
         left = list(self._left.copy().values())
-        return dict(zip((step.agent for step in left), self._seconds(left), strict=True)).get(agent)
+        return dict(zip((step.agent for step in left), self._estimate_seconds(left), strict=True)).get(agent)
 
-    def wait(self, agent: str) -> None:
+    def wait_for(self, agent: str) -> None:
         """Wait until an agent is compiled; at once where there is nothing to wait for."""
         step = self._left.get(agent)
         if step is not None:
@@ -89,11 +89,11 @@ class Preparation:
 
     def _compile(self) -> None:
         for step in self._steps:
-            self.wait(step.agent)
+            self.wait_for(step.agent)
             self._expected += step.seconds
             self._taken = time.monotonic() - self._began
 
-    def _seconds(self, left: Sequence[Step]) -> list[int]:
+    def _estimate_seconds(self, left: Sequence[CompileStep]) -> list[int]:
         """Seconds until each of the steps is done, at the pace of those before."""
         pace = self._taken / self._expected if self._expected else 1.0
         until, seconds = self._began + self._taken - time.monotonic(), list[int]()
@@ -103,8 +103,8 @@ class Preparation:
         return seconds
 
 
-def steps(agents: Sequence[str], adviser: str) -> list[Step]:
-    """What a server compiles: who plays and bids by default, then the weakest first, and the solver of puzzles last.
+def compile_steps(agents: Sequence[str], adviser: str) -> list[CompileStep]:
+    """List what a server compiles: who plays and bids by default, then the weakest first, the puzzles' solver last.
 
     Agents that compile nothing of ours are left out: they are never asked for practice.
 
@@ -113,19 +113,21 @@ def steps(agents: Sequence[str], adviser: str) -> list[Step]:
         adviser: Who gives hints.
     """
     first, *others = agents
-    advisers = [("hints", name) for name in reversed(QUICKER)] + [("search", CHANCES), ("search", adviser)]
-    weakest_first = sorted([*(("opponents", name) for name in others), *advisers], key=lambda pair: _seconds(pair[1]))
+    advisers = [("hints", name) for name in reversed(QUICK_ADVISERS)] + [("search", CHANCE_AGENT), ("search", adviser)]
+    weakest_first = sorted(
+        [*(("opponents", name) for name in others), *advisers], key=lambda pair: _compile_seconds(pair[1])
+    )
     named = [("opponents", first, Rules()), ("opponents", BIDDER, Rules.preset("bidding"))]
     named += [*((what, name, Rules()) for what, name in weakest_first), ("puzzles", SOLVER, Rules.preset(OPEN))]
-    found, modules = dict[str, Step](), set[str]()
+    found, modules = dict[str, CompileStep](), set[str]()
     for what, name, rules in named:
         if estimate_compile_seconds(name) is not None and name not in found:
             module = parse_agent(name)[0].__module__
-            seconds = 0 if module in modules else _seconds(name)
-            found[name] = Step(what, name, rules, seconds + (0 if found else ENGINE_SECONDS))
+            seconds = 0 if module in modules else _compile_seconds(name)
+            found[name] = CompileStep(what, name, rules, seconds + (0 if found else ENGINE_SECONDS))
             modules.add(module)
     return list(found.values())
 
 
-def _seconds(agent: str) -> int:
+def _compile_seconds(agent: str) -> int:
     return estimate_compile_seconds(agent) or 0

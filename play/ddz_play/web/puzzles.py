@@ -16,11 +16,11 @@ from ddz_env.saved_games import Deal
 from ddz_env.support.atomic_files import read_text, replace_file
 from ddz_play.puzzles import Puzzle, rating_after
 
-_DAYS = 7919
+_DAILY_STRIDE = 7919
 """How far apart the puzzles of two days are; no number of puzzles that ships shares a factor with it."""
 
 
-class PuzzleBook:
+class PuzzleRecord:
     """The person's results: the first loss and the first win of each puzzle, in the order of play.
 
     Args:
@@ -30,34 +30,34 @@ class PuzzleBook:
 
     def __init__(self, file: Path, puzzles: Sequence[Puzzle]) -> None:
         self._file, self._puzzles, self._lock = file, puzzles, threading.Lock()
-        self._ends = _read(file)
+        self._results = _read_results(file)
 
     @functools.cached_property
-    def _numbers(self) -> dict[Any, int]:
-        """The puzzles by their hands, once one is played: to deal compiles, and a server begins without."""
+    def _numbers_by_hands(self) -> dict[Any, int]:
+        """The puzzles' numbers by their hands; found when one is played, since to deal compiles."""
         return {puzzle.deal().hands: number for number, puzzle in enumerate(self._puzzles, 1)}
 
-    def note(self, deal: Deal, won: bool) -> None:
-        """Keep how a puzzle ended.
+    def record_result(self, deal: Deal, won: bool) -> None:
+        """Record how a puzzle ended.
 
         Raises:
             OSError: If it cannot be written.
         """
-        end = self._numbers.get(deal.hands, 0), won
+        end = self._numbers_by_hands.get(deal.hands, 0), won
         with self._lock:
-            if end[0] and end not in self._ends:
-                replace_file(self._file, json.dumps([*self._ends, end]).encode())
-                self._ends.append(end)
+            if end[0] and end not in self._results:
+                replace_file(self._file, json.dumps([*self._results, end]).encode())
+                self._results.append(end)
 
-    def shape(self) -> dict[str, Any]:
-        """The puzzles and the person's record, in which first tries count, as JSON values."""
-        ends = [end for end in self._ends if 0 < end[0] <= len(self._puzzles)]  # another version may have others
+    def to_json(self) -> dict[str, Any]:
+        """Return the puzzles and the person's record, in which first tries count, as JSON values."""
+        ends = [end for end in self._results if 0 < end[0] <= len(self._puzzles)]  # another version may have others
         tries: dict[int, bool] = {}
         for number, won in ends:
             tries.setdefault(number, won)
         return {
             "puzzles": [{"grade": puzzle.grade, "hands": puzzle.hands} for puzzle in self._puzzles],
-            "daily": datetime.date.today().toordinal() * _DAYS % len(self._puzzles) + 1,
+            "daily": datetime.date.today().toordinal() * _DAILY_STRIDE % len(self._puzzles) + 1,
             "tried": len(tries),
             "first": [number for number, won in tries.items() if won],
             "solved": [number for number, won in ends if won],
@@ -66,8 +66,8 @@ class PuzzleBook:
         }
 
 
-def _read(file: Path) -> list[tuple[int, bool]]:
-    """The results in a file."""
+def _read_results(file: Path) -> list[tuple[int, bool]]:
+    """Read the results in a file; one that cannot be read is put aside."""
     try:
         return [(int(number), bool(won)) for number, won in json.loads(read_text(file))]
     except FileNotFoundError:

@@ -69,17 +69,17 @@ from ddz_env.playing.game import AgentFaultError
 from ddz_env.support.errors import DouDizhuError, Message
 from ddz_play.session import HiddenCardsError, NotYourTurnError
 from ddz_play.web.games import GameLostError, NoSuchGameError, RequestError, StaleGameError, StoredGame
-from ddz_play.web.server import LANGUAGE, Server, language
+from ddz_play.web.server import LANGUAGE_HEADER, Server, page_texts
 from ddz_play.web.shapes import Json
 
 PAGE = Path(__file__).with_name("page")
-ARRIVING = 10.0
+REQUEST_SECONDS = 10.0
 """Seconds in which a request's headers must have come, and then its body."""
-LARGEST = 256 * 1024
+MAX_BODY_BYTES = 256 * 1024
 """Bytes of a request's body."""
-MOST_HEADER_LINES = 100
+MAX_HEADER_LINES = 100
 """Lines of a request's head; browsers send twenty."""
-THINKING = 16
+MAX_THINKING_REQUESTS = 16
 """Requests in which agents think, at the same time; the others wait.  Starlette has threads for 40 requests."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -105,20 +105,20 @@ _STATUS = {
 }
 
 
-class _Answer(JSONResponse):
+class _JsonAnswer(JSONResponse):
     """JSON in plain ASCII: half a surrogate pair in a message is not a fault of the server."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
-async def _read(request: Request) -> Json:
-    """The body and what the address names; the latter counts."""
+async def _read_request(request: Request) -> Json:
+    """Read the body of a request and what its address names; the address overrides the body."""
     body: Json = {}
     if request.method == "POST":
         _check_origin(request)
         try:
-            body = await asyncio.wait_for(request.json(), ARRIVING)
+            body = await asyncio.wait_for(request.json(), REQUEST_SECONDS)
         except asyncio.TimeoutError:
             raise HTTPException(408, "the body has not come whole") from None
         except ClientDisconnect:  # nobody reads the answer, and nobody here is to be told
@@ -127,7 +127,7 @@ async def _read(request: Request) -> Json:
             raise RequestError("the body is not JSON") from None
         if not isinstance(body, dict):
             raise RequestError("the body is a JSON object")
-    return {**body, **request.path_params, LANGUAGE: request.headers.get(LANGUAGE, "")}
+    return {**body, **request.path_params, LANGUAGE_HEADER: request.headers.get(LANGUAGE_HEADER, "")}
 
 
 def _check_origin(request: Request) -> None:
@@ -139,8 +139,8 @@ def _check_origin(request: Request) -> None:
         raise HTTPException(415, "the body of a request is JSON")
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    """Why a request cannot be answered, in the language of the page."""
+async def _answer_failure(request: Request, error: Exception) -> Response:
+    """Answer a request that fails with the reason, in the language of the page."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     text: Exception | Message = error
     about = getattr(error, "about", {})
@@ -151,50 +151,50 @@ async def _failed(request: Request, error: Exception) -> Response:
         _log.warning("%s", error)
         about = {"failed": error.seat}
         text = Message("{agent} failed; the server's terminal says why", agent=error.agent)
-    say = language({LANGUAGE: request.headers.get(LANGUAGE, "")})
-    return _Answer({"error": say.error_text(text), **about}, status)
+    say = page_texts({LANGUAGE_HEADER: request.headers.get(LANGUAGE_HEADER, "")})
+    return _JsonAnswer({"error": say.error_text(text), **about}, status)
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
-    """An address that there is not, a method that it has not, or a request of another page."""
+async def _answer_refusal(_request: Request, error: Exception) -> Response:
+    """Answer a request of an unknown address or method, or of another page."""
     assert isinstance(error, HTTPException)
-    return _Answer({"error": error.detail}, error.status_code)
+    return _JsonAnswer({"error": error.detail}, error.status_code)
 
 
-async def _broken(_request: Request, _error: Exception) -> Response:
-    """A fault of the server, which Starlette raises behind this answer, so that the terminal says which."""
-    return _Answer({"error": "a fault of the server; its terminal says which"}, 500)
+async def _answer_fault(_request: Request, _error: Exception) -> Response:
+    """Answer a request that meets a fault of the server; Starlette then raises it, for the terminal to show."""
+    return _JsonAnswer({"error": "a fault of the server; its terminal says which"}, 500)
 
 
 def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
-    """The application.
+    """Make the web application of a server.
 
     Args:
         server: What answers.
         hosts: Names that the server is known by: a request under another name may come from a page elsewhere, which
             has given this machine's address a name of its own (DNS rebinding).
     """
-    thinking_slots = asyncio.Semaphore(THINKING)
+    thinking_slots = asyncio.Semaphore(MAX_THINKING_REQUESTS)
 
     def route(method: str, path: str, do: Callable[[Json], Json], thinking: bool = False) -> Route:
         async def answer(request: Request) -> Response:
-            body = await _read(request)
+            body = await _read_request(request)
             try:
                 async with thinking_slots if thinking else nullcontext():
-                    return _Answer(await run_in_threadpool(do, body))
+                    return _JsonAnswer(await run_in_threadpool(do, body))
             except asyncio.CancelledError:
-                return _Answer({"error": "the server is ending; the game is kept"}, 503)
+                return _JsonAnswer({"error": "the server is ending; the game is kept"}, 503)
 
         return Route(f"/api/{path}", answer, methods=[method])
 
-    def of_game(
-        method: str, path: str, do: Callable[[StoredGame, Json], Json], thinking: bool = False, alone: bool = False
+    def game_route(
+        method: str, path: str, do: Callable[[StoredGame, Json], Json], thinking: bool = False, exclusive: bool = False
     ) -> Route:
-        def of_this(body: Json) -> Json:
-            with server.games.hold(body["game"], alone=alone) as game:
+        def run(body: Json) -> Json:
+            with server.games.hold(body["game"], exclusive=exclusive) as game:
                 return do(game, body)
 
-        return route(method, f"games/{{game}}{path}", of_this, thinking)
+        return route(method, f"games/{{game}}{path}", run, thinking)
 
     routes = [
         route("GET", "choices", server.choices),
@@ -202,19 +202,19 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         route("GET", "ready", server.ready),
         route("POST", "games", server.begin),
         route("POST", "ask", server.ask, thinking=True),
-        of_game("GET", "", server.state),
-        of_game("GET", "/record", server.record),
-        of_game("POST", "/choice", server.choice),
-        of_game("POST", "/move", server.move, alone=True),
-        of_game("POST", "/undo", server.undo, alone=True),
-        of_game("POST", "/replace", server.replace, alone=True),
-        of_game("POST", "/advance", server.advance, thinking=True, alone=True),
-        of_game("POST", "/hint", server.hint, thinking=True),
-        of_game("POST", "/solution", server.solution, thinking=True),
-        of_game("GET", "/moves/{number}", server.position),
-        of_game("GET", "/moves/{number}/chance", server.chance, thinking=True),
-        of_game("POST", "/moves/{number}/branch", server.branch),
-        of_game("POST", "/moves/{number}/thoughts", server.thoughts, thinking=True),
+        game_route("GET", "", server.state),
+        game_route("GET", "/record", server.record),
+        game_route("POST", "/choice", server.choice),
+        game_route("POST", "/move", server.move, exclusive=True),
+        game_route("POST", "/undo", server.undo, exclusive=True),
+        game_route("POST", "/replace", server.replace, exclusive=True),
+        game_route("POST", "/advance", server.advance, thinking=True, exclusive=True),
+        game_route("POST", "/hint", server.hint, thinking=True),
+        game_route("POST", "/solution", server.solution, thinking=True),
+        game_route("GET", "/moves/{number}", server.position),
+        game_route("GET", "/moves/{number}/chance", server.chance, thinking=True),
+        game_route("POST", "/moves/{number}/branch", server.branch),
+        game_route("POST", "/moves/{number}/thoughts", server.thoughts, thinking=True),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
     return Starlette(
@@ -223,12 +223,17 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
             Middleware(GZipMiddleware),
         ],
-        exception_handlers={DouDizhuError: _failed, OSError: _failed, HTTPException: _refused, Exception: _broken},
-        max_body_size=LARGEST,
+        exception_handlers={
+            DouDizhuError: _answer_failure,
+            OSError: _answer_failure,
+            HTTPException: _answer_refusal,
+            Exception: _answer_fault,
+        },
+        max_body_size=MAX_BODY_BYTES,
     )
 
 
-class PromptProtocol(H11Protocol):
+class TimeLimitedProtocol(H11Protocol):
     """uvicorn's HTTP, which closes a connection whose request does not arrive in time, or whose head is too long.
 
     uvicorn itself would wait, and read any number of lines as long as they come at once.
@@ -238,13 +243,13 @@ class PromptProtocol(H11Protocol):
         """Set the time limit."""
         super().connection_made(transport)
         self.head_lines = 0
-        self.loop.call_later(ARRIVING, self._close_without_request)
+        self.loop.call_later(REQUEST_SECONDS, self._close_without_request)
 
     def data_received(self, data: bytes) -> None:
         """Count the lines of the head before it is read."""
         if not self.cycle:
             self.head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
-        if self.head_lines > MOST_HEADER_LINES:
+        if self.head_lines > MAX_HEADER_LINES:
             self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n")
             self.transport.close()
         else:
@@ -256,7 +261,9 @@ class PromptProtocol(H11Protocol):
 
 
 def new_server(app: Starlette) -> uvicorn.Server:
-    """The server of an application; in the end it does not wait long for an agent."""
+    """Make uvicorn's server of an application; at its end it does not wait long for an agent."""
     headers = list(HEADERS.items())
-    config = uvicorn.Config(app, http=PromptProtocol, log_level="warning", headers=headers, timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, http=TimeLimitedProtocol, log_level="warning", headers=headers, timeout_graceful_shutdown=1
+    )
     return uvicorn.Server(config)

@@ -23,16 +23,16 @@ from ddz_play.puzzles import shipped_puzzles, verdict
 from ddz_play.seating import parse_seed
 from ddz_play.session import HiddenCardsError, NotYourTurnError, Replay, Session, SessionError
 from ddz_play.texts import Texts
-from ddz_play.web.games import Games, RequestError, StaleGameError, StoredGame
-from ddz_play.web.preparing import BIDDER, CHANCES, QUICKER, SOLVER, Preparation, steps
-from ddz_play.web.puzzles import PuzzleBook
-from ddz_play.web.shapes import API, Json, decisions, game_shape, may_only_pass, replay_shape, thoughts_shape
+from ddz_play.web.games import GameStore, RequestError, StaleGameError, StoredGame
+from ddz_play.web.preparing import BIDDER, CHANCE_AGENT, QUICK_ADVISERS, SOLVER, Preparation, compile_steps
+from ddz_play.web.puzzles import PuzzleRecord
+from ddz_play.web.shapes import API, Json, game_json, must_pass, person_decisions, replay_json, thoughts_json
 from ddz_play.winning_chances import ChanceEstimator, is_decided_by_points
 
-RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
+OFFERED_RULES = (*PRESETS, "bidding,doubling=true", "standard,unshuffled=true")
 """The rules that a form offers."""
-_LONGEST_GAME = 10_000
-LANGUAGE = "accept-language"
+_MAX_MOVES = 10_000
+LANGUAGE_HEADER = "accept-language"
 
 
 class Server:
@@ -47,11 +47,11 @@ class Server:
     def __init__(self, folder: Path, agents: Sequence[str], adviser: str) -> None:
         self._agents, self._adviser = tuple(agents), adviser
         self._others = [name for name in agents if name not in {level.name for level in LEVELS}]
-        self.games = Games(folder, agents, (adviser, SOLVER))
+        self.games = GameStore(folder, agents, (adviser, SOLVER))
         self._puzzles = shipped_puzzles()
-        self._book = PuzzleBook(folder / "puzzles.json", self._puzzles)
+        self._puzzle_record = PuzzleRecord(folder / "puzzles.json", self._puzzles)
         self._chances = ChanceEstimator()
-        self.preparation = Preparation(steps(self._agents, adviser))
+        self.preparation = Preparation(compile_steps(self._agents, adviser))
 
     # --- choices ---
 
@@ -60,10 +60,10 @@ class Server:
         return self.preparation.status()
 
     def choices(self, body: Json) -> Json:
-        """What a form offers."""
+        """The rules, levels and agents that a form offers."""
         return {
             "api": API,
-            "rules": [_offered(Rules.preset(name)) for name in RULES],
+            "rules": [_rules_json(Rules.preset(name)) for name in OFFERED_RULES],
             "levels": [level._asdict() for level in LEVELS if level.name in self._agents],
             "agents": self._others,
             "cheaters": self._cheaters,
@@ -73,84 +73,84 @@ class Server:
 
     def puzzles(self, body: Json) -> Json:
         """All puzzles, and what the person has done with them."""
-        return self._book.shape()
+        return self._puzzle_record.to_json()
 
     # --- games ---
 
     def begin(self, body: Json) -> Json:
-        """A new game."""
+        """Begin a game: a new deal, a saved game or a puzzle."""
         if "record" in body:
-            record = Record.parse(_text(body, "record"))
+            record = Record.parse(_read_text(body, "record"))
         elif "puzzle" in body:
-            record = self._puzzle(_number(body, "puzzle"))
+            record = self._puzzle_game(_read_number(body, "puzzle"))
         else:
-            record = self._dealt(body)
+            record = self._deal_new_game(body)
         with self.games.hold(self.games.begin(record)) as game:
             return {"id": game.name, "open": game.is_open}
 
     def state(self, game: StoredGame, body: Json) -> Json:
         """The game as its person sees it; of a puzzle, whether it is decided, which is kept."""
-        shape, state = game_shape(game), game.session.position(None) if game.session.deal.endgame else None
+        shape, state = game_json(game), game.session.position(None) if game.session.deal.endgame else None
         if isinstance(state, State) and game.session.moves and game.viewer is not None:
-            self.preparation.wait(SOLVER)
+            self.preparation.wait_for(SOLVER)
             shape["verdict"] = verdict(state, game.viewer)
             if shape["verdict"]:
-                self._book.note(game.session.deal, shape["verdict"] == "won")
+                self._puzzle_record.record_result(game.session.deal, shape["verdict"] == "won")
         return shape
 
     def move(self, game: StoredGame, body: Json) -> Json:
-        """The person's move."""
-        text, legal = _text(body, "text"), self._legal_moves(game, body)
+        """Play the person's move."""
+        text, legal = _read_text(body, "text"), self._legal_moves(game, body)
         session = game.session.copy()
         session.play(next((move for move in legal if str(move) == text), text), game.viewer)
-        return self.state(self.games.keep(game, session), body)
+        return self.state(self.games.save(game, session), body)
 
     def choice(self, game: StoredGame, body: Json) -> Json:
-        """The moves that chosen cards can be played as; where there is none, why."""
-        legal, chosen = self._legal_moves(game, body), Hand.parse(_text(body, "text"))
+        """List the moves that chosen cards can be played as; where there is none, say why."""
+        legal, chosen = self._legal_moves(game, body), Hand.parse(_read_text(body, "text"))
         readings = [str(move) for move in legal if move.cards == chosen]
         why = "impossible" if list_readings(chosen, game.session.rules) else "no combination"
         return {"readings": readings, "reason": None if readings else why}
 
     def advance(self, game: StoredGame, body: Json) -> Json:
-        """An agent's move; the game can be looked at while it thinks."""
+        """Let the agent to act move; the game can be looked at while it thinks."""
         _check_fresh(game, body)
         session = game.session.copy()
-        self.preparation.wait(BIDDER if session.stage in AUCTION_STAGES else session.players[session.seat])
+        self.preparation.wait_for(BIDDER if session.stage in AUCTION_STAGES else session.players[session.seat])
         session.let_agent_play()
-        return self.state(self.games.keep(game, session), body)
+        return self.state(self.games.save(game, session), body)
 
     def replace(self, game: StoredGame, body: Json) -> Json:
-        """Another agent takes an agent's seat."""
+        """Give an agent's seat to another agent."""
         _check_fresh(game, body)
-        seat = _number(body, "seat", len(game.session.players) - 1)
-        return self.state(self.games.replace(game, seat, self.games.check_agent(_text(body, "agent"))), body)
+        seat = _read_number(body, "seat", len(game.session.players) - 1)
+        return self.state(self.games.replace(game, seat, self.games.check_agent(_read_text(body, "agent"))), body)
 
     def undo(self, game: StoredGame, body: Json) -> Json:
         """Take the person's last decision about these cards back; a forced pass does not count as one."""
         _check_fresh(game, body)
-        if not decisions(game):
+        if not person_decisions(game):
             raise SessionError("there is nothing to take back")
         before = StoredGame(game.name, game.session.copy())
         before.session.undo(seat=game.viewer)
-        while may_only_pass(before) and decisions(before):
+        while must_pass(before) and person_decisions(before):
             before.session.undo(seat=game.viewer)
-        return self.state(self.games.keep(game, before.session), body)
+        return self.state(self.games.save(game, before.session), body)
 
     def hint(self, game: StoredGame, body: Json) -> Json:
-        """What an agent would do in the person's place; the person may play meanwhile."""
-        agent = self._asked(body)
+        """Ask an agent for advice in the person's place; the person may play meanwhile."""
+        agent = self._choose_adviser(body)
         if game.viewer is None:
             raise NotYourTurnError("no person plays at this table")
-        return self._thoughts(game.session, agent, game.viewer, language(body))
+        return self._collect_thoughts(game.session, agent, game.viewer, page_texts(body))
 
     def solution(self, game: StoredGame, body: Json) -> Json:
-        """Whether the person still wins a puzzle, and the rest of it if both sides make no mistake; it is given up."""
-        self.preparation.wait(SOLVER)
+        """Give a puzzle up: whether the person still wins it, and the rest of it if both sides make no mistake."""
+        self.preparation.wait_for(SOLVER)
         session = game.session
         if not session.deal.endgame or session.is_over:
             raise RequestError("only a puzzle that is not over has a solution")
-        self._book.note(session.deal, won=False)
+        self._puzzle_record.record_result(session.deal, won=False)
         state = session.position(None)
         assert isinstance(state, State)  # all hands of an endgame are open
         wins = verdict(state, session.seat) != "lost"
@@ -161,32 +161,32 @@ class Server:
         session = game.session
         whole = game.is_open or session.deal.endgame
         return {
-            "text": str(session.to_saved_game()) if whole else _part_record(game),
+            "text": str(session.to_saved_game()) if whole else _visible_record(game),
             "name": f"doudizhu-{game.name[:6]}.txt",
         }
 
     # --- replays ---
 
     def position(self, game: StoredGame, body: Json) -> Json:
-        """The position after a number of moves."""
-        replay = self._replay(game, body)
-        return replay_shape(game, replay.seat_view(game.viewer, reveal=True), replay.number)
+        """Show the position after a number of moves of a game that may be seen as a whole."""
+        replay = self._open_replay(game, body)
+        return replay_json(game, replay.seat_view(game.viewer, reveal=True), replay.number)
 
     def thoughts(self, game: StoredGame, body: Json) -> Json:
-        """What an agent thinks of a position, knowing only what the seat to act knew."""
-        agent, replay = self._asked(body), self._replay(game, body)
+        """Ask an agent about a position of a game that may be seen, knowing only what the seat to act knew."""
+        agent, replay = self._choose_adviser(body), self._open_replay(game, body)
         played = [move for _, move in replay.game.moves[replay.number :][:1]]
-        return self._thoughts(replay, agent, replay.seat, language(body), *played)
+        return self._collect_thoughts(replay, agent, replay.seat, page_texts(body), *played)
 
     def chance(self, game: StoredGame, body: Json) -> Json:
-        """The landlord's chance there, by what the seat to act knew, and what its move lost; null where unknown."""
-        replay = self._replay(game, body)
-        self.preparation.wait(CHANCES)
+        """Estimate the landlord's chance at a position, by what the seat to act knew, and what its move lost."""
+        replay = self._open_replay(game, body)
+        self.preparation.wait_for(CHANCE_AGENT)
         return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
-        """Another game from there, in which the seat to act is the person's."""
-        replay = self._replay(game, body)
+        """Begin another game from a position of this one; the person gets the seat to act."""
+        replay = self._open_replay(game, body)
         others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
         return {"id": self.games.begin(replay.branch_here(others))}
@@ -194,55 +194,59 @@ class Server:
     # --- questions ---
 
     def ask(self, body: Json) -> Json:
-        """What an agent would do at a table that the person describes."""
-        rules = Rules.preset(_one_of(body, "rules", [name for name in RULES if _is_observable(Rules.preset(name))]))
-        seat = _places(rules).index(_one_of(body, "role", _places(rules)))
+        """Ask an agent for advice at a table that the person describes."""
+        rules = Rules.preset(
+            _read_choice(body, "rules", [name for name in OFFERED_RULES if _is_observable(Rules.preset(name))])
+        )
+        seat = _seat_labels(rules).index(_read_choice(body, "role", _seat_labels(rules)))
         bids = rules.bidding != "fixed"
         shown = body.get("landlord_cards") if bids else rules.bottom
-        bottom = Hand.parse(_text(body, "landlord_cards") if shown else "")
-        hand = Hand.parse(_text(body, "hand"))
+        bottom = Hand.parse(_read_text(body, "landlord_cards") if shown else "")
+        hand = Hand.parse(_read_text(body, "hand"))
         if bids:
-            return self._advised(_auction(rules, seat, hand, bottom), seat, body)
+            return self._advise_at_table(_auction_deal(rules, seat, hand, bottom), seat, body)
         if seat == 0 and rules.bottom and len(hand) == rules.hand_size + rules.bottom:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
                 raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
             hand = hand - bottom
-        return self._advised(Deal.observed(rules, seat, hand, bottom), seat, body)
+        return self._advise_at_table(Deal.observed(rules, seat, hand, bottom), seat, body)
 
     # --- inside ---
 
-    def _advised(self, deal: Deal, seat: int, body: Json) -> Json:
-        """What an agent would do at a table after the moves that are described."""
+    def _advise_at_table(self, deal: Deal, seat: int, body: Json) -> Json:
+        """Play the moves that the person describes, and ask an agent for advice."""
         session = Session(Record(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
-        for number, line in enumerate(_texts(body, "moves"), start=1):
+        for number, line in enumerate(_read_texts(body, "moves"), start=1):
             try:
                 session.play(line)
             except DouDizhuError as error:
-                raise RefusedError(error, number) from error
+                raise RefusedMoveError(error, number) from error
         if not session.is_over and session.seat != seat:
-            place = Message(_PLACES_IN_WORDS.get(_places(deal.rules)[session.seat], _places(deal.rules)[session.seat]))
+            place = Message(
+                _LABEL_TEXTS.get(_seat_labels(deal.rules)[session.seat], _seat_labels(deal.rules)[session.seat])
+            )
             raise RequestError("after these moves it is not your turn; to move: {place}", place=place)
         if deal.rules.bidding != "fixed":
             _check_auction(session, body)
-        return self._thoughts(session, self._asked(body), seat, language(body))
+        return self._collect_thoughts(session, self._choose_adviser(body), seat, page_texts(body))
 
     def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
-        """The moves of the person to act; those of another seat would reveal its hand."""
+        """List the moves of the person, who must be to act: those of another seat would reveal its hand."""
         _check_fresh(game, body)
         session = game.session
         if session.is_over or session.seat != game.viewer:
             raise NotYourTurnError("it is not your turn")
         return session.view(session.seat).legal_moves()
 
-    def _replay(self, game: StoredGame, body: Json) -> Replay:
-        """The game at the move that the address names.
+    def _open_replay(self, game: StoredGame, body: Json) -> Replay:
+        """Open a replay at the move that the address names.
 
         Raises:
             HiddenCardsError: If a person still plays it.
         """
         if not game.is_open:
             raise HiddenCardsError("all hands are shown at the end of the game")
-        number = _number(body, "number", len(game.session.moves))
+        number = _read_number(body, "number", len(game.session.moves))
         return Replay(game.session.to_saved_game(), number, advisers=self.games.advisers)
 
     @functools.cached_property
@@ -250,55 +254,55 @@ class Server:
         """Agents on offer that look at hidden cards; ours say so without being made, which may compile."""
         return [name for name in self._others if _cheats(name)]
 
-    def _asked(self, body: Json) -> str:
-        """Who advises, once it is compiled; until then quicker agents replace the usual adviser."""
-        asked = self._adviser if body.get("agent") is None else self.games.check_agent(_text(body, "agent"))
+    def _choose_adviser(self, body: Json) -> str:
+        """Choose who advises and wait until it is compiled; until then quicker agents replace the usual adviser."""
+        asked = self._adviser if body.get("agent") is None else self.games.check_agent(_read_text(body, "agent"))
         if asked == self._adviser:
-            asked = next(filter(self.preparation.is_ready, (asked, *QUICKER)), QUICKER[-1])
-        self.preparation.wait(asked)
+            asked = next(filter(self.preparation.is_ready, (asked, *QUICK_ADVISERS)), QUICK_ADVISERS[-1])
+        self.preparation.wait_for(asked)
         return asked
 
-    def _thoughts(self, table: Session, agent: str, seat: int, say: Texts, *played: Move) -> Json:
-        """An agent's advice for the seat to act, with chances for its move, the moves played, and others."""
+    def _collect_thoughts(self, table: Session, agent: str, seat: int, say: Texts, *played: Move) -> Json:
+        """Collect an agent's advice for the seat to act, with chances for its move, the moves played, and others."""
         if table.deal.endgame:
             advice, belief, better = replace(table.hint(SOLVER, seat), source="solver"), None, None
         else:
-            judge = BIDDER if is_decided_by_points(table.view(seat)) else CHANCES
-            better = max(filter(None, map(self.preparation.seconds, (self._adviser, judge))), default=None)
+            judge = BIDDER if is_decided_by_points(table.view(seat)) else CHANCE_AGENT
+            better = max(filter(None, map(self.preparation.seconds_until_ready, (self._adviser, judge))), default=None)
             advice, belief = table.hint(agent, seat), table.infer_belief(agent, seat)
             if self.preparation.is_ready(judge):
                 players = table.game.players if isinstance(table, Replay) else table.players
                 advice = self._chances.add_chances(table.view(seat), advice, *played, players=players)
-        shape = thoughts_shape(advice, belief, table.view(seat), say) | {"better_in": better}
+        shape = thoughts_json(advice, belief, table.view(seat), say) | {"better_in": better}
         return shape | {"played": next((move_name(move, advice.question) for move in played), None)}
 
-    def _dealt(self, body: Json) -> Record:
-        rules = Rules.preset(_one_of(body, "rules", RULES))
-        players = [self.games.check_agent(name) for name in _texts(body, "agents")]
+    def _deal_new_game(self, body: Json) -> Record:
+        rules = Rules.preset(_read_choice(body, "rules", OFFERED_RULES))
+        players = [self.games.check_agent(name) for name in _read_texts(body, "agents")]
         if len(players) != rules.players:
             raise RequestError(f"agents is a list of {rules.players} names, one for each seat")
         if body.get("seat") is not None:
-            players[_number(body, "seat", rules.players - 1)] = PERSON
+            players[_read_number(body, "seat", rules.players - 1)] = PERSON
         seed = secrets.randbits(64) if body.get("seed") is None else parse_seed(body["seed"])
         if body.get("after") is None:
             return Record(Deal(rules, seed), tuple(players))
-        with self.games.hold(_text(body, "after")) as last:
+        with self.games.hold(_read_text(body, "after")) as last:
             if last.session.rules != rules:
                 raise RequestError("after names a game with other rules")
             return Record(last.session.next_deal(seed), tuple(players))
 
-    def _puzzle(self, number: int) -> Record:
+    def _puzzle_game(self, number: int) -> Record:
         if not 1 <= number <= len(self._puzzles):
             raise RequestError("puzzles are numbered from 1 to {most}", most=len(self._puzzles))
         return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
 
 
-_PLACES_IN_WORDS = {"peasant down": "peasant after landlord", "peasant up": "peasant before landlord"}
+_LABEL_TEXTS = {"peasant down": "peasant after landlord", "peasant up": "peasant before landlord"}
 """Of a place, what people read, where it is not its label."""
-_REASONS = {AmbiguousMoveError: None, InvalidMoveError: "no combination", IllegalMoveError: "impossible"}
+_REASON_BY_ERROR = {AmbiguousMoveError: None, InvalidMoveError: "no combination", IllegalMoveError: "impossible"}
 
 
-class RefusedError(RequestError):
+class RefusedMoveError(RequestError):
     """A move that cannot be played; the page says so in a player's words.
 
     Args:
@@ -309,7 +313,7 @@ class RefusedError(RequestError):
     def __init__(self, error: DouDizhuError, line: int) -> None:
         where = Message("line {number}", number=line)
         super().__init__(Message("{where}: {why}", where=where, why=error.message))
-        reason = next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), None)
+        reason = next((reason for kind, reason in _REASON_BY_ERROR.items() if isinstance(error, kind)), None)
         self.about: Json = {"line": line, "reason": reason}
 
 
@@ -322,29 +326,29 @@ def _cheats(agent: str) -> bool:
     return is_cheating(made)
 
 
-def _offered(rules: Rules) -> Json:
-    """Rules that a form offers."""
+def _rules_json(rules: Rules) -> Json:
+    """A preset of rules as the page reads it."""
     return {
         "name": rules.name,
         "players": rules.players,
-        "roles": _roles(rules),
-        "places": _places(rules),
+        "roles": _seat_roles(rules),
+        "places": _seat_labels(rules),
         "hand": rules.hand_size,
         "landlord_cards": rules.bottom,
         "observable": _is_observable(rules),
     }
 
 
-def _roles(rules: Rules) -> list[str]:
+def _seat_roles(rules: Rules) -> list[str]:
     """The role of each seat; empty where an auction decides."""
     if rules.bidding != "fixed":
         return []
     return [role_text(role, rules.players) for role in ROLES[: rules.players]]
 
 
-def _places(rules: Rules) -> list[str]:
+def _seat_labels(rules: Rules) -> list[str]:
     """The label of each seat: its role, or in an auction when it bids."""
-    return _roles(rules) or ["bids first", "bids second", "bids third"]
+    return _seat_roles(rules) or ["bids first", "bids second", "bids third"]
 
 
 def _is_observable(rules: Rules) -> bool:
@@ -352,8 +356,8 @@ def _is_observable(rules: Rules) -> bool:
     return not (rules.half_deck or rules.open_hands or rules.showing)
 
 
-def _auction(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
-    """A table in its auction: the other hands are made up, for no advice there depends on them."""
+def _auction_deal(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
+    """Make a deal that is in its auction; the other hands are made up, for no advice there depends on them."""
     if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
         raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
     left, size = str(Hand(rules.deck) - hand - bottom), rules.hand_size
@@ -369,7 +373,7 @@ def _check_auction(session: Session, body: Json) -> None:
         raise RequestError("name the landlord cards: they lie open now")
 
 
-def _part_record(game: StoredGame) -> str:
+def _visible_record(game: StoredGame) -> str:
     """The text of what a person has seen of a running game, without anything hidden; its name leads back to it."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)
@@ -379,25 +383,25 @@ def _part_record(game: StoredGame) -> str:
 
 
 def _check_fresh(game: StoredGame, body: Json) -> None:
-    if _number(body, "moves") != len(game.session.moves):
+    if _read_number(body, "moves") != len(game.session.moves):
         raise StaleGameError("the game has gone on: this page shows it now")
 
 
-def _text(body: Json, name: str) -> str:
+def _read_text(body: Json, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not value.strip():
         raise RequestError(f"{name} is missing: it is a text")
     return value.strip()
 
 
-def _texts(body: Json, name: str) -> list[str]:
+def _read_texts(body: Json, name: str) -> list[str]:
     value = body.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(line, str) for line in value) or len(value) > _LONGEST_GAME:
+    if not isinstance(value, list) or not all(isinstance(line, str) for line in value) or len(value) > _MAX_MOVES:
         raise RequestError(f"{name} is a list of texts")
     return value
 
 
-def _number(body: Json, name: str, most: int = 2**63 - 1) -> int:
+def _read_number(body: Json, name: str, most: int = 2**63 - 1) -> int:
     value = body.get(name)
     if name == "number" and isinstance(value, str) and value.isdecimal() and len(value) < 9:
         value = int(value)  # it is in the address
@@ -406,13 +410,13 @@ def _number(body: Json, name: str, most: int = 2**63 - 1) -> int:
     return value
 
 
-def _one_of(body: Json, name: str, known: Sequence[str]) -> str:
+def _read_choice(body: Json, name: str, known: Sequence[str]) -> str:
     value = body.get(name)
     if not isinstance(value, str) or value not in known:
         raise RequestError(f"{name} is one of {', '.join(known)}")
     return value
 
 
-def language(body: Json) -> Texts:
-    """The language of the page."""
-    return Texts("zh" if body[LANGUAGE].lower().startswith("zh") else "en")
+def page_texts(body: Json) -> Texts:
+    """The texts in the language of the page that sends a request."""
+    return Texts("zh" if body[LANGUAGE_HEADER].lower().startswith("zh") else "en")

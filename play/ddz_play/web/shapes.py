@@ -21,24 +21,26 @@ API = 1
 """Version of the JSON interface (``docs/reference/json.md``): it rises when a field changes its meaning or goes."""
 
 
-def _plain(part: Any) -> Any:
+def _table_json(part: Any) -> Any:
     """A part of a table, as the page reads it."""
     if isinstance(part, Card):
         return {"rank": part.rank, "suit": part.suit, "red": part.is_red}
     if isinstance(part, tuple):
-        return [_plain(value) for value in part]
-    return {name: _plain(value) for name, value in vars(part).items()} if isinstance(part, (LastMove, Seat)) else part
+        return [_table_json(value) for value in part]
+    return (
+        {name: _table_json(value) for name, value in vars(part).items()} if isinstance(part, (LastMove, Seat)) else part
+    )
 
 
 _OF_CARDS = ("seats", "landlord", "landlord_cards", "landlord_backs", "left_out")
 _TABLE = (*_OF_CARDS, "stake", "highest_bid", "bombs", "spring")
 
 
-def _moves(sight: SeatView) -> list[Json]:
+def _moves_json(sight: SeatView) -> list[Json]:
     return [{"seat": seat, "text": text} for seat, text in sight.history]
 
 
-def _position(game: StoredGame, sight: SeatView, viewer: int | None) -> Json:
+def _position_json(game: StoredGame, sight: SeatView, viewer: int | None) -> Json:
     session, table = game.session, sight.table
     acting = table.acting
     over = table.stage == "over"
@@ -50,10 +52,10 @@ def _position(game: StoredGame, sight: SeatView, viewer: int | None) -> Json:
         "cheaters": list(session.cheaters),
         "seat": viewer,
         "names": list(session.players),
-        "table": {name: _plain(getattr(table, name)) for name in _TABLE},
+        "table": {name: _table_json(getattr(table, name)) for name in _TABLE},
         "stage": table.stage,
         "turn": None if acting is None else acting.number,
-        "moves": _moves(sight),
+        "moves": _moves_json(sight),
         "to_beat": None if table.to_beat is None else table.to_beat.text,
         "over": over,
         "winner": table.winner,
@@ -61,14 +63,14 @@ def _position(game: StoredGame, sight: SeatView, viewer: int | None) -> Json:
     }
 
 
-def decisions(game: StoredGame) -> list[int]:
+def person_decisions(game: StoredGame) -> list[int]:
     """Numbers of the moves that the person has decided with these cards: after a declined auction there are others."""
     session = game.session
     dealt = len(session.moves) - len(session.view(game.viewer or 0).history)
     return [at for at, (seat, _) in enumerate(session.moves) if at >= dealt and seat == game.viewer]
 
 
-def may_only_pass(game: StoredGame) -> bool:
+def must_pass(game: StoredGame) -> bool:
     """Whether the person to move has no card to play."""
     if game.session.stage != "play" or game.viewer is None:
         return False
@@ -76,13 +78,13 @@ def may_only_pass(game: StoredGame) -> bool:
     return not view.on_lead and len(view.legal_actions()) == 1  # none where another seat is to act
 
 
-def game_shape(game: StoredGame) -> Json:
+def game_json(game: StoredGame) -> Json:
     """A game as its person sees it, with what may be done now."""
     session, viewer = game.session, game.viewer
     plays = session.stage == "play"
     # A page needs no list of these moves, and the first list takes long to compile.
     sight = session.seat_view(viewer, reveal=True, legal=not plays)  # all hands once the game is over
-    position = _position(game, sight, viewer)
+    position = _position_json(game, sight, viewer)
     shows_unseen = not (game.is_open or session.deal.endgame)
     return {
         "puzzle": session.deal.endgame,
@@ -92,26 +94,26 @@ def game_shape(game: StoredGame) -> Json:
         "question": session.question,
         **position,
         "may_pass": plays and viewer == session.seat and position["to_beat"] is not None,
-        "must_pass": may_only_pass(game),
-        "may_undo": bool(decisions(game)),
+        "must_pass": must_pass(game),
+        "may_undo": bool(person_decisions(game)),
         "unseen": session.view(viewer).unseen.counts if viewer is not None and shows_unseen else None,
         "words": list(sight.legal),
         **({"seed": str(session.deal.seed)} if game.is_open else {}),  # as text: JavaScript rounds such numbers
     }
 
 
-def replay_shape(game: StoredGame, sight: SeatView, number: int) -> Json:
-    """A position of a game that may be seen as a whole."""
+def replay_json(game: StoredGame, sight: SeatView, number: int) -> Json:
+    """A position of a game that may be seen as a whole, as the page reads it."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
-    shape = _position(game, sight, game.viewer) | {"number": number, "total": len(session.moves)}
+    shape = _position_json(game, sight, game.viewer) | {"number": number, "total": len(session.moves)}
     whole = session.seat_view(None)
     roles = [seat.role for seat in whole.table.seats]
-    return shape | {"story": _moves(whole), "roles": roles, "running": running}
+    return shape | {"story": _moves_json(whole), "roles": roles, "running": running}
 
 
-def _option_shape(advice: Advice, option: RankedMove) -> Json:
-    """A move that was compared."""
+def _option_json(advice: Advice, option: RankedMove) -> Json:
+    """A compared move as the page reads it."""
     shares = {"chance": option.chance, "prior": option.prior}
     return {
         "text": advice.option_name(option),
@@ -124,14 +126,14 @@ def _option_shape(advice: Advice, option: RankedMove) -> Json:
     }
 
 
-def thoughts_shape(advice: Advice, belief: Belief | None, view: View, say: Texts) -> Json:
-    """What an agent, under its name in the request, says of a position and of the hidden cards, and why."""
+def thoughts_json(advice: Advice, belief: Belief | None, view: View, say: Texts) -> Json:
+    """An agent's advice as the page reads it: its moves, the reasons, and where the hidden cards may be."""
     whys = {name: explain(advice, Texts(name), view) for name in LANGUAGES}
     shape: Json = {
         "agent": advice.agent,
         "seat": advice.seat,
         "move": advice.option_name(advice.options[0]),
-        "moves": [_option_shape(advice, option) for option in advice.options],
+        "moves": [_option_json(advice, option) for option in advice.options],
         "source": advice.source,
         "opponents": advice.opponents,
         "why": whys[say.language],

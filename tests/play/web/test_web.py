@@ -17,10 +17,10 @@ from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_play.puzzles import shipped_puzzles
 from ddz_play.session import Replay
 from ddz_play.web import preparing
-from ddz_play.web.preparing import Preparation, Step, steps
-from ddz_play.web.puzzles import PuzzleBook
+from ddz_play.web.preparing import CompileStep, Preparation, compile_steps
+from ddz_play.web.puzzles import PuzzleRecord
 from ddz_play.web.routes import PAGE
-from ddz_play.web.server import RULES
+from ddz_play.web.server import OFFERED_RULES
 from tests.play.web.web_page import LOWEST, QUESTION, Json, Page, error
 from tests.training.cli.terminal import refused
 
@@ -97,7 +97,7 @@ def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
 
 
 def test_who_plays_and_bids_by_default_is_compiled_first_then_the_weakest_and_nobody_elses_agent() -> None:
-    found = steps(["medium", "master", LOWEST, "easy", SEARCH], SEARCH)
+    found = compile_steps(["medium", "master", LOWEST, "easy", SEARCH], SEARCH)
     order = ["medium", "payoff", "easy", "rules", "policy", "master", SEARCH, "neural-ismcts", "solver"]
     assert [step.agent for step in found] == order
     assert [step.what for step in found if step.agent in ("medium", "rules", "solver")] == [
@@ -119,20 +119,20 @@ def test_preparing_tells_what_is_left_and_how_long_and_who_waits_compiles_it(mon
         return object()
 
     monkeypatch.setattr(preparing, "make_agent", make)
-    preparation = Preparation([Step("opponents", name, Rules(), 10) for name in "abcd"])
-    preparation.wait("a")
+    preparation = Preparation([CompileStep("opponents", name, Rules(), 10) for name in "abcd"])
+    preparation.wait_for("a")
     assert preparation.status() == {"ready": True, "left": [], "seconds": []}  # nothing was begun
     preparation.start()
-    preparation.wait("d")
+    preparation.wait_for("d")
     assert made == ["d"]
     assert (preparation.is_ready("d"), preparation.is_ready("a")) == (True, False)
     status = preparation.status()
     assert (status["ready"], status["left"]) == (False, ["opponents"] * 3)
     assert status["seconds"] == sorted(status["seconds"])
-    assert (preparation.seconds("c"), preparation.seconds("d")) == (status["seconds"][-1], None)
+    assert (preparation.seconds_until_ready("c"), preparation.seconds_until_ready("d")) == (status["seconds"][-1], None)
     gate.set()
     for name in "abc":
-        preparation.wait(name)
+        preparation.wait_for(name)
     assert set(made) == {"a", "b", "c", "d"}
     assert preparation.status()["ready"]
 
@@ -221,30 +221,30 @@ def test_a_puzzle_has_open_hands_and_a_solution_until_it_is_lost(page: Page) -> 
 
 def test_the_first_try_of_a_puzzle_counts_and_is_kept(tmp_path: Path) -> None:
     puzzles = shipped_puzzles()[:4]
-    book = PuzzleBook(tmp_path / "kept.json", puzzles)
+    book = PuzzleRecord(tmp_path / "kept.json", puzzles)
     for number, won in ((0, False), (0, True), (1, True), (2, True), (2, False)):
-        book.note(puzzles[number].deal(), won)
-    known = book.shape()
+        book.record_result(puzzles[number].deal(), won)
+    known = book.to_json()
     assert (known["tried"], known["first"], known["solved"], known["streak"]) == (3, [2, 3], [1, 2, 3], 2)
-    assert known == PuzzleBook(tmp_path / "kept.json", puzzles).shape()
-    book.note(puzzles[3].deal(), won=True)
-    assert book.shape()["rating"] > known["rating"]
+    assert known == PuzzleRecord(tmp_path / "kept.json", puzzles).to_json()
+    book.record_result(puzzles[3].deal(), won=True)
+    assert book.to_json()["rating"] > known["rating"]
     assert 1 <= known["daily"] <= len(puzzles)
-    fewer = PuzzleBook(tmp_path / "kept.json", puzzles[:2])  # of another version, which keeps what it does not know
-    assert (fewer.shape()["tried"], fewer.shape()["solved"]) == (2, [1, 2])
-    fewer.note(puzzles[1].deal(), won=False)
-    assert PuzzleBook(tmp_path / "kept.json", puzzles).shape()["tried"] == 4
+    fewer = PuzzleRecord(tmp_path / "kept.json", puzzles[:2])  # of another version, which keeps what it does not know
+    assert (fewer.to_json()["tried"], fewer.to_json()["solved"]) == (2, [1, 2])
+    fewer.record_result(puzzles[1].deal(), won=False)
+    assert PuzzleRecord(tmp_path / "kept.json", puzzles).to_json()["tried"] == 4
 
 
 @pytest.mark.parametrize("text", ["{", "[[1]]", "[[1e999, true]]", "[" * 10_000], ids="{:.9}".format)
 def test_results_of_puzzles_that_cannot_be_read_are_kept_beside(text: str, tmp_path: Path) -> None:
     puzzles, file = shipped_puzzles()[:4], tmp_path / "kept.json"
     file.write_text(text)
-    book = PuzzleBook(file, puzzles)
-    assert book.shape()["tried"] == 0
-    book.note(puzzles[0].deal(), won=True)
+    book = PuzzleRecord(file, puzzles)
+    assert book.to_json()["tried"] == 0
+    book.record_result(puzzles[0].deal(), won=True)
     assert (tmp_path / "kept.json.unread").read_text() == text
-    assert PuzzleBook(file, puzzles).shape()["tried"] == 1
+    assert PuzzleRecord(file, puzzles).to_json()["tried"] == 1
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def test_both_languages_have_every_word() -> None:
     for path in (PAGE / "js").glob("*.js"):
         used |= set(re.findall(r'\bword\("([^"]+)"', path.read_text(encoding="utf-8")))
     used |= set(re.findall(r'data-word="([^"]+)"', (PAGE / "index.html").read_text(encoding="utf-8")))
-    used |= {f"rules {name}" for name in RULES}
+    used |= {f"rules {name}" for name in OFFERED_RULES}
     assert used <= words["zh"]
 
 

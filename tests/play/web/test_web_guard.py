@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ddz_play.web import routes
-from ddz_play.web.routes import LARGEST
+from ddz_play.web.routes import MAX_BODY_BYTES
 from ddz_play.web.server import Server
 from tests.play.web.web_page import BEGIN, QUESTION, Json, Page, error
 
@@ -51,7 +51,7 @@ def test_paths_lead_nowhere_else(page: Page) -> None:
 def test_bodies_that_are_no_request(page: Page) -> None:
     for content in (b"", b"{", b"[]", b"3", b"\xff\xfe", b'{"a":' * 50_000, b'{"puzzle":' + b"9" * 5000 + b"}"):
         error(page.send("POST", "/api/games", content), 400)
-    assert page.send("POST", "/api/games", b" " * (LARGEST + 1)).status_code == 413
+    assert page.send("POST", "/api/games", b" " * (MAX_BODY_BYTES + 1)).status_code == 413
 
 
 _JUNK: list[Any] = [None, True, -1, 1.5, 10**30, "", "\ud800\x00", "<img src=x onerror=alert(1)>", [], {"a": 1}, [None]]
@@ -113,7 +113,7 @@ def test_what_does_not_arrive_is_not_waited_for(
     page: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing, half a header and half a body, or too many headers; behind a request the connection ends at once."""
-    monkeypatch.setattr(routes, "ARRIVING", 0.3)
+    monkeypatch.setattr(routes, "REQUEST_SECONDS", 0.3)
     whole = b"GET /api/choices HTTP/1.1\r\nHost: localhost\r\n\r\n"
     post = (
         b"POST /api/games HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"

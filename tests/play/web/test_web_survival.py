@@ -45,7 +45,7 @@ def test_two_servers_do_not_share_a_folder(page: Page) -> None:
 
 
 def test_games_that_are_not_in_memory_go_on(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "IN_MEMORY", 2)
+    monkeypatch.setattr(kept, "MAX_IN_MEMORY", 2)
     names = [page.begin(0, LOWEST, "mini", seed) for seed in range(5)]
     games = [page.get(f"games/{name}") for name in names]
     assert [page.get(f"games/{name}") for name in names] == games
@@ -203,7 +203,7 @@ def test_a_full_disk_changes_nothing(page: Page, monkeypatch: pytest.MonkeyPatch
 def test_games_that_are_put_away_release_what_their_agents_hold(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program outside would go on running."""
     monkeypatch.setattr(Holding, "open", 0)
-    monkeypatch.setattr(kept, "IN_MEMORY", 2)
+    monkeypatch.setattr(kept, "MAX_IN_MEMORY", 2)
     name = page.begin(0, HOLDING)
     assert Holding.open == 2
     page.post(f"games/{name}/replace", {"seat": 1, "agent": LOWEST, "moves": 0})

@@ -70,7 +70,7 @@ def play(address, model, seed=7):
         print(f"seat {turn.seat} ({session.role(turn.seat)}): {turn.text}")
     print("returns:", *session.returns())
     for seat, agent in agents.items():
-        print(f"seat {seat}: {agent.cost}")
+        print(f"seat {seat}: {agent.usage}")
 
 
 if __name__ == "__main__":

@@ -78,10 +78,10 @@ class GameTable:
     def hint(self) -> str:
         """Say what another player would do in your place, and why."""
         session = self._current_session()
-        seat, say = _client_seat(session), Texts()
+        seat, texts = _client_seat(session), Texts()
         advice = session.hint(self._adviser, seat)
         chosen = advice.option_name(advice.options[0])
-        return f"{advice.agent} would play {chosen}. {explain(advice, say, session.view(seat))}"
+        return f"{advice.agent} would play {chosen}. {explain(advice, texts, session.view(seat))}"
 
     def close(self) -> None:
         """Release what the agents hold."""

@@ -21,15 +21,15 @@ from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.engine.step import play_move
 from ddz_env.saved_games import Deal
 
-SHIPPED = Path(__file__).with_name("puzzles.txt")
-OPEN = "standard,players=2,open_hands=true"
+PUZZLES_FILE = Path(__file__).with_name("puzzles.txt")
+PUZZLE_RULES = "standard,players=2,open_hands=true"
 """The rules of a puzzle that is played."""
-_LEAST_MOVES = 6
+_MIN_MOVES = 6
 """The fewest legal first moves of a puzzle."""
-_MOST_IN_VAIN = 10_000
-_FIRST_RATING, _STEP = 1200.0, 32.0
+_MAX_FAILED_DEALS = 10_000
+_START_RATING, _RATING_STEP = 1200.0, 32.0
 """Of a person, and how far a try moves it."""
-_EASIEST, _PER_GRADE = 1000.0, 100.0
+_LOWEST_RATING, _RATING_PER_GRADE = 1000.0, 100.0
 """The rating of a puzzle without a losing move that looks right, and what each such move adds."""
 
 
@@ -53,7 +53,7 @@ class Puzzle:
     def deal(self) -> Deal:
         """The cards of a game that begins here: with open hands, so that the solver may play and give hints."""
         hands = tuple(Hand.parse(part) for part in self.hands.split("/"))
-        return Deal(Rules.preset(OPEN), hands=hands, bottom=Hand.parse(""), endgame=True)
+        return Deal(Rules.preset(PUZZLE_RULES), hands=hands, bottom=Hand.parse(""), endgame=True)
 
     @classmethod
     def parse(cls, line: str) -> Puzzle:
@@ -68,9 +68,9 @@ class Puzzle:
         return cls(parts[0], parts[1], int(parts[2]))
 
 
-def shipped_puzzles() -> list[Puzzle]:
+def load_puzzles() -> list[Puzzle]:
     """The puzzles that come with the package."""
-    return [Puzzle.parse(line) for line in SHIPPED.read_text(encoding="utf-8").splitlines() if line]
+    return [Puzzle.parse(line) for line in PUZZLES_FILE.read_text(encoding="utf-8").splitlines() if line]
 
 
 def verdict(state: State, seat: int) -> str | None:
@@ -89,11 +89,11 @@ def verdict(state: State, seat: int) -> str | None:
     return "won"
 
 
-def rating_after(tries: Iterable[tuple[int, bool]]) -> float:
-    """A person's rating (Elo) after puzzles of these grades, each tried once and solved or not."""
-    rating = _FIRST_RATING
+def compute_rating(tries: Iterable[tuple[int, bool]]) -> float:
+    """Compute a person's rating (Elo) after puzzles of these grades, each tried once and solved or not."""
+    rating = _START_RATING
     for grade, won in tries:
-        rating += _STEP * (won - 1 / (1 + 10 ** ((_EASIEST + _PER_GRADE * grade - rating) / 400)))
+        rating += _RATING_STEP * (won - 1 / (1 + 10 ** ((_LOWEST_RATING + _RATING_PER_GRADE * grade - rating) / 400)))
     return rating
 
 
@@ -108,20 +108,22 @@ def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puz
         InvalidPositionError: If no such hands can be dealt, or 10,000 deals in a row make no puzzle.
     """
     solvers, in_vain = PerRules(partial(OpenSolver, megabytes=8)), 0
-    while in_vain < _MOST_IN_VAIN:
+    while in_vain < _MAX_FAILED_DEALS:
         state = dealt_position(sizes, rng)
-        puzzle = _as_puzzle(state, solvers[state.rules])
+        puzzle = _make_puzzle(state, solvers[state.rules])
         in_vain = in_vain + 1 if puzzle is None else 0
         if puzzle is not None:
             yield puzzle
     hands = "+".join(map(str, sizes))
-    raise InvalidPositionError(f"{_MOST_IN_VAIN:,} deals of {hands} cards and no puzzle among them: deal more cards")
+    raise InvalidPositionError(
+        f"{_MAX_FAILED_DEALS:,} deals of {hands} cards and no puzzle among them: deal more cards"
+    )
 
 
-def _as_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
-    """The puzzle of a position; None unless exactly one of its moves wins."""
+def _make_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
+    """Make a puzzle of a position; None unless exactly one of its moves wins."""
     moves = state.legal_moves()
-    if len(moves) < _LEAST_MOVES or not solver.solve(state).landlord_wins:
+    if len(moves) < _MIN_MOVES or not solver.solve(state).landlord_wins:
         return None
     winning: Move | None = None
     needed: dict[Move, int] = {}

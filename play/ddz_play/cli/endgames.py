@@ -160,9 +160,9 @@ def puzzles(number: int | None, answer: bool) -> None:
     """
     from ddz_agents.open_cards.solver.position import InvalidPositionError, open_position
     from ddz_agents.open_cards.solver.solver import OpenSolver
-    from ddz_play.puzzles import shipped_puzzles
+    from ddz_play.puzzles import load_puzzles
 
-    known = shipped_puzzles()
+    known = load_puzzles()
     if number is None:
         for grade, count in sorted(Counter(puzzle.grade for puzzle in known).items()):
             click.echo(f"grade {grade}: {pluralize(count, 'puzzle')}")

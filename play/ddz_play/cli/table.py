@@ -146,20 +146,20 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
     from ddz_play.session import Session
     from ddz_play.texts import Texts
 
-    say = Texts(language)
+    texts = Texts(language)
     try:
         deal = _choose_deal(Rules.preset(options.rules), options.seed, options.after)
         session = Session(Record(deal, tuple(players(deal.rules.players))))
         try:
-            _play_to_the_end(session, say, pause)
+            _play_to_the_end(session, texts, pause)
         finally:
-            click.echo(say("seed", seed=deal.seed))  # not before: it deals the hands of the others
+            click.echo(texts("seed", seed=deal.seed))  # not before: it deals the hands of the others
             if options.out is not None:
                 session.to_saved_game().save(options.out)
-                click.echo(say("kept", file=quoted(options.out)))
+                click.echo(texts("kept", file=quoted(options.out)))
             session.close()
     except DouDizhuError as error:
-        raise CommandLineError(say.error_text(error)) from error
+        raise CommandLineError(texts.error_text(error)) from error
 
 
 def _choose_deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
@@ -178,29 +178,29 @@ def _choose_deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
     return Replay(last, len(last.moves)).next_deal(seed)
 
 
-def _play_to_the_end(session: Session, say: Texts, pause: float) -> None:
+def _play_to_the_end(session: Session, texts: Texts, pause: float) -> None:
     from ddz_env.saved_games import PERSON
 
     viewer = session.players.index(PERSON) if PERSON in session.players else None
     if viewer is None:
-        _print_table(session, say, None)
+        _print_table(session, texts, None)
     while not session.is_over:
         if session.waits_for == PERSON:
             viewer = session.seat
-            _print_table(session, say, viewer)
-            if not _read_move(session, say):
+            _print_table(session, texts, viewer)
+            if not _read_move(session, texts):
                 return
         else:
-            _let_agent_move(session, say)
+            _let_agent_move(session, texts)
             time.sleep(pause)
-    _print_table(session, say, viewer)
+    _print_table(session, texts, viewer)
 
 
-def _read_move(session: Session, say: Texts) -> bool:
+def _read_move(session: Session, texts: Texts) -> bool:
     """Read until the person has moved; False where they leave."""
     while True:
         try:
-            text = input(f"{say('your move')}> ").strip()
+            text = input(f"{texts('your move')}> ").strip()
         except EOFError:
             return False
         if text == "quit":
@@ -208,17 +208,17 @@ def _read_move(session: Session, say: Texts) -> bool:
         word, _, rest = text.partition(" ")
         try:
             if word in _HELP_WORDS:
-                click.echo(say("help"))
+                click.echo(texts("help"))
             elif word in _HINT_WORDS:
-                _print_hint(session, say, rest)
+                _print_hint(session, texts, rest)
             else:
                 session.play(text)
                 return True
         except DouDizhuError as error:
-            click.secho(say.error_text(error), fg="red")
+            click.secho(texts.error_text(error), fg="red")
 
 
-def _print_hint(session: Session, say: Texts, agent: str) -> None:
+def _print_hint(session: Session, texts: Texts, agent: str) -> None:
     """Print an agent's advice with its chances and a reason, as the page gives it."""
     from ddz_play.cli.web import ADVISER
     from ddz_play.session.reasons import explain
@@ -227,22 +227,24 @@ def _print_hint(session: Session, say: Texts, agent: str) -> None:
     view, asked = session.view(session.seat), session.hint(agent or ADVISER)
     advice = ChanceEstimator().add_chances(view, asked, players=session.players)
     click.echo(
-        say("would play", agent=advice.agent.partition(":")[0], move=say.move(advice.option_name(advice.options[0])))
+        texts(
+            "would play", agent=advice.agent.partition(":")[0], move=texts.move(advice.option_name(advice.options[0]))
+        )
     )
     chance = advice.options[0].chance
-    reason = explain(advice, say, view) + ("" if chance is None else say("wins", number=round(100 * chance)))
+    reason = explain(advice, texts, view) + ("" if chance is None else texts("wins", number=round(100 * chance)))
     click.echo(textwrap.fill(reason, _WIDTH))
 
 
-def _let_agent_move(session: Session, say: Texts) -> None:
+def _let_agent_move(session: Session, texts: Texts) -> None:
     turn = session.let_agent_play()
-    role, player = say(session.role(turn.seat)), session.players[turn.seat]
-    click.echo(say("made", seat=turn.seat, role=role, player=player, move=say.move(turn.text)))
+    role, player = texts(session.role(turn.seat)), session.players[turn.seat]
+    click.echo(texts("made", seat=turn.seat, role=role, player=player, move=texts.move(turn.text)))
     if turn.redealt:
-        click.echo(say("redealt"))
+        click.echo(texts("redealt"))
 
 
-def _print_table(session: Session, say: Texts, viewer: int | None) -> None:
+def _print_table(session: Session, texts: Texts, viewer: int | None) -> None:
     """Print the table as a seat sees it; every hand once the game is over, or if only agents play."""
     from ddz_env.rendering import render_ansi
 
@@ -250,9 +252,9 @@ def _print_table(session: Session, say: Texts, viewer: int | None) -> None:
     width = screen.width if screen.is_terminal else min(screen.width, _WIDTH)
     position = session.position(viewer, reveal=True)
     click.echo()
-    about: dict[str, Any] = {"width": width, "language": say.language, "highest_first": True, "suits": session.suits}
+    about: dict[str, Any] = {"width": width, "language": texts.language, "highest_first": True, "suits": session.suits}
     click.echo(render_ansi(position, perspective=viewer, reveal=True, **about))
     if viewer is not None and not session.is_over and not session.rules.open_hands:
         unseen = zip(RANK_NAMES, session.view(viewer).unseen.counts, strict=True)
         cards = " ".join(f"{name}:{count}" for name, count in reversed([*unseen]) if count)
-        click.echo(say("still out", cards=cards))
+        click.echo(texts("still out", cards=cards))

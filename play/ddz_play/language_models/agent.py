@@ -24,7 +24,7 @@ from ddz_env.support.options import Options, Range, takes_options
 from ddz_play.dialogue import answer_format, parse_answer, position_text, rules_text
 from ddz_play.language_models.endpoint import Endpoint, RefusedRequestError, Reply
 
-_REPEATED = 2000
+_MAX_REPEATED = 2000
 """Characters of an answer, its last, that the conversation about it repeats."""
 _log = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ def _is_address(text: str) -> bool:
 
 
 @dataclass
-class Cost:
+class Usage:
     """The requests and tokens that an agent has used.
 
     Attributes:
@@ -106,7 +106,7 @@ class Cost:
 
 
 class ChatAgent:
-    """Plays by a language model behind a chat-completions endpoint: ``chat:http://localhost:11434/v1,model=NAME``.
+    """Asks a language model behind a chat-completions endpoint: ``chat:http://localhost:11434/v1,model=NAME``.
 
     Where no answer of a decision is a legal move, it plays the first one in the order of the action table: a pass or
     no bid, on lead the lowest card.  An endpoint that fails is an error, never a move.
@@ -128,9 +128,9 @@ class ChatAgent:
         key = options.key and os.environ[options.key]
         self._endpoint = Endpoint(options.address, key, options.seconds, options.retries + 1, options.proxy)
         self._takes_format = True
-        self.cost = Cost()
+        self.usage = Usage()
         try:
-            self._write(b"")  # before the first answer is paid for
+            self._append(b"")  # before the first answer is paid for
         except OSError as error:
             raise InvalidAgentOptionError(f"the transcript cannot be written: {error}") from error
 
@@ -148,53 +148,53 @@ class ChatAgent:
             {"role": "user", "content": position_text(view)},
         ]
         for _ in range(self.options.retries + 1):
-            answer, move, complaint = self._answered(messages, view)
+            answer, move, complaint = self._ask_once(messages, view)
             if move is not None:
                 return move
-            repeated = answer[-_REPEATED:] or "(no answer)"  # some endpoints refuse an empty message
+            repeated = answer[-_MAX_REPEATED:] or "(no answer)"  # some endpoints refuse an empty message
             messages += [{"role": "assistant", "content": repeated}, {"role": "user", "content": complaint}]
-        self.cost.fallbacks += 1
-        self._keep(view, fallback=str(legal[0]))
+        self.usage.fallbacks += 1
+        self._log_answer(view, fallback=str(legal[0]))
         _log.warning("chat: no answer was a legal move (%s); seat %d plays %s", complaint, view.seat, legal[0])
         return legal[0]
 
-    def _answered(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
-        """The model's answer with the move in it, or with the reason why there is none."""
-        reply = self._reply(messages, view)
-        self.cost.requests += 1
-        self.cost.prompt_tokens += reply.prompt_tokens
-        self.cost.completion_tokens += reply.completion_tokens
+    def _ask_once(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
+        """Ask the model once; return its answer, and the move in it or the reason why there is none."""
+        reply = self._request(messages, view)
+        self.usage.requests += 1
+        self.usage.prompt_tokens += reply.prompt_tokens
+        self.usage.completion_tokens += reply.completion_tokens
         move, complaint = None, reply.problem
         try:
             move = None if complaint else parse_answer(reply.text, view)
         except (InvalidMoveError, IllegalMoveError) as error:
             complaint = str(error)
-        self.cost.refused += move is None
+        self.usage.refused += move is None
         said = {"text": reply.text, "prompt_tokens": reply.prompt_tokens, "completion_tokens": reply.completion_tokens}
-        self._keep(view, messages=messages, **said, move=move and str(move), complaint=complaint)
+        self._log_answer(view, messages=messages, **said, move=move and str(move), complaint=complaint)
         return reply.text, move, complaint
 
-    def _reply(self, messages: list[dict[str, str]], view: View) -> Reply:
-        """What the endpoint answers; once it has refused the form of answers, it is asked without."""
+    def _request(self, messages: list[dict[str, str]], view: View) -> Reply:
+        """Send a conversation; an endpoint that has refused ``response_format`` is asked without it from then on."""
         chosen = {"temperature": self.options.temperature, "max_tokens": self.options.max_tokens}
         settings = {name: value for name, value in chosen.items() if value is not None}
         body = {"model": self.options.model, "messages": messages, **settings}
         if self._takes_format:
             try:
-                return self._endpoint.answer({**body, "response_format": answer_format(view)})
+                return self._endpoint.complete({**body, "response_format": answer_format(view)})
             except RefusedRequestError as error:
-                reply = self._endpoint.answer(body)  # which fails if the form was not the reason
+                reply = self._endpoint.complete(body)  # which fails if the form was not the reason
                 _log.info("chat: asked without response_format from now on (%s)", error)
                 self._takes_format = False
                 return reply
-        return self._endpoint.answer(body)
+        return self._endpoint.complete(body)
 
-    def _keep(self, view: View, **said: Any) -> None:
+    def _log_answer(self, view: View, **said: Any) -> None:
         """Append a line to the transcript."""
         line = {"model": self.options.model, "seat": view.seat, "number": len(view.history), **said}
-        self._write(f"{json.dumps(line)}\n".encode())
+        self._append(f"{json.dumps(line)}\n".encode())
 
-    def _write(self, line: bytes) -> None:
+    def _append(self, line: bytes) -> None:
         """Append to the transcript, if there is one, in one write: several processes may share the file."""
         if self.options.transcript is not None:
             with open(self.options.transcript, "ab", buffering=0) as file:

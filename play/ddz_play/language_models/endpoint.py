@@ -24,15 +24,15 @@ try:
 except ImportError:
     httpx2 = None  # type: ignore[assignment]  # said when an endpoint is made
 
-_PAUSE = 0.5
+_FIRST_PAUSE = 0.5
 """Seconds before the second attempt; before each further one twice as long, or what the endpoint names."""
-_MOST_BYTES = 1 << 22
+_MAX_BYTES = 1 << 22
 _SHOWN_BYTES = 1 << 16
-_TEMPORARY = (408, 425, 429)
+_RETRY_CODES = (408, 425, 429)
 """Codes after which another attempt may succeed, besides those from 500 on."""
-_REFUSED = (400, 415, 422)
+_REFUSAL_CODES = (400, 415, 422)
 """Codes of a request that another one may replace."""
-_CUT_OFF = ("length", "max_tokens", "content_filter")
+_CUT_OFF_REASONS = ("length", "max_tokens", "content_filter")
 
 
 class EndpointError(InvalidAgentOptionError):
@@ -62,7 +62,7 @@ class Reply(NamedTuple):
     completion_tokens: int
 
 
-class _Answer(NamedTuple):
+class _HttpAnswer(NamedTuple):
     """An HTTP answer: its status, when to try again, and its body."""
 
     code: int
@@ -95,9 +95,9 @@ class Endpoint:
         self._seconds, self._attempts = seconds, attempts
         certificates = httpx2.create_ssl_context()  # takes long to make
         self._settings: dict[str, Any] = {"verify": certificates, "proxy": proxy, "trust_env": False, "timeout": None}
-        self._key = re.compile("".join(map(_spelled, key))) if key else None
+        self._key = re.compile("".join(map(_key_pattern, key))) if key else None
 
-    def answer(self, body: Mapping[str, Any]) -> Reply:
+    def complete(self, body: Mapping[str, Any]) -> Reply:
         """Ask the server for a chat completion.
 
         Args:
@@ -110,27 +110,27 @@ class Endpoint:
         pause, why = 0.0, ""
         for attempt in range(self._attempts):
             time.sleep(min(pause, self._seconds))
-            pause, for_good, kind = _PAUSE * 2**attempt, False, EndpointError
+            pause, for_good, kind = _FIRST_PAUSE * 2**attempt, False, EndpointError
             try:
-                answer = _in_a_thread(self._exchange, json.dumps(body).encode())
+                answer = _run_in_thread(self._send, json.dumps(body).encode())
             except TimeoutError:
                 why = f"no answer within {self._seconds:g} seconds"
             except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-                why = short_repr(self._without_key(str(error)) or type(error).__name__)
+                why = short_repr(self._redact_key(str(error)) or type(error).__name__)
             else:
                 is_refused = not 200 <= answer.code < 300
-                if not is_refused and (reply := self._reply(answer.content)):
+                if not is_refused and (reply := self._parse_reply(answer.content)):
                     return reply
-                why = self._refusal(answer)
-                for_good = is_refused and answer.code < 500 and answer.code not in _TEMPORARY
-                kind = RefusedRequestError if answer.code in _REFUSED else EndpointError
+                why = self._refusal_text(answer)
+                for_good = is_refused and answer.code < 500 and answer.code not in _RETRY_CODES
+                kind = RefusedRequestError if answer.code in _REFUSAL_CODES else EndpointError
                 pause = float(answer.wait) if answer.wait.isascii() and answer.wait.isdecimal() else pause
             if for_good:
                 raise kind(f"{self._address}: {why}")
         raise EndpointError(f"{self._address}: {why} ({pluralize(self._attempts, 'attempt')})")
 
-    async def _exchange(self, body: bytes) -> _Answer:
-        """One request.  No redirection is followed, and no proxy or password of the environment is used.
+    async def _send(self, body: bytes) -> _HttpAnswer:
+        """Send one request.  No redirection is followed, and no proxy or password of the environment is used.
 
         Raises:
             TimeoutError: If it is not over in time, whatever has come until then.
@@ -144,23 +144,23 @@ class Endpoint:
                 content = bytearray()
                 async for piece in response.aiter_raw():
                     content += piece
-                    if len(content) > _MOST_BYTES:
-                        raise httpx2.DecodingError(f"more than {_MOST_BYTES >> 20} MiB came")
+                    if len(content) > _MAX_BYTES:
+                        raise httpx2.DecodingError(f"more than {_MAX_BYTES >> 20} MiB came")
                 wait = response.headers.get("Retry-After", "")
-                return _Answer(response.status_code, response.reason_phrase, wait, bytes(content))
+                return _HttpAnswer(response.status_code, response.reason_phrase, wait, bytes(content))
 
-    def _refusal(self, answer: _Answer) -> str:
-        """A code of HTTP with the beginning of what came along."""
-        said = short_repr(self._without_key(answer.content[:_SHOWN_BYTES].decode(errors="replace")))
+    def _refusal_text(self, answer: _HttpAnswer) -> str:
+        """Describe an HTTP answer that is no chat completion: its status, and the beginning of its body."""
+        said = short_repr(self._redact_key(answer.content[:_SHOWN_BYTES].decode(errors="replace")))
         if 200 <= answer.code < 300:
             return f"the answer is not a chat completion: {said}"
-        return f"HTTP {answer.code} {short_repr(self._without_key(answer.reason))}: {said}"
+        return f"HTTP {answer.code} {short_repr(self._redact_key(answer.reason))}: {said}"
 
-    def _without_key(self, text: str) -> str:
+    def _redact_key(self, text: str) -> str:
         """Take the key out of what an endpoint sent: messages and transcripts must not show it."""
         return self._key.sub("(the key)", text) if self._key else text
 
-    def _reply(self, content: bytes) -> Reply | None:
+    def _parse_reply(self, content: bytes) -> Reply | None:
         """Read a chat completion; None if it is none."""
         try:
             document = json.loads(content)
@@ -177,14 +177,14 @@ class Endpoint:
         if not isinstance(parts, str):
             return None
         problem = ""
-        if reason in _CUT_OFF:
+        if reason in _CUT_OFF_REASONS:
             problem = f"the answer was cut off ({reason}): a shorter one, or a higher token limit, is needed"
         elif not parts.strip():
             problem = "the answer holds only reasoning" if thought else "the answer is empty"
-        return Reply(self._without_key(parts), problem, *counts)
+        return Reply(self._redact_key(parts), problem, *counts)
 
 
-def _spelled(character: str) -> str:
+def _key_pattern(character: str) -> str:
     """A pattern of the ways to write a character of a key: as it is, escaped, and in UTF-16."""
     code = ord(character)
     return (
@@ -192,12 +192,12 @@ def _spelled(character: str) -> str:
     )
 
 
-def _in_a_thread(exchange: Any, body: bytes) -> _Answer:
+def _run_in_thread(exchange: Any, body: bytes) -> _HttpAnswer:
     """Run a coroutine in a thread of its own, as the caller's may already run a loop; returns its result.
 
     The answer counts before the loop is closed, which waits for a look-up of a host that does not end.
     """
-    done: concurrent.futures.Future[_Answer] = concurrent.futures.Future()
+    done: concurrent.futures.Future[_HttpAnswer] = concurrent.futures.Future()
 
     async def work() -> None:
         try:

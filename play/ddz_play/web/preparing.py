@@ -15,7 +15,7 @@ from ddz_env import Rules
 from ddz_env.playing.agent import close_agent
 from ddz_env.playing.practice import ENGINE_SECONDS
 from ddz_env.playing.registry import estimate_compile_seconds, make_agent, parse_agent
-from ddz_play.puzzles import OPEN
+from ddz_play.puzzles import PUZZLE_RULES
 
 _log = logging.getLogger(__name__)
 
@@ -118,7 +118,7 @@ def compile_steps(agents: Sequence[str], adviser: str) -> list[CompileStep]:
         [*(("opponents", name) for name in others), *advisers], key=lambda pair: _compile_seconds(pair[1])
     )
     named = [("opponents", first, Rules()), ("opponents", BIDDER, Rules.preset("bidding"))]
-    named += [*((what, name, Rules()) for what, name in weakest_first), ("puzzles", SOLVER, Rules.preset(OPEN))]
+    named += [*((what, name, Rules()) for what, name in weakest_first), ("puzzles", SOLVER, Rules.preset(PUZZLE_RULES))]
     found, modules = dict[str, CompileStep](), set[str]()
     for what, name, rules in named:
         if estimate_compile_seconds(name) is not None and name not in found:

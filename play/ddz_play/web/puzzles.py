@@ -14,7 +14,7 @@ from typing import Any
 
 from ddz_env.saved_games import Deal
 from ddz_env.support.atomic_files import read_text, replace_file
-from ddz_play.puzzles import Puzzle, rating_after
+from ddz_play.puzzles import Puzzle, compute_rating
 
 _DAILY_STRIDE = 7919
 """How far apart the puzzles of two days are; no number of puzzles that ships shares a factor with it."""
@@ -62,7 +62,7 @@ class PuzzleRecord:
             "first": [number for number, won in tries.items() if won],
             "solved": [number for number, won in ends if won],
             "streak": sum(itertools.takewhile(bool, reversed(tries.values()))),
-            "rating": round(rating_after((self._puzzles[number - 1].grade, won) for number, won in tries.items())),
+            "rating": round(compute_rating((self._puzzles[number - 1].grade, won) for number, won in tries.items())),
         }
 
 

@@ -151,8 +151,8 @@ async def _answer_failure(request: Request, error: Exception) -> Response:
         _log.warning("%s", error)
         about = {"failed": error.seat}
         text = Message("{agent} failed; the server's terminal says why", agent=error.agent)
-    say = page_texts({LANGUAGE_HEADER: request.headers.get(LANGUAGE_HEADER, "")})
-    return _JsonAnswer({"error": say.error_text(text), **about}, status)
+    texts = page_texts({LANGUAGE_HEADER: request.headers.get(LANGUAGE_HEADER, "")})
+    return _JsonAnswer({"error": texts.error_text(text), **about}, status)
 
 
 async def _answer_refusal(_request: Request, error: Exception) -> Response:

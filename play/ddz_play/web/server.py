@@ -19,7 +19,7 @@ from ddz_env.playing.registry import LEVELS, estimate_compile_seconds, make_agen
 from ddz_env.rendering.snapshot import role_text
 from ddz_env.saved_games import PERSON, Deal, Record
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
-from ddz_play.puzzles import shipped_puzzles, verdict
+from ddz_play.puzzles import load_puzzles, verdict
 from ddz_play.seating import parse_seed
 from ddz_play.session import HiddenCardsError, NotYourTurnError, Replay, Session, SessionError
 from ddz_play.texts import Texts
@@ -48,7 +48,7 @@ class Server:
         self._agents, self._adviser = tuple(agents), adviser
         self._others = [name for name in agents if name not in {level.name for level in LEVELS}]
         self.games = GameStore(folder, agents, (adviser, SOLVER))
-        self._puzzles = shipped_puzzles()
+        self._puzzles = load_puzzles()
         self._puzzle_record = PuzzleRecord(folder / "puzzles.json", self._puzzles)
         self._chances = ChanceEstimator()
         self.preparation = Preparation(compile_steps(self._agents, adviser))
@@ -262,7 +262,7 @@ class Server:
         self.preparation.wait_for(asked)
         return asked
 
-    def _collect_thoughts(self, table: Session, agent: str, seat: int, say: Texts, *played: Move) -> Json:
+    def _collect_thoughts(self, table: Session, agent: str, seat: int, texts: Texts, *played: Move) -> Json:
         """Collect an agent's advice for the seat to act, with chances for its move, the moves played, and others."""
         if table.deal.endgame:
             advice, belief, better = replace(table.hint(SOLVER, seat), source="solver"), None, None
@@ -273,7 +273,7 @@ class Server:
             if self.preparation.is_ready(judge):
                 players = table.game.players if isinstance(table, Replay) else table.players
                 advice = self._chances.add_chances(table.view(seat), advice, *played, players=players)
-        shape = thoughts_json(advice, belief, table.view(seat), say) | {"better_in": better}
+        shape = thoughts_json(advice, belief, table.view(seat), texts) | {"better_in": better}
         return shape | {"played": next((move_name(move, advice.question) for move in played), None)}
 
     def _deal_new_game(self, body: Json) -> Record:

@@ -126,7 +126,7 @@ def _option_json(advice: Advice, option: RankedMove) -> Json:
     }
 
 
-def thoughts_json(advice: Advice, belief: Belief | None, view: View, say: Texts) -> Json:
+def thoughts_json(advice: Advice, belief: Belief | None, view: View, texts: Texts) -> Json:
     """An agent's advice as the page reads it: its moves, the reasons, and where the hidden cards may be."""
     whys = {name: explain(advice, Texts(name), view) for name in LANGUAGES}
     shape: Json = {
@@ -136,7 +136,7 @@ def thoughts_json(advice: Advice, belief: Belief | None, view: View, say: Texts)
         "moves": [_option_json(advice, option) for option in advice.options],
         "source": advice.source,
         "opponents": advice.opponents,
-        "why": whys[say.language],
+        "why": whys[texts.language],
         "whys": whys,
         "beliefs": None,
     }

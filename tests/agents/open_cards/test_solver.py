@@ -18,7 +18,7 @@ from ddz_env.core.engine.layout import LANDLORD
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidHandError
 from ddz_papers.determinization_2011.agents import DeterminizedMinimaxAgent
 from ddz_papers.determinization_2011.minimax import MinimaxSolver
-from ddz_play.puzzles import Puzzle, make_puzzles, shipped_puzzles
+from ddz_play.puzzles import Puzzle, load_puzzles, make_puzzles
 from ddz_training.cli.app import app
 from tests.papers.determinization_2011.test_exact import after
 
@@ -252,7 +252,7 @@ def has_one_winning_move(puzzle: Puzzle) -> bool:
 
 @pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_shipped_puzzles_have_one_winning_move(every: bool) -> None:
-    puzzles = shipped_puzzles() if every else shipped_puzzles()[::200]
+    puzzles = load_puzzles() if every else load_puzzles()[::200]
     assert all(map(has_one_winning_move, puzzles))
 
 
@@ -266,7 +266,7 @@ def test_new_puzzles_have_one_winning_move() -> None:
     puzzle = next(make_puzzles([8, 8], np.random.default_rng(1)))
     assert has_one_winning_move(puzzle)
     assert Puzzle.parse(str(puzzle)) == puzzle
-    assert shipped_puzzles()[0].move in ddz("puzzles", "1", "--answer")
+    assert load_puzzles()[0].move in ddz("puzzles", "1", "--answer")
 
 
 def test_the_command_answers_in_json_and_in_words(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_play.dialogue import numbered_moves
 from ddz_play.language_models import endpoint
-from ddz_play.language_models.agent import ChatAgent, Cost
+from ddz_play.language_models.agent import ChatAgent, Usage
 from ddz_play.language_models.endpoint import EndpointError
 from ddz_training.measure.provenance import agent_files
 from tests.programs import program
@@ -40,7 +40,7 @@ def talk(answers: list[str]) -> Callable[[Any], str]:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "_PAUSE", 0.0)
+    monkeypatch.setattr(endpoint, "_FIRST_PAUSE", 0.0)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
@@ -71,8 +71,8 @@ def test_a_hostile_answer_costs_at_most_its_move(answer: str, tmp_path: Path) ->
     assert max(len(message["content"]) for message in lines[1]["messages"]) <= 2000
     assert lines[2]["fallback"] == "pass"
     assert agent_files(f"chat:{stub.address},model=stub,transcript={kept}") == {}  # so a match may be resumed
-    assert agent.cost.prompt_tokens == sum(line.get("prompt_tokens", 0) for line in lines) > 300
-    assert (agent.cost.requests, agent.cost.refused, agent.cost.fallbacks) == (3, 2, 1)
+    assert agent.usage.prompt_tokens == sum(line.get("prompt_tokens", 0) for line in lines) > 300
+    assert (agent.usage.requests, agent.usage.refused, agent.usage.fallbacks) == (3, 2, 1)
 
 
 def test_a_second_answer_counts_and_a_forced_move_needs_none() -> None:
@@ -130,8 +130,8 @@ def test_a_model_that_answers_in_many_ways_plays_what_it_means(deals: int) -> No
                 fallbacks += fell
                 assert chosen == (view.legal_moves()[0] if fell else move)
                 state.step(chosen)
-    assert agent.cost.refused == meant["refused"] > fallbacks * 3
-    assert agent.cost.fallbacks == fallbacks
+    assert agent.usage.refused == meant["refused"] > fallbacks * 3
+    assert agent.usage.fallbacks == fallbacks
 
 
 def test_an_endpoint_that_refuses_the_form_is_asked_without(refusing: Any) -> None:
@@ -142,7 +142,7 @@ def test_an_endpoint_that_refuses_the_form_is_asked_without(refusing: Any) -> No
         agent = ChatAgent(refusing.address, model="stub", retries=0)
         assert [agent.act(VIEW, RNG) for _ in range(2)] == [Move.parse("5")] * 2
         assert ["response_format" in body for body in refusing.asked] == [True, False, False]
-        assert (agent.cost.requests, agent.cost.refused) == (2, 0)
+        assert (agent.usage.requests, agent.usage.refused) == (2, 0)
         assert '{"move": 101}' in refusing.asked[-1]["messages"][-1]["content"]
     form = refusing.asked[0]["response_format"]["json_schema"]
     assert form["strict"]
@@ -199,7 +199,7 @@ def test_what_an_endpoint_refuses_is_an_error_and_no_move(
         agent.act(VIEW, RNG)
     assert len(refusing.heard) == attempts
     assert len(str(refused.value)) < 400
-    assert agent.cost == Cost()
+    assert agent.usage == Usage()
 
 
 def test_an_endpoint_that_is_away_or_silent_is_an_error() -> None:

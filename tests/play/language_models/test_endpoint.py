@@ -132,7 +132,7 @@ def test_a_hostile_endpoint_costs_its_time_and_learns_nothing_more(
     hostile = endpoint(serve(HOSTILE[name]))
     began = time.monotonic()
     with pytest.raises(EndpointError) as refused:
-        hostile.answer({"model": "x", "messages": []})
+        hostile.complete({"model": "x", "messages": []})
     assert time.monotonic() - began < SECONDS + 1
     text = "".join(map(str, (refused.value, refused.value.__context__, refused.value.__cause__)))
     assert len(text) < 500
@@ -165,7 +165,7 @@ def test_a_hostile_endpoint_costs_its_time_and_learns_nothing_more(
 def test_a_completion_is_read_and_what_is_not_whole_has_a_reason(
     serve: Callable[[Iterable[bytes]], int], pieces: Iterable[bytes], text: str, problem: str
 ) -> None:
-    reply: Reply = endpoint(serve(pieces)).answer({"model": "x", "messages": []})
+    reply: Reply = endpoint(serve(pieces)).complete({"model": "x", "messages": []})
     assert reply.text == text
     assert problem in reply.problem
     assert bool(reply.problem) == bool(problem)
@@ -176,6 +176,6 @@ def test_a_proxy_is_the_one_that_is_named(
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert endpoint(serve(completion("33"))).answer({"model": "x"}).text == "33"
+    assert endpoint(serve(completion("33"))).complete({"model": "x"}).text == "33"
     proxy = f"http://127.0.0.1:{serve(completion('44'))}"
-    assert Endpoint("http://nowhere.invalid/v1", KEY, SECONDS, 1, proxy).answer({"model": "x"}).text == "44"
+    assert Endpoint("http://nowhere.invalid/v1", KEY, SECONDS, 1, proxy).complete({"model": "x"}).text == "44"

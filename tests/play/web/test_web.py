@@ -14,7 +14,7 @@ import pytest
 
 from ddz_env import Hand, Rules
 from ddz_env.saved_games import PERSON, Deal, Record
-from ddz_play.puzzles import shipped_puzzles
+from ddz_play.puzzles import load_puzzles
 from ddz_play.session import Replay
 from ddz_play.web import preparing
 from ddz_play.web.preparing import CompileStep, Preparation, compile_steps
@@ -220,7 +220,7 @@ def test_a_puzzle_has_open_hands_and_a_solution_until_it_is_lost(page: Page) -> 
 
 
 def test_the_first_try_of_a_puzzle_counts_and_is_kept(tmp_path: Path) -> None:
-    puzzles = shipped_puzzles()[:4]
+    puzzles = load_puzzles()[:4]
     book = PuzzleRecord(tmp_path / "kept.json", puzzles)
     for number, won in ((0, False), (0, True), (1, True), (2, True), (2, False)):
         book.record_result(puzzles[number].deal(), won)
@@ -238,7 +238,7 @@ def test_the_first_try_of_a_puzzle_counts_and_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{", "[[1]]", "[[1e999, true]]", "[" * 10_000], ids="{:.9}".format)
 def test_results_of_puzzles_that_cannot_be_read_are_kept_beside(text: str, tmp_path: Path) -> None:
-    puzzles, file = shipped_puzzles()[:4], tmp_path / "kept.json"
+    puzzles, file = load_puzzles()[:4], tmp_path / "kept.json"
     file.write_text(text)
     book = PuzzleRecord(file, puzzles)
     assert book.to_json()["tried"] == 0

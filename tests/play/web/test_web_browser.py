@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ddz_play.puzzles import shipped_puzzles
+from ddz_play.puzzles import load_puzzles
 from tests.play.web.browser import ADVISER, PHONE, Person
 from tests.play.web.web_page import FAILING
 
@@ -464,7 +464,7 @@ def test_a_puzzle(person: Person) -> None:
     assert "0 of 1 at the first try · 1 of" in person.text("#record")
     second = _puzzle(person)  # what is solved is behind the others
     assert second != first
-    person.play(shipped_puzzles()[int(second) - 1].move)
+    person.play(load_puzzles()[int(second) - 1].move)
     person.wait(".result:has-text('Solved!')")
     person.press("n")
     page.wait_for_url(lambda url: url.split("/")[-1] not in ("", second))
@@ -521,7 +521,7 @@ def test_a_game_a_review_and_a_puzzle_without_a_pointer(person: Person, way: str
     person.wait(".puzzles button")
     unsolved = page.get_by_role("button", name=re.compile("Puzzle [0-9]+$"))
     names = unsolved.evaluate_all("buttons => buttons.map((button) => button.ariaLabel)")
-    puzzles = {name: shipped_puzzles()[int(name.split()[1]) - 1] for name in names}
+    puzzles = {name: load_puzzles()[int(name.split()[1]) - 1] for name in names}
     # which are there depends on what was solved before: one that leaves a single card is decided by its first move
     name = next(name for name, puzzle in puzzles.items() if puzzle.hands.index(" ") == len(puzzle.move) + 1)
     press("button", name)

@@ -1,46 +1,46 @@
 // The server's answers; everything that goes wrong becomes an Error whose message can be shown.
 
-import { make, waitFor } from "./dom.js";
+import { make, showWaiting } from "./dom.js";
 import { word } from "./words.js";
 
-const SOON = 300; // ms after which a person wonders
-const AGAIN = 1500; // ms between questions about the server
-const timing = new Set(); // of the requests that are waited for
+const NOTICE_DELAY = 300; // ms after which a person wonders
+const POLL_INTERVAL = 1500; // ms between questions about the server
+const pendingTimers = new Set(); // of the requests that are waited for
 
-const NEEDS = { dealing: null, moment: null, searching: "hints" }; // by what is waited for, else an opponent; null: the first of all
+const NEEDED_STEP = { dealing: null, moment: null, searching: "hints" }; // by what is waited for, else an opponent; null: the first of all
 
 /** What the server is still being prepared for, all of it or what is needed now; nothing when it is ready. */
-async function preparing(needed) {
+async function preparationText(needed) {
   const { left = [], seconds = [] } = await fetch("api/ready").then((answer) => answer.json()).catch(() => ({}));
   const place = needed ? left.indexOf(needed) : 0;
   return left[place] ? word("preparing", { what: word(`preparing ${left[place]}`), seconds: seconds[place] }) : "";
 }
 
 /** Let a page say so, as long as it is shown and there is something to say. */
-export async function tellPreparing(place) {
-  place.textContent = await preparing();
-  if (place.textContent && place.isConnected) setTimeout(tellPreparing, AGAIN, place);
+export async function showPreparation(place) {
+  place.textContent = await preparationText();
+  if (place.textContent && place.isConnected) setTimeout(showPreparation, POLL_INTERVAL, place);
 }
 
 /** While an answer is waited for: say so, and that the server is still being prepared, if that is why. */
-function excuse(why) {
+function announceWaiting(why) {
   const timers = {};
-  const say = (text) => { if (timing.has(timers) && text) waitFor(text); };
+  const say = (text) => { if (pendingTimers.has(timers) && text) showWaiting(text); };
   const text = why && word(why);
-  const ask = async () => say((await preparing(why in NEEDS ? NEEDS[why] : "opponents")) || text);
-  timers.soon = setTimeout(() => { say(text); ask(); timers.again = setInterval(ask, AGAIN); }, SOON);
-  timing.add(timers);
+  const ask = async () => say((await preparationText(why in NEEDED_STEP ? NEEDED_STEP[why] : "opponents")) || text);
+  timers.soon = setTimeout(() => { say(text); ask(); timers.again = setInterval(ask, POLL_INTERVAL); }, NOTICE_DELAY);
+  pendingTimers.add(timers);
   return () => {
     clearTimeout(timers.soon);
     clearInterval(timers.again);
-    timing.delete(timers);
-    if (!timing.size) waitFor("");
+    pendingTimers.delete(timers);
+    if (!pendingTimers.size) showWaiting("");
   };
 }
 
 async function send(method, path, body, why = "moment") {
   let answer;
-  const answered = excuse(why);
+  const answered = announceWaiting(why);
   try {
     answer = await fetch(`api/${path}`, {
       method,

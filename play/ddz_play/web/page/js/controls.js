@@ -1,7 +1,7 @@
 // What the person can press below the hand, and the keys that do the same.
 
-import { short } from "./agents.js";
-import { said } from "./cards.js";
+import { shortName } from "./agents.js";
+import { moveText } from "./cards.js";
 import { make } from "./dom.js";
 import { word } from "./words.js";
 
@@ -34,17 +34,17 @@ export class Controls {
     const solution = () => this.button("hint", () => view.hint(), "", word("solution"));
     if (play.lost && !game.over) return [undo("first"), puzzle && next()];
     if (play.ended) {
-      const same = choices.rules.some(({ name }) => name === game.rules) ? this.button("again", () => view.again(), "first") : link("#/", "new game");
+      const same = choices.rules.some(({ name }) => name === game.rules) ? this.button("again", () => view.startAgain(), "first") : link("#/", "new game");
       return [game.puzzle ? (puzzle ? next() : link("#/puzzle", "puzzle")) : same, undo(), game.over && link(`#/replay/${play.id}`, game.puzzle ? "step through" : "review")];
     }
     if (failed) {
-      const instead = failed.seat !== undefined && this.button("replace", () => view.replace(), "", word("replace", { name: short(choices.agent) }));
+      const instead = failed.seat !== undefined && this.button("replace", () => view.replace(), "", word("replace", { name: shortName(choices.agent) }));
       return [this.button("retry", () => view.retry(), "first"), instead || null, undo()];
     }
     if (!play.yours) return [undo()];
     const pass = () => [this.button("play", () => view.playChosen(), "first"), this.button("pass", () => view.move("pass"))];
     const yes = game.words.filter((text) => !text.startsWith("no ")); // of several, none is the main one
-    const words = () => game.words.map((text) => this.button(text, () => view.move(text), yes.length === 1 && yes[0] === text ? "first" : "", said(text)));
+    const words = () => game.words.map((text) => this.button(text, () => view.move(text), yes.length === 1 && yes[0] === text ? "first" : "", moveText(text)));
     const plays = game.stage === "play";
     return [...(plays ? pass() : words()), game.puzzle ? solution() : this.button("hint", () => view.hint()), plays || game.may_undo ? undo() : null].filter(Boolean);
   }
@@ -61,7 +61,7 @@ export class Controls {
     if (buttons.hint) buttons.hint.disabled = busy || asking;
   }
 
-  key(event) {
+  pressKey(event) {
     const { view } = this;
     const { hand, play } = view;
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, dialog")) return;

@@ -1,10 +1,10 @@
 // The person's hand: cards that are chosen by click, by a stroke over several, or by key, and the move that they make.
 
-import { cardElement, letter, slot } from "./cards.js";
+import { cardElement, cardLetter, slot } from "./cards.js";
 import { make } from "./dom.js";
 import { word } from "./words.js";
 
-const nameOf = (card) => `${letter(card)}${card.suit}`;
+const nameOf = (card) => `${cardLetter(card)}${card.suit}`;
 const TYPED = { 0: "T", 1: "T" };
 const isChosen = (button) => button.getAttribute("aria-pressed") === "true";
 
@@ -79,7 +79,7 @@ export class Hand {
   /** A typed rank chooses one more card of it, or none when all are chosen; whether it was a rank. */
   type(key) {
     const rank = TYPED[key] ?? key.toUpperCase();
-    const same = this.buttons.filter((_, place) => letter(this.cards[place]) === rank);
+    const same = this.buttons.filter((_, place) => cardLetter(this.cards[place]) === rank);
     if (!same.length) return false;
     const free = same.filter((button) => !isChosen(button));
     if (free.length) this.toggle(free[free.length - 1], true);
@@ -94,14 +94,14 @@ export class Hand {
 
   /** The chosen cards as the notation writes them, the lowest first. */
   get text() {
-    return this.chosen.reverse().map(letter).join("");
+    return this.chosen.reverse().map(cardLetter).join("");
   }
 
   /** Choose the cards of a move (`333+4`); words choose none. */
   choose(move) {
     const wanted = /^[3-9TJQKA2BR+]+$/.test(move) ? [...move].filter((sign) => sign !== "+") : [];
     for (const [place, button] of this.buttons.entries()) {
-      const found = wanted.indexOf(letter(this.cards[place]));
+      const found = wanted.indexOf(cardLetter(this.cards[place]));
       if (found >= 0) wanted.splice(found, 1);
       button.setAttribute("aria-pressed", String(found >= 0));
     }

@@ -1,7 +1,7 @@
 // Opening a saved game.
 
 import { post } from "./api.js";
-import { field, hush, make, messages, once } from "./dom.js";
+import { field, clearMessage, make, messagesElement, runOnce } from "./dom.js";
 import { word } from "./words.js";
 
 export function openPage(root) {
@@ -12,11 +12,11 @@ export function openPage(root) {
     event.preventDefault();
     const kept = /^# game: ([\w-]{22})$/m.exec(text.value); // saved while it ran: the server has the game itself
     if (kept) location.hash = `#/game/${kept[1]}`;
-    else once(root, async () => {
+    else runOnce(root, async () => {
       const { id, open } = await post("games", { record: text.value });
       location.hash = open ? `#/replay/${id}` : `#/game/${id}`;
     });
   }
 
-  root.replaceChildren(make("form", { class: "panel", submit, input: hush }, make("h1", {}, word("open")), make("p", {}, word("open about")), field(word("file"), file), field(word("record"), text), messages(), make("button", { class: "first", id: "load" }, word("open it"))));
+  root.replaceChildren(make("form", { class: "panel", submit, input: clearMessage }, make("h1", {}, word("open")), make("p", {}, word("open about")), field(word("file"), file), field(word("record"), text), messagesElement(), make("button", { class: "first", id: "load" }, word("open it"))));
 }

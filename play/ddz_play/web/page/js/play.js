@@ -7,15 +7,15 @@ const PASSED = 700; // ms that a pass is seen before the next move
 const DECLINED = 1200; // ms that it is said that nobody has bid, before new cards
 const FORCED = 1400; // ms after which a pass that is forced is played
 
-let hurry = () => {}; // ends the pause that is under way
+let endPause = () => {}; // ends the pause that is under way
 
 /** Wait, unless a click skips it. */
-const pause = (time) => new Promise((done) => { hurry = done; setTimeout(done, time); });
+const pause = (time) => new Promise((done) => { endPause = done; setTimeout(done, time); });
 
 /** How many moves came before these cards: auctions in which everybody declined. */
-const declined = ({ number, moves }) => number - moves.length;
+const countDeclined = ({ number, moves }) => number - moves.length;
 
-export const skip = () => hurry();
+export const skipPause = () => endPause();
 
 export class Play {
   /** @param puzzle its number, if it is one of the puzzles; @param redraw is called when something else is to be seen, with whether the person has moved. */
@@ -56,13 +56,13 @@ export class Play {
   async send(path, body) {
     const own = path !== "advance";
     const game = await post(`games/${this.id}/${path}`, { ...body, moves: this.game.number }, own ? "moment" : null);
-    if (declined(game) > declined(this.game)) await this.tellDeclined();
+    if (countDeclined(game) > countDeclined(this.game)) await this.showDeclined();
     this.game = game;
     this.forget(own);
   }
 
   /** Say that everybody has declined, before the new cards are seen. */
-  async tellDeclined() {
+  async showDeclined() {
     this.redealt = true;
     this.forget();
     await pause(DECLINED);
@@ -85,11 +85,11 @@ export class Play {
   async catchUp() {
     const now = await get(`games/${this.id}`, null);
     if (now.number !== this.game.number) await this.reload();
-    await this.others();
+    await this.playOthers();
   }
 
   /** What needs no decision of the person's. */
-  async others() {
+  async playOthers() {
     while (this.alive && !this.ended && (!this.yours || this.game.must_pass)) {
       const last = this.game.moves.at(-1)?.text;
       try {
@@ -106,7 +106,7 @@ export class Play {
 
   async go(path, body) {
     await this.send(path, body);
-    await this.others();
+    await this.playOthers();
   }
 
   /** The answer about this position, unless the game has moved on meanwhile. */

@@ -1,15 +1,15 @@
 // Stepping through a game that is over, was loaded, or is played by agents alone.
 
-import { adviserChoice, offers, short } from "./agents.js";
+import { adviserSelect, loadChoices, shortName } from "./agents.js";
 import { download, get, post } from "./api.js";
-import { said } from "./cards.js";
+import { moveText } from "./cards.js";
 import { keysElement } from "./controls.js";
-import { announce, heading, hush, make, messages, notify, redraw } from "./dom.js";
-import { noteReview, practise } from "./recent.js";
-import { ending } from "./result.js";
-import { logElement, tableElement, who, whoAs } from "./table.js";
-import { curveElement, findings, mineElement, numbersElement, thoughtsElement } from "./thoughts.js";
-import { entitle, word } from "./words.js";
+import { announce, headingElement, clearMessage, make, messagesElement, showError, redraw } from "./dom.js";
+import { saveReview, markAsPractice } from "./recent.js";
+import { endingText } from "./result.js";
+import { logElement, tableElement, playerName, playerNameWithRole } from "./table.js";
+import { curveElement, summarizeDecisions, decisionsElement, numbersElement, thoughtsElement } from "./thoughts.js";
+import { setTitle, word } from "./words.js";
 
 const PACE = 900; // ms between moves that play by themselves
 const KEYS = { ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run", l: "look", b: "play on" };
@@ -26,7 +26,7 @@ export async function replayPage(root, id, at) {
   let game = await get(`games/${id}/moves/${at ?? 0}`, "dealing");
   const dealt = game.total - game.story.length; // moves before these cards: auctions that everybody declined
   if (!at && dealt) game = await get(`games/${id}/moves/${dealt}`, "dealing");
-  const choices = await offers();
+  const choices = await loadChoices();
   let agent = choices.adviser;
   let thoughts = null;
   let chances = null; // by number of moves, as far as they have been fetched
@@ -37,23 +37,23 @@ export async function replayPage(root, id, at) {
   let alive = true;
   let busy = false;
 
-  async function guarded(work) {
+  async function runAlone(work) {
     if (busy || !alive) return;
     busy = true;
-    hush();
+    clearMessage();
     root.setAttribute("aria-busy", "true");
     try {
       await work();
     } catch (error) {
       stop();
-      notify(error.message);
+      showError(error.message);
     } finally {
       busy = false;
       root.setAttribute("aria-busy", "false");
     }
   }
 
-  const go = (number) => guarded(async () => {
+  const go = (number) => runAlone(async () => {
     if (number > game.total && game.running) {
       try {
         await post(`games/${id}/advance`, { moves: game.total });
@@ -67,15 +67,15 @@ export async function replayPage(root, id, at) {
     show();
   });
 
-  const look = () => guarded(async () => {
+  const look = () => runAlone(async () => {
     thoughts = await post(`games/${id}/moves/${game.number}/thoughts`, { agent }, "searching");
     show();
   });
 
-  const save = () => guarded(() => download(id));
+  const save = () => runAlone(() => download(id));
 
   /** Ask about one decision after the other, mine or all where I have none, and draw what is known so far. */
-  async function curve() {
+  async function estimateChances() {
     if (asking) { asking = false; return show(); }
     asking = true;
     chances = [];
@@ -86,23 +86,23 @@ export async function replayPage(root, id, at) {
       show();
       try {
         const found = await get(`games/${id}/moves/${number}/chance`, null);
-        chances[number] = found.landlord == null && number < game.total ? await byAdviser(number) : found;
+        chances[number] = found.landlord == null && number < game.total ? await chanceByAdviser(number) : found;
       } catch (error) {
-        notify(error.message);
+        showError(error.message);
         break;
       }
       if (!alive || !asking) break;
     }
-    if (asking && own != null && !game.running && chances[game.total]) noteReview(id, ...findings(chances, game, own));
+    if (asking && own != null && !game.running && chances[game.total]) saveReview(id, ...summarizeDecisions(chances, game, own));
     asking = false;
     show();
   }
 
-  const byAdviser = async (number) => landlordChance(await get(`games/${id}/moves/${number}`, null), await post(`games/${id}/moves/${number}/thoughts`, { agent }, null));
+  const chanceByAdviser = async (number) => landlordChance(await get(`games/${id}/moves/${number}`, null), await post(`games/${id}/moves/${number}/thoughts`, { agent }, null));
 
-  const tryAgain = (number) => guarded(async () => {
+  const tryAgain = (number) => runAlone(async () => {
     const found = await post(`games/${id}/moves/${number}/branch`);
-    practise(found.id);
+    markAsPractice(found.id);
     location.hash = `#/game/${found.id}`;
   });
 
@@ -126,23 +126,23 @@ export async function replayPage(root, id, at) {
     const steps = make("div", { class: "controls", "data-focus": "controls" },
       button("first", () => go(0), number === 0), button("back", () => go(number - 1), number === 0), button("step", () => go(number + 1), !more),
       button("last", () => go(total), number >= total), button("run", run, !more, word(running ? "halt" : "run")));
-    const adviser = adviserChoice("adviser", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } });
+    const adviser = adviserSelect("adviser", choices, agent, { "aria-label": word("adviser"), change: (event) => { agent = event.target.value; chances = null; thoughts = null; show(); } });
     const questions = make("div", { class: "controls", "data-focus": "questions" },
-      button("look", look, game.over), button("curve", curve, total === 0, word(asking ? "halt" : own == null ? "curve" : "my game")), adviser, button("play on", () => tryAgain(game.number), game.over));
-    const turn = game.over ? ending(game) : `${number} / ${total} · ${word("to move", { name: whoAs(game, game.turn) })}`;
-    const below = make("div", { class: "below" }, messages(make("p", { class: "status" }, turn)), steps, questions);
-    const names = game.names.map((_, seat) => whoAs(game, seat));
+      button("look", look, game.over), button("curve", estimateChances, total === 0, word(asking ? "halt" : own == null ? "curve" : "my game")), adviser, button("play on", () => tryAgain(game.number), game.over));
+    const turn = game.over ? endingText(game) : `${number} / ${total} · ${word("to move", { name: playerNameWithRole(game, game.turn) })}`;
+    const below = make("div", { class: "below" }, messagesElement(make("p", { class: "status" }, turn)), steps, questions);
+    const names = game.names.map((_, seat) => playerNameWithRole(game, seat));
     history.replaceState(null, "", `#/replay/${id}/${number}`); // a reload and a link come back here
     const known = (chances ?? []).some((found) => found?.landlord != null);
     const bar = asking && make("progress", { value: done, max: 1, "aria-label": word("curve") });
     const losses = Object.fromEntries((chances ?? []).flatMap((found, place) => (found?.loss > 0 ? [[place, found.loss]] : [])));
-    const side = [bar, known && curveElement(chances, game, own, go), known && mineElement(chances, game, own, asking, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: short(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses, button("save", save)), keysElement("keys replay")];
-    announce(game.moves.length ? `${who(game, game.moves.at(-1).seat)}: ${said(game.moves.at(-1).text)}. ${turn}` : turn);
-    entitle(turn);
-    redraw(root, heading(word(own == null ? "step through" : "review")), make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
+    const side = [bar, known && curveElement(chances, game, own, go), known && decisionsElement(chances, game, own, asking, go, tryAgain), thoughts && thoughtsElement(thoughts, null, thoughts.agent === choices.adviser ? word("thoughts") : word("thoughts of", { name: shortName(thoughts.agent) })), thoughts && numbersElement(thoughts, names), logElement(game, go, losses, button("save", save)), keysElement("keys replay")];
+    announce(game.moves.length ? `${playerName(game, game.moves.at(-1).seat)}: ${moveText(game.moves.at(-1).text)}. ${turn}` : turn);
+    setTitle(turn);
+    redraw(root, headingElement(word(own == null ? "step through" : "review")), make("div", { class: "desk" }, make("div", {}, tableElement(game), below), make("aside", { class: "side" }, side.filter(Boolean))));
   }
 
-  function press(event) {
+  function pressKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, .log")) return;
     if (event.key === " " && event.target.closest?.("button, summary, a")) return;
     const button = KEYS[event.key] && root.querySelector(`#${KEYS[event.key].replace(" ", "-")}`);
@@ -151,12 +151,12 @@ export async function replayPage(root, id, at) {
     button.click();
   }
 
-  document.addEventListener("keydown", press);
+  document.addEventListener("keydown", pressKey);
   show();
-  if (own != null && !at && game.table.seats.length > 2) curve();
+  if (own != null && !at && game.table.seats.length > 2) estimateChances();
   return () => {
     alive = false;
     stop();
-    document.removeEventListener("keydown", press);
+    document.removeEventListener("keydown", pressKey);
   };
 }

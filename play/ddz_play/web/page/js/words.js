@@ -152,13 +152,13 @@ export const switchLanguage = () => {
 };
 
 /** What the window is called. */
-export const entitle = (text) => { document.title = text ? `${text} · ${word("title")}` : word("title"); };
+export const setTitle = (text) => { document.title = text ? `${text} · ${word("title")}` : word("title"); };
 
 /** A result with its sign. */
-export const signed = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}${Math.abs(result)}`;
+export const signedText = (result) => `${result > 0 ? "+" : result < 0 ? "−" : ""}${Math.abs(result)}`;
 
 /** Put the words into everything that names one by `data-word`. */
-export function translate(root = document) {
+export function translatePage(root = document) {
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
   document.title = word("title");
   for (const element of root.querySelectorAll("[data-word]")) element.textContent = word(element.dataset.word);

@@ -98,7 +98,7 @@ def test_a_person_is_shown_nothing_that_its_seat_does_not_know(
     shown = []
     for record in twin_games(rules, seat):
         monkeypatch.setattr("tests.hidden.Scripted.moves", [move for _, move in record.moves])
-        monkeypatch.setattr("ddz_play.session.Deal", lambda *_, deal=record.deal: deal)
+        monkeypatch.setattr("ddz_env.saved_games.Deal", lambda *_, deal=record.deal: deal)
         typed = "".join(f"{move}\n" for place, move in record.moves if place == seat)
         screen = told("play", "--agents", record.players[0], "--seat", seat, "--rules", rules, text=typed)
         whole, end = screen.rsplit("move> ", 1)

@@ -64,26 +64,26 @@ LEARNED: dict[str, str] = {
 }
 """The same of agents that ask a network."""
 
-_SB3 = "num_envs=16 n_steps=64 batch_size=256 width=32 evaluate_every=0"
+_SB3 = "num_envs=16 n_steps=64 batch_size=256 width=32 eval_freq=0"
 TRAININGS: dict[str, str] = {
     "selfplay": (
-        "selfplay --updates 20 --seed 5 ; num_games=64 groups=4 steps=16 minibatch=256 shard=128 epochs=2 "
-        "architecture.width=64 evaluate_every=10 evaluate_deals=4 opponents=random rules_share=0.25 "
-        "opponent_share=0.25 snapshot_every=5 pool_size=3 critic_updates=2 settled_share=0.25"
+        "selfplay --updates 20 --seed 5 ; num_envs=64 groups=4 num_steps=16 minibatch=256 microbatch=128 "
+        "update_epochs=2 architecture.width=64 eval_freq=10 eval_deals=4 eval_opponents=random rules_share=0.25 "
+        "opponent_share=0.25 snapshot_every=5 pool_size=3 critic_warmup_updates=2 settled_share=0.25"
     ),
     "selfplay plain": (
-        "selfplay --updates 20 --seed 6 --objective stake ; num_games=64 groups=4 steps=16 minibatch=256 "
-        "shard=128 epochs=1 architecture.width=64 evaluate_every=0"
+        "selfplay --updates 20 --seed 6 --objective stake ; num_envs=64 groups=4 num_steps=16 minibatch=256 "
+        "microbatch=128 update_epochs=1 architecture.width=64 eval_freq=0"
     ),
     **{f"sb3 {who}": f"sb3 --timesteps 20480 --seed 3 --opponents {who} ; {_SB3}" for who in ("rules", "random")},
     "sb3 any": (
         "sb3 --timesteps 512 --seed 3 --opponents isuct:iterations=20 ; num_envs=4 n_steps=64 batch_size=128 "
-        "width=32 evaluate_every=0"
+        "width=32 eval_freq=0"
     ),
 }
 """Arguments of ``ddz train``, its settings behind the semicolon; each of twenty updates (``sb3 any``: two)."""
 
-_VOLATILE = ("seconds", "sps", "time", "elapsed")
+_VOLATILE = ("seconds", "sps", "time", "elapsed", "per_second", "workers_busy", "rollout_share", "memory")
 
 
 def ddz(*arguments: str) -> str:

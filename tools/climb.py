@@ -40,8 +40,8 @@ FIRST_DEAL = 400_000
 """Training deals its own cards, and its evaluations play deals from 1,000,000 on."""
 
 RECIPE = (
-    "--num-games 1024 --steps 128 --epochs 1 --minibatch 4096 --learning-rate 4e-4 --final-learning-rate 0.05 "
-    "--settled-share 0.125 --lam 0.95 --entropy 0.03 --final-entropy 0.002 --average 0.99"
+    "--num-envs 1024 --num-steps 128 --update-epochs 1 --minibatch 4096 --learning-rate 4e-4 --final-lr-factor 0.05 "
+    "--settled-share 0.125 --gae-lambda 0.95 --ent-coef 0.03 --final-ent-coef 0.002 --ema-decay 0.99"
 )
 """The settings of a run: the campaign's, with more entropy at the start."""
 

@@ -112,8 +112,8 @@ REFUSED = {
     "show actions 400": "neither a move nor an action id",
     "train dmc --out x": "say how long to train",
     "train imitate --out x.safetensors --init old.safetensors": "leave out --init",
-    "train selfplay --updates 1 --out x --set lam=1": "settings are options now: --lam 1, not lam=1",
-    "train selfplay --updates 1 --out x --lam 2": "lam=2 must be a number from 0 to 1",
+    "train selfplay --updates 1 --out x --set lam=1": "settings are options now: --gae-lambda 1, not lam=1",
+    "train selfplay --updates 1 --out x --gae-lambda 2": "gae_lambda=2 must be a number from 0 to 1",
     # files
     "arena random rules --out games.xls": "must end in .csv or .sqlite",
     "arena random rules --table games.csv": "holds the results of an earlier run",

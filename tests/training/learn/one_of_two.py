@@ -20,10 +20,10 @@ GAMES, GROUPS, DECISIONS = 24, 2, 100_000
 
 def settings(processes: int) -> SelfPlayConfig:
     """Of each of some processes that share the games: all decisions are one minibatch."""
-    shares = {"num_games": GAMES // processes, "groups": GROUPS // processes, "minibatch": DECISIONS // processes}
+    shares = {"num_envs": GAMES // processes, "groups": GROUPS // processes, "minibatch": DECISIONS // processes}
     return SelfPlayConfig(
-        architecture=SMALL, steps=48, shard=100, epochs=1, opponent_share=0.0, evaluate_every=0, checkpoint_minutes=0,
-        **shares,
+        architecture=SMALL, num_steps=48, microbatch=100, update_epochs=1, opponent_share=0.0, eval_freq=0,
+        checkpoint_minutes=0, **shares,
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from ddz_training.learn.loop import Budget, train
 from tests.agents.belief.test_belief import SMALL, positions
 from tests.training.cli.terminal import as_options, done, refused
 
-TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_games=8)
+TINY = BeliefConfig(positions=300, architecture=SMALL, players=("random",), shares=(), num_envs=8)
 
 
 def concealed(state: State) -> np.ndarray:
@@ -78,7 +78,7 @@ def test_it_begins_with_what_the_cards_say_and_learns_the_same_each_time() -> No
 
 
 def test_the_command_writes_a_network_and_overwrites_none(tmp_path: Path) -> None:
-    settings = ["players=random", "shares=1", "num_games=8", "architecture.width=8", "architecture.hidden=4"]
+    settings = ["players=random", "shares=1", "num_envs=8", "architecture.width=8", "architecture.hidden=4"]
     command = ["train", "belief", "--out", tmp_path, "--positions", 60, *as_options(settings)]
     done(*command)
     assert load_belief(tmp_path / BELIEF).notes["positions"] >= 60

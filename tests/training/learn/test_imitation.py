@@ -65,7 +65,7 @@ def test_the_teacher_completes_moves_that_it_did_not_begin_or_says_nothing() -> 
 
 
 def imitated(threads: int, **settings: Any) -> tuple[PolicyNetwork, list[float]]:
-    config = imitation.ImitationConfig(architecture=SMALL, num_games=300, **{"decisions": 4000, **settings})
+    config = imitation.ImitationConfig(architecture=SMALL, num_envs=300, **{"decisions": 4000, **settings})
     training = imitation.RuleImitation(config, threads)
     agreement: list[float] = []
     train(training, Budget(decisions=config.decisions), on_update=lambda line: agreement.append(line.agreement))
@@ -100,7 +100,7 @@ def test_the_rule_agent_plays_the_games_that_the_learner_does_not(
     share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = imitation.RuleImitation(
-        imitation.ImitationConfig(architecture=SMALL, num_games=64, learner_share=share), 1
+        imitation.ImitationConfig(architecture=SMALL, num_envs=64, learner_share=share), 1
     )
     teacher, step = RulesTeacher(64), training.batch.step
     played: list[np.ndarray] = []
@@ -148,7 +148,7 @@ def test_searches_are_imitated_by_their_visits_and_others_by_what_they_did(tmp_p
 
 def test_a_student_comes_to_agree_with_recorded_visits(tmp_path: Path) -> None:
     visits = recorded(tmp_path, "isuct:iterations=50", 6, "mini")
-    config = imitation.ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_games=32)
+    config = imitation.ImitationConfig(decisions=60 * len(visits.observations), architecture=SMALL, num_envs=32)
     losses: list[float] = []
     training = imitation.DatasetImitation(config, visits, None, 1)
     train(training, Budget(decisions=config.decisions), on_update=lambda line: losses.append(line.loss))

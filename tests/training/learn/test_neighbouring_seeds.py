@@ -32,7 +32,7 @@ def train_sb3(seed: int) -> Iterable[Any]:
 
 
 def train_selfplay(seed: int) -> Iterable[Any]:
-    config = SelfPlayConfig(seed=seed, num_games=N)
+    config = SelfPlayConfig(seed=seed, num_envs=N)
     return np.concatenate([new_games(config, group).batch.observation for group in range(config.groups)])
 
 

@@ -106,7 +106,7 @@ def random_rollout(seed: int, steps: int = 40, envs: int = 6, seats: int = 3) ->
     }
 
 
-def naive_advantages(rollout: Columns, gamma: float, lam: float) -> tuple[np.ndarray, np.ndarray]:
+def naive_advantages(rollout: Columns, gamma: float, gae_lambda: float) -> tuple[np.ndarray, np.ndarray]:
     """One environment, one game, one seat after the other: first the errors, then their discounted sums."""
     steps, envs = rollout["values"].shape
     advantages, known = np.zeros((steps, envs)), np.zeros((steps, envs), bool)
@@ -135,22 +135,24 @@ def naive_advantages(rollout: Columns, gamma: float, lam: float) -> tuple[np.nda
                     for later in range(place, len(errors)):
                         total += weight * errors[later]
                         if later < len(moves):
-                            weight *= gamma * lam if moves[later] else 1.0
+                            weight *= gamma * gae_lambda if moves[later] else 1.0
                     advantages[decisions[place], env] = total
                     known[decisions[place], env] = True
     return advantages, known
 
 
 @pytest.mark.parametrize(
-    ("gamma", "lam", "target_lam"), [(1.0, 0.95, None), (0.9, 0.8, 0.3), (1.0, 0.0, 1.0), (0.97, 1.0, None)]
+    ("gamma", "gae_lambda", "target_lambda"), [(1.0, 0.95, None), (0.9, 0.8, 0.3), (1.0, 0.0, 1.0), (0.97, 1.0, None)]
 )
-def test_advantages_equal_those_of_a_naive_loop_over_seats(gamma: float, lam: float, target_lam: float | None) -> None:
+def test_advantages_equal_those_of_a_naive_loop_over_seats(
+    gamma: float, gae_lambda: float, target_lambda: float | None
+) -> None:
     unknown = 0
     for seed in range(20):
         rollout = random_rollout(seed)
-        found = compute_seat_gae(**rollout, gamma=gamma, lam=lam, target_lam=target_lam)
-        advantages, known = naive_advantages(rollout, gamma, lam)
-        changes, _ = naive_advantages(rollout, gamma, lam if target_lam is None else target_lam)
+        found = compute_seat_gae(**rollout, gamma=gamma, gae_lambda=gae_lambda, target_lambda=target_lambda)
+        advantages, known = naive_advantages(rollout, gamma, gae_lambda)
+        changes, _ = naive_advantages(rollout, gamma, gae_lambda if target_lambda is None else target_lambda)
         assert (found.known == known).all()
         np.testing.assert_allclose(found.advantages, advantages, atol=1e-5)
         np.testing.assert_allclose(found.targets, np.where(known, changes + rollout["values"], 0), atol=1e-5)
@@ -170,7 +172,7 @@ def test_a_move_with_three_kickers_is_one_unit_of_time() -> None:
     seats = np.array([[0], [0], [0], [0], [1], [2], [0]])
     begins, done = np.array([[1], [0], [0], [0], [1], [1], [1]], bool), np.arange(7)[:, None] == 6
     rewards = done[..., None] * np.array([1.0, -1.0, -1.0])
-    found = compute_seat_gae(values, rewards, seats, seats == 0, begins, done, gamma=0.9, lam=0.5)
+    found = compute_seat_gae(values, rewards, seats, seats == 0, begins, done, gamma=0.9, gae_lambda=0.5)
     np.testing.assert_allclose(found.advantages[:, 0], [0.71, 0.61, 0.51, 0.41, 0, 0, 0.2], atol=1e-6)
     assert found.known[:, 0].tolist() == [True, True, True, True, False, False, True]
 
@@ -186,7 +188,7 @@ def test_peasants_share_what_the_landlord_loses() -> None:
 
 def test_what_is_out_of_range_has_a_named_error() -> None:
     rollout = random_rollout(1)
-    for wrong in ({"gamma": 1.5}, {"lam": -0.1}, {"target_lam": 2.0}):
+    for wrong in ({"gamma": 1.5}, {"gae_lambda": -0.1}, {"target_lambda": 2.0}):
         with pytest.raises(InvalidTrainingError, match=r"must be in 0\.\.1"):
             compute_seat_gae(**rollout, **wrong)  # type: ignore[arg-type]
     rollout["done"] = rollout["done"][:-1]
@@ -195,7 +197,13 @@ def test_what_is_out_of_range_has_a_named_error() -> None:
 
 
 CLIP = 0.2
-SETTINGS: dict[str, Any] = {"epochs": 1, "architecture": SMALL, "max_gradient": 1e9, "minibatch": 1000, "clip": CLIP}
+SETTINGS: dict[str, Any] = {
+    "update_epochs": 1,
+    "architecture": SMALL,
+    "max_grad_norm": 1e9,
+    "minibatch": 1000,
+    "clip_coef": CLIP,
+}
 
 
 def networks(seed: int) -> tuple[PolicyNetwork, Critic]:
@@ -255,7 +263,7 @@ def test_a_gradient_step_follows_the_losses(decisions: Rollout, on_device: bool)
     policy_loss = (counts * clipped_policy_losses(chosen, old, advantages, CLIP)).mean()
     value_loss, critic_loss = (counts * value_losses(values, targets)).mean(), value_losses(worth, targets).mean()
     entropy = (counts * masked_entropy(logs)).mean()
-    total = policy_loss + config.value_weight * value_loss + critic_loss - config.entropy * entropy
+    total = policy_loss + config.vf_coef * value_loss + critic_loss - config.ent_coef * entropy
     expected = torch.autograd.grad(total, [*policy.parameters(), *critic.parameters()])
     found, statistics = gradients(decisions, on_device=on_device)
     for one, other in zip(found, expected, strict=True):
@@ -264,14 +272,14 @@ def test_a_gradient_step_follows_the_losses(decisions: Rollout, on_device: bool)
     divergence = (counts * (change.exp() - 1 - change)).mean()
     clipped = (counts * ((change.exp() - 1).abs() > CLIP)).mean()
     means = {"policy_loss": policy_loss, "value_loss": value_loss, "critic_loss": critic_loss, "entropy": entropy}
-    means |= {"divergence": divergence, "clipped": clipped}
+    means |= {"approx_kl": divergence, "clip_fraction": clipped}
     assert statistics == pytest.approx({name: float(mean.detach()) for name, mean in means.items()}, rel=1e-4, abs=1e-5)
     assert 0.2 < clipped < 0.8 * counts.mean()  # some ratios are clipped and some are not
 
 
 def test_a_gradient_does_not_depend_on_the_threads_and_hardly_on_the_shards(decisions: Rollout) -> None:
     whole, statistics = gradients(decisions)
-    one, two = (gradients(decisions, threads, shard=17) for threads in (1, 2))
+    one, two = (gradients(decisions, threads, microbatch=17) for threads in (1, 2))
     assert one[1] == two[1]
     assert one[1] == pytest.approx(statistics, rel=1e-5, abs=1e-6)
     for first, second, third in zip(one[0], two[0], whole, strict=True):

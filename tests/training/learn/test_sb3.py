@@ -132,7 +132,7 @@ UPDATE = 4 * 16
 
 
 def small(**changes: Any) -> Sb3Config:
-    sizes = {"num_envs": 4, "n_steps": 16, "batch_size": 32, "n_epochs": 1, "width": 8, "evaluate_every": 0}
+    sizes = {"num_envs": 4, "n_steps": 16, "batch_size": 32, "n_epochs": 1, "width": 8, "eval_freq": 0}
     return Sb3Config(**sizes | changes)
 
 
@@ -154,7 +154,7 @@ def trained(config: Sb3Config, folder: Path, steps: int, *, resume: bool = False
 
 
 def test_a_run_writes_its_tables_its_evaluations_and_its_model(tmp_path: Path) -> None:
-    config = small(evaluate_every=2 * UPDATE, evaluate_deals=1)
+    config = small(eval_freq=2 * UPDATE, eval_deals=1)
     seen, found = list[int](), list[Evaluation]()
 
     def see(line: Sb3Line) -> None:
@@ -216,7 +216,7 @@ def test_settings_that_cannot_be_read_have_a_named_error(tmp_path: Path) -> None
 def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
     train_sb3 = ("train", "sb3", "--out", out)
-    small = ["--threads", "1", *as_options(["num_envs=4", "evaluate_every=0", "n_steps=16", "width=8"])]
+    small = ["--threads", "1", *as_options(["num_envs=4", "eval_freq=0", "n_steps=16", "width=8"])]
     begun = done(*train_sb3, "--timesteps", UPDATE, "--opponents", "rules", *small)
     assert f"{UPDATE} decisions" in begun.output
     assert "Judge by evaluations" in begun.output
@@ -231,6 +231,6 @@ def test_the_command_begins_a_run_and_goes_on_with_it(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_twenty_seconds_of_maskable_ppo_beat_random_by_a_wide_margin(tmp_path: Path) -> None:
-    model = trained(Sb3Config(evaluate_every=0), tmp_path, 57_344)
+    model = trained(Sb3Config(eval_freq=0), tmp_path, 57_344)
     (result,) = measure_strength(TorchModel(Sb3Module(model.policy), "int8"), ["random"], 100)
     assert result.wins.low > 0.8

@@ -99,7 +99,7 @@ def test_probabilities_are_those_of_sb3_under_the_mask(model: MaskablePPO) -> No
 
 @pytest.mark.parametrize("positions", [500, pytest.param(10_000, marks=pytest.mark.long)])
 def test_a_runs_files_answer_as_sb3_predicts(positions: int, tmp_path: Path) -> None:
-    config = Sb3Config(num_envs=8, n_steps=16, width=32, rules="rlcard", objective="stake", evaluate_every=0)
+    config = Sb3Config(num_envs=8, n_steps=16, width=32, rules="rlcard", objective="stake", eval_freq=0)
     model = train(config, tmp_path, 256)
     batch = SelfPlayBatch(positions, rules="rlcard", seed=5, threads=1)
     for _ in range(20):
@@ -122,7 +122,7 @@ def test_the_command_writes_the_policy_of_a_zip(saved: Path, tmp_path: Path) -> 
 
 def test_a_training_without_onnx_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxscript", None)
-    train(Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini", evaluate_every=0), tmp_path, 8)
+    train(Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini", eval_freq=0), tmp_path, 8)
     assert (tmp_path / "model.zip").is_file()
     assert not (tmp_path / "policy.onnx").exists()
 
@@ -148,7 +148,7 @@ def test_an_agent_unpickles_nothing_unless_trust_is_true(saved: Path, tmp_path: 
 
 
 def test_resuming_unpickles_nothing_without_trust(tmp_path: Path) -> None:
-    config = Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini", evaluate_every=0)
+    config = Sb3Config(num_envs=2, n_steps=4, width=8, rules="mini", eval_freq=0)
     train(config, tmp_path / "run", 8)
     mark, path = tmp_path / "mark", tmp_path / "run" / "model.zip"
     poison(path, tmp_path / "gift.zip", mark)

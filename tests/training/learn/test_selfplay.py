@@ -56,9 +56,16 @@ from tests.training.learn.test_games import AGAINST_RULES, CPU, SMALL, masks_of
 
 
 def small_config(**changes: Any) -> SelfPlayConfig:
-    sizes: dict[str, Any] = {"num_games": 24, "groups": 3, "steps": 48, "minibatch": 256, "shard": 100, "epochs": 2}
-    shares = {"opponent_share": 0.4, "rules_share": 0.2, "average": 0.5}
-    times = {"snapshot_every": 1, "checkpoint_minutes": 0, "evaluate_every": 0}
+    sizes: dict[str, Any] = {
+        "num_envs": 24,
+        "groups": 3,
+        "num_steps": 48,
+        "minibatch": 256,
+        "microbatch": 100,
+        "update_epochs": 2,
+    }
+    shares = {"opponent_share": 0.4, "rules_share": 0.2, "ema_decay": 0.5}
+    times = {"snapshot_every": 1, "checkpoint_minutes": 0, "eval_freq": 0}
     return SelfPlayConfig(**{"architecture": SMALL, **sizes, **shares, **times, **changes})
 
 
@@ -93,7 +100,7 @@ def test_a_fixed_seed_reproduces_a_run_to_the_bit_on_any_number_of_threads() -> 
 
 def test_nor_does_it_depend_on_whether_threads_share_each_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """As they do where the networks are on a GPU: a group of 130 games makes three chunks."""
-    config = small_config(num_games=390, steps=12)
+    config = small_config(num_envs=390, num_steps=12)
     apart = everything(finished(config, 2, 2))
     monkeypatch.setattr(
         selfplay, "Threads", lambda threads, share_groups: Threads(threads, share_groups=not share_groups)
@@ -146,7 +153,7 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
 
 @pytest.mark.parametrize("average", [0.0, 0.7])
 def test_the_critic_whose_word_counts_is_told_who_plays(average: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = SelfPlay(small_config(critic_average=average), 1)
+    run = SelfPlay(small_config(critic_ema_decay=average), 1)
     for _ in range(2):
         run.step()
     rollout = run._collect()
@@ -173,10 +180,10 @@ def test_games_of_two_and_games_with_an_auction_are_learned(rules: str) -> None:
     line = [run.step() for _ in range(2)][-1]
     assert run._collect().seen[:, AGAINST_RULES].any()
     assert line.games > 0
-    assert np.isfinite([line.policy_loss, line.value_loss, line.critic_loss, line.entropy, line.divergence]).all()
+    assert np.isfinite([line.policy_loss, line.value_loss, line.critic_loss, line.entropy, line.approx_kl]).all()
 
 
-MEASURED = ("rate", "workers", "rollout", "memory", "seconds")
+MEASURED = ("decisions_per_second", "workers_busy", "rollout_share", "memory_gib", "seconds")
 
 
 def without_times(path: Path) -> list[dict[str, str]]:
@@ -195,14 +202,14 @@ def test_a_run_plays_deals_of_its_own_and_resumes_with_them(tmp_path: Path) -> N
     resumed = SelfPlay.resume(cut / CHECKPOINT, 1)
     train(resumed, Budget(updates=3), cut)
     assert_same(everything(whole), everything(resumed))
-    assert whole.counters.games > whole.config.num_games
+    assert whole.counters.games > whole.config.num_envs
     for group in whole.groups:
         hands = (Hand.from_word(int(word)) for word in group.batch.rows[:, HANDS + 1 : HANDS + 3].flat)
         assert not any({"B", "R"} & {*str(hand)} for hand in hands)  # the landlord has the jokers
 
 
 def test_a_run_that_is_killed_and_resumed_equals_one_that_was_not(tmp_path: Path) -> None:
-    config = small_config(evaluate_every=3, evaluate_deals=1, opponents=("random",))
+    config = small_config(eval_freq=3, eval_deals=1, eval_opponents=("random",))
     whole = SelfPlay(config, 1)
     train(whole, Budget(updates=5), tmp_path / "whole")
 
@@ -252,7 +259,7 @@ def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -
         asked.append(run.counters.update)
         return len(asked) > 2  # after the evaluation of the start has played two deals
 
-    run = SelfPlay(small_config(evaluate_every=1, evaluate_deals=1000, opponents=("random",)), 1)
+    run = SelfPlay(small_config(eval_freq=1, eval_deals=1000, eval_opponents=("random",)), 1)
     train(run, Budget(updates=50), tmp_path, on_evaluation=found.extend, stop=stop)
     assert asked == [0, 0, 0, 1, 1]  # one update, for a checkpoint
     assert found == without_times(tmp_path / EVALUATIONS) == []
@@ -262,7 +269,7 @@ def test_a_run_that_is_asked_to_stop_is_saved_and_not_measured(tmp_path: Path) -
 @pytest.mark.parametrize("updates", [2, 3])
 def test_an_evaluation_that_was_cut_off_is_made_when_the_run_goes_on(updates: int, tmp_path: Path) -> None:
     """Also where it was the last."""
-    config = small_config(evaluate_every=2, evaluate_deals=2, opponents=("random",))
+    config = small_config(eval_freq=2, eval_deals=2, eval_opponents=("random",))
     train(SelfPlay(config, 1), Budget(updates=updates), tmp_path / "whole")
     run = SelfPlay(config, 1)
     train(run, Budget(updates=updates), tmp_path / "cut", stop=lambda: run.counters.update == 2)
@@ -328,13 +335,13 @@ def test_checkpoints_that_do_not_fit_are_refused_by_name(case: str, saved: Path,
 
 
 def test_a_run_is_not_resumed_under_other_settings_but_for_its_bookkeeping(saved: Path) -> None:
-    same = SelfPlayConfig.read(["num_games=24", "architecture.width=16", "opponents=random,rules"])
+    same = SelfPlayConfig.read(["num_envs=24", "architecture.width=16", "eval_opponents=random,rules"])
     assert SelfPlay.resume(saved, 1, same).counters.update == 2
     with pytest.raises(CheckpointMismatchError, match=r"architecture\.width: the checkpoint has 16, this run 32"):
-        SelfPlay.resume(saved, 1, SelfPlayConfig.read(["lam=0.95", "architecture.width=32"]))
-    other = ["evaluate_every=7", "evaluate_deals=3", "checkpoint_minutes=9", "opponents=random"]
+        SelfPlay.resume(saved, 1, SelfPlayConfig.read(["gae_lambda=0.95", "architecture.width=32"]))
+    other = ["eval_freq=7", "eval_deals=3", "checkpoint_minutes=9", "eval_opponents=random"]
     config = SelfPlay.resume(saved, 1, SelfPlayConfig.read(other)).config
-    assert config == small_config(evaluate_every=7, evaluate_deals=3, checkpoint_minutes=9, opponents=("random",))
+    assert config == small_config(eval_freq=7, eval_deals=3, checkpoint_minutes=9, eval_opponents=("random",))
 
 
 def test_lines_behind_the_checkpoint_and_half_lines_are_dropped(tmp_path: Path) -> None:
@@ -373,7 +380,7 @@ def test_both_ways_on_say_the_same_where_a_run_ended_before_its_first_checkpoint
 
 def test_starting_from_weights_begins_where_they_ended() -> None:
     policy, critic = PolicyNetwork(SMALL), Critic(SMALL)
-    run = SelfPlay(small_config(critic_updates=1), 1, Weights.of(policy, critic))
+    run = SelfPlay(small_config(critic_warmup_updates=1), 1, Weights.of(policy, critic))
 
     def kept() -> list[bool]:
         return [
@@ -394,7 +401,7 @@ def test_starting_from_weights_begins_where_they_ended() -> None:
 
 
 def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> None:
-    run = SelfPlay(small_config(average=0.5, critic_average=0.7), 1)
+    run = SelfPlay(small_config(ema_decay=0.5, critic_ema_decay=0.7), 1)
     means: dict[str, Any] = {}
     for update in range(5):
         run.step()
@@ -414,7 +421,7 @@ def test_what_is_saved_are_running_averages_over_what_there_is_at_first() -> Non
 
 
 def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = SelfPlay(small_config(epochs=3, opponent_share=0.0), 1)
+    run = SelfPlay(small_config(update_epochs=3, opponent_share=0.0), 1)
     rollout = run._collect()
     monkeypatch.setattr(run, "_collect", lambda: rollout)
     line, played = run.step(), rollout.played
@@ -428,7 +435,7 @@ def test_every_decision_counts_once_and_so_does_every_move_without_its_kickers(m
 
 
 def test_an_update_of_whose_decisions_nothing_is_known_changes_no_weight() -> None:
-    run = SelfPlay(small_config(num_games=3, steps=1), 1)
+    run = SelfPlay(small_config(num_envs=3, num_steps=1), 1)
     before, _ = everything(run)
     line, after = run.step(), everything(run)[0]
     assert (line.steps, line.decisions, line.policy_loss) == (3, 0, 0)
@@ -439,7 +446,7 @@ def test_an_update_of_whose_decisions_nothing_is_known_changes_no_weight() -> No
 
 @pytest.mark.long
 def test_a_minute_of_self_play_beats_random_by_a_wide_margin() -> None:
-    run = SelfPlay(SelfPlayConfig(num_games=256, steps=64, minibatch=1024, learning_rate=1e-3, evaluate_every=0))
+    run = SelfPlay(SelfPlayConfig(num_envs=256, num_steps=64, minibatch=1024, learning_rate=1e-3, eval_freq=0))
     while run.counters.decisions < 200_000:
         run.step()
     run.close()
@@ -457,7 +464,7 @@ def test_a_run_of_another_version_names_both_and_one_against_other_weights_is_re
     with pytest.warns(OtherVersionWarning, match=f"is of version 0.1.0 other, this is {__version__}"):
         run = SelfPlay.resume(file, 1)
     assert run.state()[1]["code"] == run.to_weights().notes["code"] == ["0.1.0 other", __version__]
-    arrays, about = SelfPlay(small_config(opponents=("policy", "random")), 1).state()
+    arrays, about = SelfPlay(small_config(eval_opponents=("policy", "random")), 1).state()
     assert about["files"] == {"policy": agent_files("policy")}
     about["files"] = {"policy": {"policy.safetensors": "0123456789abcdef"}}
     write_tensor_file(file, *SelfPlay.kind, arrays, about)
@@ -466,8 +473,8 @@ def test_a_run_of_another_version_names_both_and_one_against_other_weights_is_re
 
 
 def dmc_config(**changes: Any) -> DmcConfig:
-    settings: dict[str, Any] = {"architecture": SMALL, "num_games": 24, "groups": 3, "steps": 48, "minibatch": 256}
-    return DmcConfig(**settings | {"shard": 100, "evaluate_every": 0, "rules": "mini"} | changes)
+    settings: dict[str, Any] = {"architecture": SMALL, "num_envs": 24, "groups": 3, "num_steps": 48, "minibatch": 256}
+    return DmcConfig(**settings | {"microbatch": 100, "eval_freq": 0, "rules": "mini"} | changes)
 
 
 def test_the_best_action_is_taken_and_any_other_now_and_then() -> None:
@@ -522,7 +529,7 @@ def test_a_run_goes_on_from_a_file_to_the_bit_on_any_number_of_threads(tmp_path:
 
 @pytest.mark.long
 def test_values_of_mini_are_learned() -> None:
-    run = DeepMonteCarlo(dmc_config(num_games=240, learning_rate=0.003, epsilon=0.05), 1)
+    run = DeepMonteCarlo(dmc_config(num_envs=240, learning_rate=0.003, epsilon=0.05), 1)
     for _ in range(60):
         run.step()
     (result,) = measure_strength(NetworkPolicy(run.policy), ["random"], 300, rules="mini")
@@ -530,8 +537,8 @@ def test_values_of_mini_are_learned() -> None:
     run.close()
 
 
-TINY = "num_games=16 steps=32 architecture.width=8 architecture.critic_width=8"
-FEW = as_options(f"{TINY} evaluate_every=2 evaluate_deals=1 opponents=random".split())
+TINY = "num_envs=16 num_steps=32 architecture.width=8 architecture.critic_width=8"
+FEW = as_options(f"{TINY} eval_freq=2 eval_deals=1 eval_opponents=random".split())
 
 
 def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
@@ -545,9 +552,9 @@ def test_a_run_is_begun_resumed_and_started_from(tmp_path: Path) -> None:
     assert format_command("ddz", "arena", f"policy:path={policy}", "rules") in begun.stderr
     assert load_weights(policy).notes["updates"] == 2
     assert "add --resume" in refused(*train, 2, *FEW)
-    done(*train, 3, "--resume", "--evaluate-deals", "2")
+    done(*train, 3, "--resume", "--eval-deals", "2")
     assert len((out / "curves.csv").read_text().splitlines()) == 1 + 3
-    small = ("--num-games", 16, "--steps", 16, "--evaluate-every", 0, "--objective", "stake")
+    small = ("--num-envs", 16, "--num-steps", 16, "--eval-freq", 0, "--objective", "stake")
     done("train", "selfplay", "--out", tmp_path / "next", "--updates", 1, "--init", policy, *small)
     weights = load_weights(tmp_path / "next" / "policy.safetensors")
     assert (weights.architecture.width, weights.objective) == (8, "stake")
@@ -562,8 +569,8 @@ def test_the_page_s_term_of_the_loss_and_its_statistic_are_learned_from_and_writ
     page = (ROOT / "docs" / "guides" / "extend" / "loss.md").read_text(encoding="utf-8")
     [program] = re.findall(r"(?s)```python\n(.*?)```", page)
     (tmp_path / "small_values.py").write_text(program, encoding="utf-8")
-    settings = {name: getattr(small_config(), name) for name in ("architecture", "num_games", "groups", "steps")}
-    runpy.run_path(str(tmp_path / "small_values.py"))["begin"](tmp_path / "run", 2, **settings, evaluate_every=0)
+    settings = {name: getattr(small_config(), name) for name in ("architecture", "num_envs", "groups", "num_steps")}
+    runpy.run_path(str(tmp_path / "small_values.py"))["begin"](tmp_path / "run", 2, **settings, eval_freq=0)
     rows = without_times(tmp_path / "run" / CURVES)
     assert [*rows[0]][-1] == "squares"
     assert all(0 < float(row["squares"]) < 1 and float(row["entropy"]) > 0 for row in rows)

@@ -26,7 +26,7 @@ from tests.training.learn.test_selfplay import small_config
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"groups": 5, "num_games": 24}, "groups=5 must divide num_games=24"),
+        ({"groups": 5, "num_envs": 24}, "groups=5 must divide num_envs=24"),
         ({"seed": 2**63}, "seed=9223372036854775808 must be a whole number from 0 to 9,223,372,036,854,775,807"),
         ({"frozen": ("random",)}, "give both"),
         ({"frozen_share": 0.1}, "give both"),
@@ -39,7 +39,7 @@ def test_settings_that_do_not_fit_have_a_named_error(settings: dict[str, Any], m
 
 
 def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates: dict[str, Any] = {"learning_rate": 1e-3, "final_learning_rate": 0.2, "entropy": 0.02, "final_entropy": 0.01}
+    rates: dict[str, Any] = {"learning_rate": 1e-3, "final_lr_factor": 0.2, "ent_coef": 0.02, "final_ent_coef": 0.01}
     weights, steps, policy_loss = list[float](), list[float](), PpoLearner.policy_loss
 
     def spy(learner: PpoLearner, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> Any:
@@ -55,9 +55,9 @@ def test_step_size_and_entropy_fall_in_a_straight_line_over_the_budget(monkeypat
 
 
 def test_settings_are_read_as_they_are_written() -> None:
-    texts = ["lam=0.9", "architecture.width=64", "architecture.blocks=3", "opponents=rules", "rules=rlcard"]
+    texts = ["gae_lambda=0.9", "architecture.width=64", "architecture.blocks=3", "eval_opponents=rules", "rules=rlcard"]
     config = SelfPlayConfig().with_changes(SelfPlayConfig.read(texts))
-    assert (config.lam, config.opponents, config.rules) == (0.9, ("rules",), "rlcard")
+    assert (config.gae_lambda, config.eval_opponents, config.rules) == (0.9, ("rules",), "rlcard")
     assert config.architecture == dataclasses.replace(SelfPlayConfig().architecture, width=64, blocks=3)
     assert SelfPlayConfig.from_dict(json.loads(json.dumps(config.as_dict()))) == config
     small = SelfPlayConfig(architecture=SMALL).with_changes({"architecture.width": 8})
@@ -70,7 +70,7 @@ def test_settings_are_read_as_they_are_written() -> None:
 
 def test_a_device_has_a_recipe() -> None:
     assert SelfPlayConfig.for_device(None) == SelfPlayConfig.for_device("cpu") == SelfPlayConfig()
-    assert SelfPlayConfig.for_device("cuda").num_games > 10_000
+    assert SelfPlayConfig.for_device("cuda").num_envs > 10_000
     assert DmcConfig.for_device("cuda") == DmcConfig(device="cuda")
     with pytest.raises(InvalidTrainingError, match="must be one of cpu, cuda"):
         SelfPlayConfig.for_device("gpu")

@@ -32,7 +32,7 @@ ENTRANTS = {
 }
 """Who plays, by what tables call it; ``fresh`` is the file of the new policy, ``milliseconds`` what searches think."""
 
-SETTINGS: dict[str, Any] = {"evaluate_deals": 50, "evaluate_every": 10**9}
+SETTINGS: dict[str, Any] = {"eval_deals": 50, "eval_freq": 10**9}
 """The strength is measured only at the start and at the end."""
 
 _SCORING = "win"

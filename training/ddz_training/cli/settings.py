@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import click
@@ -10,6 +10,7 @@ import click
 from ddz_env.support.options import Option, Options
 from ddz_training.cli.faults import CommandLineError
 from ddz_training.cli.info import unmarked
+from ddz_training.learn.settings import renamed_setting
 
 
 class SettingsCommand(click.Command):
@@ -38,7 +39,7 @@ class SettingsCommand(click.Command):
         Raises:
             CommandLineError: If a setting is written as in earlier versions.
         """
-        _refuse_old_forms(args, self._settings())
+        _refuse_old_forms(args, {str(param.name) for param in self.params}, self._settings())
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -58,7 +59,7 @@ class SettingsCommand(click.Command):
         taken = {param.name for param in self.params}
         return {
             name: click.Option(
-                [f"--{name.replace('_', '-')}", name.replace(".", "_")],
+                [_flag(name), name.replace(".", "_")],
                 metavar=_metavar(setting),
                 help=f"{unmarked(setting.meaning)}  [default: {setting.default_text}]",
             )
@@ -84,11 +85,26 @@ def _metavar(setting: Option) -> str:
     return next((word for kind, word in kinds.items() if kind in setting.kinds), "TEXT")
 
 
-def _refuse_old_forms(args: list[str], settings: Mapping[str, click.Option]) -> None:
-    """Refuse ``--set name=value`` and ``name=value``, which earlier versions took, with the form of today."""
+def _refuse_old_forms(args: list[str], own: Collection[str], settings: Collection[str]) -> None:
+    """Refuse what earlier versions took, with the form of today: ``name=value``, and settings by their former names.
+
+    Args:
+        args: The command line.
+        own: The command's own options.
+        settings: The settings that it takes besides.
+    """
+    today = {*own, *settings}
     for before, text in zip(["", *args], args, strict=False):
         text = text.removeprefix("--set=")
         name, equals, value = text.partition("=")
-        old = before == "--set" or text not in args or (name in settings and not before.startswith("-"))
-        if old and equals:
-            raise CommandLineError(f"settings are options now: --{name.replace('_', '-')} {value}, not {text}")
+        new = renamed_setting(name.removeprefix("--").replace("-", "_"), today)
+        old = before == "--set" or text not in args or ((new or name in settings) and not before.startswith("-"))
+        if old and equals and not name.startswith("--"):
+            raise CommandLineError(f"settings are options now: {_flag(new or name)} {value}, not {text}")
+        if new and name.startswith("--"):
+            raise CommandLineError(f"{name} is {_flag(new)} now")
+
+
+def _flag(name: str) -> str:
+    """Format a setting's name as an option of the command line."""
+    return f"--{name.replace('_', '-')}"

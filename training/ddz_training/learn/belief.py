@@ -54,10 +54,11 @@ class BeliefConfig(TrainingSettings):
         architecture: The sizes of the network.
         players: Who plays the games, as for ``ddz arena``; drawn for every game and seat.
         shares: How often each of them plays; empty for equally often.
-        alike: Share of the games in which the last two seats, as a rule both peasants, have the same player.
-        num_games: Games that are played side by side; a gradient step takes one position of each that has a choice.
+        same_peasants_share: Share of the games in which the last two seats, as a rule both peasants, have the same
+            player.
+        num_envs: Games that are played side by side; a gradient step takes one position of each that has a choice.
         learning_rate: Adam's step size at first.
-        max_gradient: Norm at which the gradient is clipped.
+        max_grad_norm: Norm at which the gradient is clipped.
 
     Raises:
         InvalidTrainingError: If a setting is out of range.
@@ -68,10 +69,10 @@ class BeliefConfig(TrainingSettings):
     architecture: model.BeliefArchitecture = field(default_factory=model.BeliefArchitecture)
     players: tuple[str, ...] = DEFAULT_PLAYERS
     shares: tuple[PositiveShare, ...] = DEFAULT_SHARES
-    alike: Share = 0.7
-    num_games: Count = 1024
+    same_peasants_share: Share = 0.7
+    num_envs: Count = 1024
     learning_rate: Positive = 2e-3
-    max_gradient: Positive = 1.0
+    max_grad_norm: Positive = 1.0
 
     def check(self) -> None:
         """Refuse players without a share, shares without a player, and rules under which nothing can be learned."""
@@ -189,7 +190,7 @@ class BeliefTraining(Training):
             torch.manual_seed(config.seed)
             self.network = BeliefNetwork(config.architecture)
         self._optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate, fused=True)
-        games, seed = config.num_games, config.seed
+        games, seed = config.num_envs, config.seed
         self._batch = SelfPlayBatch(games, config.rules, seed, threads, concealed=True)
         rngs = [np.random.default_rng([seed, 2, index]) for index in range(len(config.players))]
         self._agents = [FrozenAgent(name, self._batch, rng) for name, rng in zip(config.players, rngs, strict=True)]
@@ -210,7 +211,7 @@ class BeliefTraining(Training):
             self._optimizer.zero_grad()
             (-chances.mean()).backward()
             config, spent = self.config, self.counters.decisions / self.config.positions
-            take_gradient_step(self._optimizer, config.learning_rate, spent, config.max_gradient)
+            take_gradient_step(self._optimizer, config.learning_rate, spent, config.max_grad_norm)
             self.counters.decisions += count
             dealt = np.take_along_axis(batch.plain, batch.hands[:, :, None], axis=2)
             result = {
@@ -244,7 +245,7 @@ class BeliefTraining(Training):
         """Draw the players of each seat in the games that begin."""
         shares = np.array(self.config.shares or [1.0] * len(self.config.players))
         kinds = self._rng.choice(len(shares), (len(games), _SEATS), p=shares / shares.sum())
-        alike = self._rng.random(len(games)) < self.config.alike
+        alike = self._rng.random(len(games)) < self.config.same_peasants_share
         kinds[alike, 2] = kinds[alike, 1]
         self._seat_players[games], self._tallies[games], self._tricks[games] = kinds, 0, 0
 

@@ -43,11 +43,11 @@ class DmcConfig(GamesConfig):
     """
 
     epsilon: Share = 0.01
-    num_games: Count = 512
+    num_envs: Count = 512
     minibatch: Count = 2048
     learning_rate: Positive = 3e-4
     opponent_share: Share = 0.0
-    average: Share = 0.0
+    ema_decay: Share = 0.0
 
 
 def sample_epsilon_greedy(

@@ -48,10 +48,10 @@ class ImitationConfig(TrainingSettings):
     Attributes:
         decisions: Decisions to learn from; the step size goes down in a straight line over them.
         architecture: The sizes of the networks.
-        num_games: Games that are played side by side; a gradient step takes one decision of each that has a choice.
+        num_envs: Games that are played side by side; a gradient step takes one decision of each that has a choice.
         learner_share: Share of the games that the learner plays; the rule agent plays the others.
         learning_rate: Adam's step size at first.
-        max_gradient: Norm at which the gradient is clipped.
+        max_grad_norm: Norm at which the gradient is clipped.
 
     Raises:
         InvalidTrainingError: If a setting is out of range.
@@ -60,10 +60,10 @@ class ImitationConfig(TrainingSettings):
 
     decisions: Count = 2_000_000
     architecture: Architecture = field(default_factory=Architecture)
-    num_games: Count = 1024
+    num_envs: Count = 1024
     learner_share: Share = 0.5
     learning_rate: Positive = 4e-3
-    max_gradient: Positive = 1.0
+    max_grad_norm: Positive = 1.0
 
 
 def soft_cross_entropy(log_probabilities: Tensor, shares: Tensor) -> Tensor:
@@ -150,7 +150,7 @@ class ImitationTraining(Training):
             *accumulate_gradients(self._threads, self._weights, loss, split_rows(len(masks), _MICROBATCH)), strict=True
         )
         config, spent = self.config, self.counters.decisions / self.config.decisions
-        take_gradient_step(self.optimizer, config.learning_rate, spent, config.max_gradient)
+        take_gradient_step(self.optimizer, config.learning_rate, spent, config.max_grad_norm)
         self.counters.decisions += int(taught.sum())
         log_probabilities = np.concatenate(parts)
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
@@ -190,10 +190,10 @@ class RuleImitation(ImitationTraining):
 
     def __init__(self, config: ImitationConfig, threads: int | None = None) -> None:
         super().__init__(config, None, threads)
-        self._teacher = RulesTeacher(config.num_games, config.rules)
-        self.batch = SelfPlayBatch(config.num_games, config.rules, config.seed, threads)
+        self._teacher = RulesTeacher(config.num_envs, config.rules)
+        self.batch = SelfPlayBatch(config.num_envs, config.rules, config.seed, threads)
         self.rng = np.random.default_rng([config.seed, 2])
-        self._learner_plays = np.arange(config.num_games) < round(config.learner_share * config.num_games)
+        self._learner_plays = np.arange(config.num_envs) < round(config.learner_share * config.num_envs)
 
     def learn(self) -> dict[str, float]:
         """Label every game's decision, learn from them, and play on."""
@@ -230,7 +230,7 @@ class DatasetImitation(ImitationTraining):
     """Learns from recorded decisions in random order, pass after pass.
 
     Args:
-        config: The settings; ``num_games`` is the number of decisions per gradient step.
+        config: The settings; ``num_envs`` is the number of decisions per gradient step.
         recorded: The decisions.
         policy: Who learns; a random one by the seed if None.
         threads: Threads; None for one per core.  Results do not depend on it.
@@ -257,7 +257,7 @@ class DatasetImitation(ImitationTraining):
         """Take one gradient step; every pass over the decisions shuffles them anew."""
         if not self.batches:
             order = self.rng.permutation(len(self.dataset))
-            self.batches = [order[piece] for piece in split_rows(len(order), self.config.num_games)]
+            self.batches = [order[piece] for piece in split_rows(len(order), self.config.num_envs)]
         rows, recorded = self.batches.pop(0), self.dataset
         _, statistics = self.imitate(
             recorded.observations[rows], recorded.unpack_masks(rows), recorded.target_shares(rows)

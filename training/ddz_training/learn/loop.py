@@ -35,6 +35,17 @@ CURVES, EVALUATIONS = "curves.csv", "evaluations.csv"
 POLICY, CHECKPOINT = "policy.safetensors", "checkpoint.safetensors"
 """The files of a training in its folder: its weights, and what it is resumed from."""
 
+RENAMED_COLUMNS: Mapping[str, str] = {
+    "divergence": "approx_kl",
+    "clipped": "clip_fraction",
+    "explained": "explained_variance",
+    "rate": "decisions_per_second",
+    "workers": "workers_busy",
+    "rollout": "rollout_share",
+    "memory": "memory_gib",
+}
+"""Columns of ``curves.csv`` by their names of earlier versions, and what they are called today."""
+
 
 @dataclass
 class Counters:
@@ -149,7 +160,7 @@ class Training(ABC):
 
     def is_evaluation_due(self) -> bool:
         """Whether an evaluation is due after the last step."""
-        return bool(self.config.evaluate_every) and self.counters.update % self.config.evaluate_every == 0
+        return bool(self.config.eval_freq) and self.counters.update % self.config.eval_freq == 0
 
     def evaluate(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
         """Measure the policy's strength against ``eval_opponents`` of the settings; empty where there is no policy.
@@ -161,7 +172,7 @@ class Training(ABC):
         if player is None:
             return []
         results = measure_strength(
-            player, config.rivals, config.evaluate_deals, rules=config.rules, seed=config.seed, stop=stop
+            player, config.eval_opponents, config.eval_deals, rules=config.rules, seed=config.seed, stop=stop
         )
         return [Evaluation.of(self.counters.update, result) for result in results]
 
@@ -209,7 +220,7 @@ def train(
 
         def evaluate() -> None:
             at_an_end = run.counters.update == 0 or budget.share(run.counters) >= 1.0
-            if run.is_leader and (run.is_evaluation_due() or (at_an_end and run.config.evaluate_every)):
+            if run.is_leader and (run.is_evaluation_due() or (at_an_end and run.config.eval_freq)):
                 evaluations = run.evaluate(stop)
                 for evaluation in evaluations:
                     log.write(evaluation)
@@ -324,8 +335,9 @@ class CurveFile:
     Args:
         path: The file.
         columns: The columns, ``update`` first.
-        done: The last update whose lines are kept; later lines are from a run that was killed after its last
-            checkpoint, and will be written again.  0 for a new run, which must not find any lines.
+        done: The last update whose lines are kept, under the columns of today; later lines are from a run that was
+            killed after its last checkpoint, and will be written again.  0 for a new run, which must not find any
+            lines.
 
     Attributes:
         last: The update of the last line, 0 without one.
@@ -342,7 +354,7 @@ class CurveFile:
             if lines and not done:
                 ended = "of another run, or of one that ended before its first checkpoint"
                 raise CheckpointError(f"{path} holds lines {ended}: name another folder, or remove {path.parent}")
-            if done and head != list(columns):
+            if done and [RENAMED_COLUMNS.get(name, name) for name in head] != list(columns):
                 raise CheckpointError(f"{path} is not a curve of this version: its first line is {head}")
             whole = [line for line in lines if len(line) == len(columns) and line[0].isdigit()]
             kept = [line for line in whole if int(line[0]) <= done]

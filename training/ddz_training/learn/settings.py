@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -27,6 +27,51 @@ NotNegative = Annotated[float, Range(0)]
 Objective = Literal["win", "stake"]
 """The objective: to win games, or to win stakes."""
 
+RENAMED: Mapping[str, str] = {
+    "alike": "same_peasants_share",
+    "average": "ema_decay",
+    "baselines": "eval_opponents",
+    "clip": "clip_coef",
+    "critic_average": "critic_ema_decay",
+    "critic_updates": "critic_warmup_updates",
+    "entropy": "ent_coef",
+    "epochs": "update_epochs",
+    "evaluate_deals": "eval_deals",
+    "evaluate_every": "eval_freq",
+    "final_entropy": "final_ent_coef",
+    "final_learning_rate": "final_lr_factor",
+    "lam": "gae_lambda",
+    "max_gradient": "max_grad_norm",
+    "num_games": "num_envs",
+    "opponents": "eval_opponents",
+    "shard": "microbatch",
+    "steps": "num_steps",
+    "target_lam": "target_lambda",
+    "value_weight": "vf_coef",
+    "warm_up": "warmup_steps",
+}
+"""Settings by their names of earlier versions, which only files may use, and what they are called today."""
+
+_ADDED: Mapping[str, Any] = {"advantage_floor": 0.0, "advantage_quantile": 0.0}
+"""Settings that earlier versions did not have, with the values by which their runs go on unchanged."""
+
+_NOBODY: tuple[str, ...] = ()
+
+
+def renamed_setting(name: str, today: Collection[str]) -> str | None:
+    """Find what a setting of earlier versions is called today; None if it has kept its name, or never was one.
+
+    Args:
+        name: The name.
+        today: The names of today's settings.
+
+    Example:
+        >>> renamed_setting("lam", ["gamma", "gae_lambda"]), renamed_setting("gamma", ["gamma", "gae_lambda"])
+        ('gae_lambda', None)
+    """
+    new = RENAMED.get(name)
+    return new if name not in today and new in today else None
+
 
 @dataclass(frozen=True)
 class TrainingSettings(Options):
@@ -42,22 +87,48 @@ class TrainingSettings(Options):
     """
 
     error: ClassVar[type[DouDizhuError]] = InvalidTrainingError
-    bookkeeping: ClassVar[frozenset[str]] = frozenset({"checkpoint_minutes", "evaluate_every", "evaluate_deals"})
+    bookkeeping: ClassVar[frozenset[str]] = frozenset({"checkpoint_minutes", "eval_freq", "eval_deals"})
     """Settings that do not change what is learned; a resumed run may have others."""
 
     checkpoint_minutes = 1.0
-    evaluate_every = evaluate_deals = 0
+    eval_freq = eval_deals = 0
+    eval_opponents = _NOBODY
     rules: str = "standard"
     seed: Natural = 0
-
-    @property
-    def rivals(self) -> tuple[str, ...]:
-        """Agents that evaluations are played against."""
-        return ()
 
     def check(self) -> None:
         """Refuse an unknown preset of rules."""
         Rules.preset(self.rules)
+
+    @classmethod
+    def read(cls, texts: Iterable[str]) -> dict[str, Any]:
+        """Read settings as people write them (:meth:`ddz_env.support.options.Options.read`).
+
+        Args:
+            texts: ``name=value`` each; ``name.part=value`` for a setting that is a set of options itself.
+
+        Raises:
+            InvalidTrainingError: If there is no such setting, it has another name today, or a value is not allowed.
+        """
+        texts, today = list(texts), [option.name for option in cls.options()]
+        for text in texts:
+            name = text.partition("=")[0].strip()
+            if new := renamed_setting(name, today):
+                raise cls.error(f"the setting {name!r} is called {new!r} now")
+        return super().read(texts)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """Make settings from the plain values of a file, also from one of an earlier version.
+
+        Raises:
+            InvalidTrainingError: If settings are missing, unknown or have values that are not allowed.
+        """
+        if not isinstance(values, Mapping):
+            return super().from_dict(values)
+        today = [option.name for option in cls.options()]
+        added = {name: value for name, value in _ADDED.items() if name in today}
+        return super().from_dict(added | {renamed_setting(name, today) or name: values[name] for name in values})
 
     @classmethod
     def read_given(cls, named: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Threads for the networks; results do not depend on their number.
 
-Each piece of work is one shard of a batch, computed by one thread from beginning to end, and PyTorch's own threads are
+Each piece of work is one microbatch, computed by one thread from beginning to end, and PyTorch's own threads are
 switched off.  Measured against this, PyTorch's threads lose: where another process wants a core, they wait for each
 other while spinning, and two of them multiplied matrices of 512 rows at a tenth of the speed of one.
 """
@@ -115,16 +115,16 @@ def accumulate_gradients(
     loss: Callable[[slice], tuple[Tensor, _Out]],
     pieces: Iterable[slice],
 ) -> list[_Out]:
-    """Set the gradient of weights to that of a batch, the sum over its shards.
+    """Set the gradient of weights to that of a batch, the sum over its microbatches.
 
     Args:
-        threads: The threads; each computes a shard at a time.
+        threads: The threads; each computes a microbatch at a time.
         weights: The weights.
         loss: Computes the part of some rows in the loss of the batch, and anything else that is to be returned.
-        pieces: The rows, shard by shard.
+        pieces: The rows, microbatch by microbatch.
 
     Returns:
-        What ``loss`` returned beside the losses, in the order of the shards.
+        What ``loss`` returned beside the losses, in the order of the microbatches.
     """
 
     def gradient(rows: slice) -> tuple[tuple[Tensor, ...], _Out]:
@@ -137,16 +137,16 @@ def accumulate_gradients(
     return list(details)
 
 
-def take_gradient_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_gradient: float) -> None:
+def take_gradient_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_grad_norm: float) -> None:
     """Clip the gradient of all weights together, and take a step whose size falls in a straight line.
 
     Args:
         optimizer: Has the weights.
         rate: The size of the first step.
         spent: The share of the training that is over, from 0; the last steps have a fiftieth of the size.
-        max_gradient: The norm at which the gradient is clipped.
+        max_grad_norm: The norm at which the gradient is clipped.
     """
     for group in optimizer.param_groups:
-        torch.nn.utils.clip_grad_norm_(group["params"], max_gradient)
+        torch.nn.utils.clip_grad_norm_(group["params"], max_grad_norm)
         group["lr"] = rate * max(_FINAL_LR_FACTOR, 1.0 - spent)
     optimizer.step()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env.support.atomic_files import read_text, replace_file
+from ddz_training.learn.loop import RENAMED_COLUMNS
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
@@ -100,7 +101,7 @@ def _read_lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
     try:
         text = read_text(path)
         reader = csv.DictReader(text[: text.rfind("\n") + 1].splitlines())
-        lines = list(reader)
+        lines = [{RENAMED_COLUMNS.get(name, name): cell for name, cell in line.items()} for line in reader]
         if missing := [column for column in columns if column not in (reader.fieldnames or ())]:
             raise InvalidExperimentError(f"{path} is not a training curve: it has no {missing[0]}")
         for line in lines:

@@ -27,13 +27,13 @@ RECIPES: dict[str, dict[str, Any]] = {
     "cpu": {},
     "cuda": {
         "device": "cuda",
-        "num_games": 32_768,
-        "epochs": 1,
+        "num_envs": 32_768,
+        "update_epochs": 1,
         "minibatch": 16_384,
-        "shard": 65_536,
+        "microbatch": 65_536,
         "learning_rate": 1.2e-3,
-        "warm_up": 30,
-        "entropy": 0.02,
+        "warmup_steps": 30,
+        "ent_coef": 0.02,
         "opponent_share": 0.0,
     },
 }
@@ -48,19 +48,20 @@ class GamesConfig(TrainingSettings):
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
         architecture: The sizes of the networks.
         deals: Deals of your own: ``module:function`` (:mod:`ddz_env.envs.deals`); shuffled if None.
-        num_games: Games that are played side by side.
+        num_envs: Games that are played side by side.
         groups: Groups of these games, each with its own generators.  On a processor one thread plays a group; with a
             GPU the groups take turns with it.
-        steps: Steps of every game between two updates.
-        epochs: How often an update goes through the decisions.
+        num_steps: Steps of every game between two updates.
+        update_epochs: How often an update goes through the decisions.
         minibatch: Decisions per gradient step.
-        shard: Decisions per forward pass; shards of a minibatch are shared among threads.
+        microbatch: Decisions per forward pass; microbatches of a minibatch are shared among threads.
         device: Where the networks and the minibatches are; games are played on the processor.
         learning_rate: Adam's step size at the start.
-        warm_up: Gradient steps at the start of a run over which the step size rises to that.
-        final_learning_rate: The share of that step size at the end of the budget, to which it falls linearly.
+        warmup_steps: Gradient steps at the start of a run over which the step size rises to ``learning_rate``.
+        final_lr_factor: The share of ``learning_rate`` to which the step size falls linearly until the end of the
+            budget.
         adam_epsilon: Adam's ε.
-        max_gradient: Norm at which the gradient of either network is clipped.
+        max_grad_norm: Norm at which the gradient of either network is clipped.
         opponent_share: Share of the games in which one side is played by a past self.
         rules_share: Share of the games in which one side is played by the rule agent.
         frozen: Agents that do not learn, as for ``ddz arena``; they play one side in ``frozen_share`` of the games,
@@ -69,38 +70,38 @@ class GamesConfig(TrainingSettings):
         learner_side: The side that the policy plays where another agent plays the other side.
         pool_size: Past selves that are kept.
         snapshot_every: Updates between two snapshots of the policy.
-        average: Weight of the past in the running average of the policy's weights, which is saved and evaluated; 0
+        ema_decay: Weight of the past in the running average of the policy's weights, which is saved and evaluated; 0
             saves the weights themselves.
         checkpoint_minutes: Minutes between two checkpoints; the first follows the first update.
-        evaluate_every: Updates between two evaluations, besides those of the start and the end; 0 for none at all.
-        evaluate_deals: Duplicate deals per opponent.
-        opponents: Whom the policy is evaluated against.
+        eval_freq: Updates between two evaluations, besides those of the start and the end; 0 for none at all.
+        eval_deals: Duplicate deals per opponent.
+        eval_opponents: Whom the policy is evaluated against.
 
     Raises:
         InvalidTrainingError: If a setting is out of range, or two contradict each other.
         InvalidRulesError: If the preset is unknown.
     """
 
-    bookkeeping = TrainingSettings.bookkeeping | {"opponents"}
+    bookkeeping = TrainingSettings.bookkeeping | {"eval_opponents"}
     recipes: ClassVar[dict[str, dict[str, Any]]] = {}
-    critic_average = value_weight = 0.0
-    critic_updates = 0
+    critic_ema_decay = vf_coef = 0.0
+    critic_warmup_updates = 0
 
     objective: Objective = "win"
     architecture: Architecture = dataclasses.field(default_factory=Architecture)
     deals: str | None = None
-    num_games: Count = 256
+    num_envs: Count = 256
     groups: Count = 2
-    steps: Count = 64
-    epochs: Count = 2
+    num_steps: Count = 64
+    update_epochs: Count = 2
     minibatch: Count = 1024
-    shard: Count = 1024
+    microbatch: Count = 1024
     device: Literal["cpu", "cuda"] = "cpu"
     learning_rate: Positive = 1e-3
-    warm_up: Natural = 0
-    final_learning_rate: Share = 0.05
+    warmup_steps: Natural = 0
+    final_lr_factor: Share = 0.05
     adam_epsilon: Positive = 1e-5
-    max_gradient: Positive = 1.0
+    max_grad_norm: Positive = 1.0
     opponent_share: Share = 0.2
     rules_share: Share = 0.0
     frozen: tuple[str, ...] = ()
@@ -108,17 +109,17 @@ class GamesConfig(TrainingSettings):
     learner_side: Literal["either", "landlord", "peasants"] = "either"
     pool_size: Count = 8
     snapshot_every: Count = 20
-    average: Share = 0.99
+    ema_decay: Share = 0.99
     checkpoint_minutes: NotNegative = 1.0
-    evaluate_every: Natural = 200
-    evaluate_deals: Natural = 100
-    opponents: tuple[str, ...] = ("random", "rules")
+    eval_freq: Natural = 200
+    eval_deals: Natural = 100
+    eval_opponents: tuple[str, ...] = ("random", "rules")
 
     def check(self) -> None:
         """Refuse settings that contradict each other."""
         super().check()
-        if self.num_games % self.groups:
-            raise InvalidTrainingError(f"groups={self.groups} must divide num_games={self.num_games}")
+        if self.num_envs % self.groups:
+            raise InvalidTrainingError(f"groups={self.groups} must divide num_envs={self.num_envs}")
         if self.opponent_share + self.rules_share + self.frozen_share > 1.0:
             raise InvalidTrainingError(
                 "opponent_share, rules_share and frozen_share are shares of the same games: together at most 1"
@@ -137,11 +138,6 @@ class GamesConfig(TrainingSettings):
         return cls(**cls.recipes.get(device, {"device": device}))
 
     @property
-    def rivals(self) -> tuple[str, ...]:
-        """Agents that evaluations are played against."""
-        return self.opponents
-
-    @property
     def named_opponents(self) -> tuple[tuple[str, float], ...]:
         """The named agents that play one side of some games, each with its share of the games."""
         rules = (("rules", self.rules_share),) if self.rules_share else ()
@@ -153,34 +149,34 @@ class SelfPlayConfig(GamesConfig):
     """The settings of a self-play run by PPO: all that its result depends on, besides how long it runs.
 
     Attributes:
-        clip: ε of the clipped objective.
+        clip_coef: ε of the clipped objective.
         settled_share: Share of the settled decisions (those where no second action has a probability of 1 %) from
             which the policy learns, each with weight ``1 / settled_share``; the critic learns from every decision.
         advantage_quantile: The policy learns from decisions whose absolute advantage is at least this quantile of those
             of a rollout (0.75: the upper quarter); the critic learns from every decision.
         advantage_floor: The absolute advantage that a decision must have besides.
         gamma: Discount per move.
-        lam: λ of the advantages, per move.
-        target_lam: λ of the critic's targets, per move; that of the advantages if None.
-        entropy: Weight of the entropy bonus at the start.
-        final_entropy: Its weight at the end of the budget; it changes linearly.
-        value_weight: Weight of the policy's own value in its loss.
-        critic_updates: Updates at the start in which only the critic learns (after a warm start).
-        critic_average: As ``average`` for the critic's weights; the average is saved and used in training; 0 saves and
-            uses the critic itself.
+        gae_lambda: λ of the advantages, per move.
+        target_lambda: λ of the critic's targets, per move; that of the advantages if None.
+        ent_coef: Weight of the entropy bonus at the start.
+        final_ent_coef: Weight of the entropy bonus at the end of the budget, to which it changes linearly.
+        vf_coef: Weight of the policy's own value in its loss.
+        critic_warmup_updates: Updates at the start in which only the critic learns (after a warm start).
+        critic_ema_decay: As ``ema_decay`` for the critic's weights; the average is saved and used in training; 0 saves
+            and uses the critic itself.
     """
 
     recipes = RECIPES
 
-    clip: Positive = 0.2
+    clip_coef: Positive = 0.2
     settled_share: PositiveShare = 0.125
     advantage_quantile: Share = 0.0
     advantage_floor: NotNegative = 0.0
     gamma: Share = 1.0
-    lam: Share = 0.5
-    target_lam: Share | None = None
-    entropy: NotNegative = 0.01
-    final_entropy: NotNegative = 0.002
-    value_weight: NotNegative = 0.25
-    critic_updates: Natural = 0
-    critic_average: Share = 0.9
+    gae_lambda: Share = 0.5
+    target_lambda: Share | None = None
+    ent_coef: NotNegative = 0.01
+    final_ent_coef: NotNegative = 0.002
+    vf_coef: NotNegative = 0.25
+    critic_warmup_updates: Natural = 0
+    critic_ema_decay: Share = 0.9

@@ -100,6 +100,8 @@ class FrozenAgent:
             InvalidOptionError: If an array is missing or of another shape.
         """
         for name, array in (("plans", self.plans), ("logs", self.logs)):
+            if name not in saved and not array.size:  # earlier versions did not write it
+                continue
             if name not in saved or saved[name].shape != array.shape:
                 raise InvalidOptionError(f"the saved games lack the {name} of {self.name}")
             array[:] = saved[name]

@@ -299,8 +299,8 @@ def compute_seat_gae(
     begins: BoolArray,
     done: BoolArray,
     gamma: float = 1.0,
-    lam: float = 0.95,
-    target_lam: float | None = None,
+    gae_lambda: float = 0.95,
+    target_lambda: float | None = None,
 ) -> Advantages:
     """Generalized advantage estimation for games of several seats, with the move as the unit of time.
 
@@ -317,8 +317,8 @@ def compute_seat_gae(
         begins: Whether the step began a move (it was not a kicker stage), shape ``[steps, envs]``, bool.
         done: Whether the step ended the game, shape ``[steps, envs]``, bool.
         gamma: Discount per move.
-        lam: λ per move.
-        target_lam: λ of the targets; that of the advantages by default.
+        gae_lambda: λ per move.
+        target_lambda: λ of the targets; that of the advantages by default.
 
     Raises:
         InvalidTrainingError: If ``gamma`` or a λ is not in 0..1 or the shapes do not fit.
@@ -330,18 +330,18 @@ def compute_seat_gae(
         >>> rewards, done = np.zeros((3, 1, 2)), no.copy()
         >>> rewards[2, 0], done[2] = (1, -1), True
         >>> values, seats = np.array([[0.2], [0.0], [0.6]]), np.array([[0], [1], [0]])
-        >>> estimates = compute_seat_gae(values, rewards, seats, yes, yes, done, gamma=1.0, lam=0.5)
+        >>> estimates = compute_seat_gae(values, rewards, seats, yes, yes, done, gamma=1.0, gae_lambda=0.5)
         >>> [round(float(advantage), 3) for advantage in estimates.advantages[:, 0]]
         [0.6, -1.0, 0.4]
     """
-    target_lam = lam if target_lam is None else target_lam
-    for name, share in (("gamma", gamma), ("lam", lam), ("target_lam", target_lam)):
+    target_lambda = gae_lambda if target_lambda is None else target_lambda
+    for name, share in (("gamma", gamma), ("gae_lambda", gae_lambda), ("target_lambda", target_lambda)):
         if not 0.0 <= share <= 1.0:
             raise InvalidTrainingError(f"{name}={share!r} must be in 0..1")
     _check_shapes(values, rewards, seats, decides, begins, done)
     shape = values.shape
     out = Advantages(np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.bool_))
-    _accumulate_backwards(values, rewards, seats, decides, begins, done, (gamma, lam, target_lam), out)
+    _accumulate_backwards(values, rewards, seats, decides, begins, done, (gamma, gae_lambda, target_lambda), out)
     return out
 
 
@@ -358,7 +358,7 @@ def _accumulate_backwards(
 ) -> None:
     """:func:`compute_seat_gae`, from the last step to the first; ``shares``: γ, λ, and λ of the targets."""
     steps, envs, seats = rewards.shape
-    gamma, lam, target_lam = shares
+    gamma, gae_lambda, target_lambda = shares
     # What lies ahead of each seat: the value of its next decision, its advantage and how far its target is from that
     # value, what the seat earns until then, whether it begins another move on the way, and whether anything is known
     # of it at all.
@@ -379,8 +379,8 @@ def _accumulate_backwards(
                 if known[at]:
                     discount = gamma if moved[at] else 1.0
                     delta = earned[at] + discount * ahead_value[at] - value
-                    advantage = delta + (gamma * lam if moved[at] else 1.0) * ahead_advantage[at]
-                    change = delta + (gamma * target_lam if moved[at] else 1.0) * ahead_change[at]
+                    advantage = delta + (gamma * gae_lambda if moved[at] else 1.0) * ahead_advantage[at]
+                    change = delta + (gamma * target_lambda if moved[at] else 1.0) * ahead_change[at]
                     out.advantages[step, env], out.targets[step, env] = advantage, value + change
                     out.known[step, env] = True
                 # Without a successor the decision is one itself: its value takes the place of all that follows.
@@ -463,7 +463,7 @@ class Learner(ABC):
 
         Args:
             rollout: The rollout.
-            rows: The decisions, a shard of those of a gradient step, shape ``[n]``.
+            rows: The decisions, a microbatch of those of a gradient step, shape ``[n]``.
             spent: The share of the budget that is spent.
         """
 
@@ -510,41 +510,41 @@ class Learner(ABC):
             The mean of each statistic over the update's decisions; empty if there are none.
         """
         config = self._config
-        rate = config.learning_rate * (1.0 - spent * (1.0 - config.final_learning_rate))
+        rate = config.learning_rate * (1.0 - spent * (1.0 - config.final_lr_factor))
         rollout.trains_policy, rollout.host_sizes = (
             part.cpu().numpy() for part in (rollout.choice.loss_weights > 0, rollout.sizes)
         )
         total, (decisions,) = dict[str, float](), self.processes.sum_numbers(len(usable))
         steps = math.ceil(decisions / (self.processes.size * config.minibatch))
-        for epoch in range(config.epochs if decisions else 0):
+        for epoch in range(config.update_epochs if decisions else 0):
             for step, rows in enumerate(np.array_split(usable[rng.permutation(len(usable))], steps)):
-                warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warm_up))
+                warmth = 1.0 if update else min(1.0, (epoch * steps + step + 1) / max(1, config.warmup_steps))
                 for group in self.optimizer.param_groups:
                     group["lr"] = rate * warmth
-                for name, number in self._step(rollout, rows, spent, update >= config.critic_updates).items():
+                for name, number in self._step(rollout, rows, spent, update >= config.critic_warmup_updates).items():
                     total[name] = total.get(name, 0.0) + number
-        means = self.processes.sum_numbers([*total.values()]) / max(config.epochs * decisions, 1)
+        means = self.processes.sum_numbers([*total.values()]) / max(config.update_epochs * decisions, 1)
         return dict(zip(total, means.tolist(), strict=True))
 
     def _step(
         self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float, learns_policy: bool
     ) -> dict[str, float]:
-        """Take a gradient step on a minibatch, its shards shared among threads; returns the sums of its statistics."""
+        """Take a gradient step on a minibatch, in microbatches on all threads; returns the sums of its statistics."""
         (decisions,) = self.processes.sum_numbers(len(rows)).tolist()
 
-        def loss(shard: slice) -> tuple[Tensor, tuple[list[str], Tensor]]:
-            loss, sums = self.loss(rollout, rows[shard], spent)
+        def loss(microbatch: slice) -> tuple[Tensor, tuple[list[str], Tensor]]:
+            loss, sums = self.loss(rollout, rows[microbatch], spent)
             together = torch.stack([*sums.values()]).detach().double().cpu()  # one way from the device for all
             return loss / decisions, ([*sums], together)
 
-        pieces = split_rows(max(1, len(rows)), self._config.shard)  # of no decisions where only others have some
+        pieces = split_rows(max(1, len(rows)), self._config.microbatch)  # of no decisions where only others have some
         statistics = accumulate_gradients(self._threads, self._weights, loss, pieces)
         self.processes.all_reduce([weight.grad for weight in self._weights if weight.grad is not None])
         if not learns_policy:
             for weight in self._policy_weights:
                 weight.grad = None  # Adam leaves it alone: neither the weight nor its moments move
         for part in (self._policy_weights, self._critic_weights):
-            torch.nn.utils.clip_grad_norm_(part, self._config.max_gradient)
+            torch.nn.utils.clip_grad_norm_(part, self._config.max_grad_norm)
         self.optimizer.step()
         (names, *_), sums = zip(*statistics, strict=True)
         return dict(zip(names, torch.stack(sums).sum(0).tolist(), strict=True))
@@ -564,18 +564,18 @@ class PpoLearner(Learner):
         config, played, decides = self._config, rollout.played, rollout.played.decides
 
         @torch.no_grad()  # of the thread that computes
-        def value(shard: slice) -> Tensor:
+        def value(microbatch: slice) -> Tensor:
             return forward_critic(
-                self.input_layer, self.trusted_critic, rollout.seen[shard], rollout.hand_values[shard]
+                self.input_layer, self.trusted_critic, rollout.seen[microbatch], rollout.hand_values[microbatch]
             )
 
         with cache_running_sums(self.trusted_critic):
-            parts = self._threads.map(value, split_rows(len(rollout.seen), config.shard))
+            parts = self._threads.map(value, split_rows(len(rollout.seen), config.microbatch))
         values: Floats = torch.cat(parts).cpu().numpy() if parts else np.empty(0, np.float32)
         valued = np.zeros(decides.shape, np.float32)
         valued[decides] = values[played.rows[decides]]
         steps = played.rewards, played.seats, decides, played.begins, played.done
-        return values, compute_seat_gae(valued, *steps, config.gamma, config.lam, config.target_lam)
+        return values, compute_seat_gae(valued, *steps, config.gamma, config.gae_lambda, config.target_lambda)
 
     def note_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
@@ -590,7 +590,7 @@ class PpoLearner(Learner):
     def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
         """Compute the losses of the policy and of the critic."""
         config, index = self._config, rollout.to_index(rows)
-        entropy_weight = config.entropy + spent * (config.final_entropy - config.entropy)
+        entropy_weight = config.ent_coef + spent * (config.final_ent_coef - config.ent_coef)
         policy, sums = self.policy_loss(rollout, *rollout.select_policy_rows(rows), entropy_weight)
         values = forward_critic(self.input_layer, self.critic, rollout.seen[index], rollout.hand_values[index])
         critic = (0.5 * (values - rollout.targets[index]).square()).sum()
@@ -613,18 +613,18 @@ class PpoLearner(Learner):
         logs = legal_log_probabilities(logits, legal.rows, len(rows))
         change = logs[starts + rollout.choice.indices[rows]] - rollout.choice.log_probabilities[rows]
         ratio, advantages = change.exp(), rollout.advantages[rows]
-        clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+        clipped = ratio.clamp(1.0 - config.clip_coef, 1.0 + config.clip_coef)
         surrogates = -torch.minimum(ratio * advantages, clipped * advantages)
         value_losses = 0.5 * (values - rollout.targets[rows]).square()
         entropies = -torch.zeros_like(values).index_add(0, legal.rows, logs.exp() * logs)
-        beyond = (ratio - 1.0).abs() > config.clip
+        beyond = (ratio - 1.0).abs() > config.clip_coef
         parts = {
             "policy_loss": surrogates,
             "value_loss": value_losses,
             "entropy": entropies,
-            "divergence": ratio - 1.0 - change,
-            "clipped": beyond.float(),
+            "approx_kl": ratio - 1.0 - change,
+            "clip_fraction": beyond.float(),
         }
         counts = rollout.choice.loss_weights[rows]
         sums = {name: (counts * part).sum() for name, part in parts.items()}
-        return sums["policy_loss"] + config.value_weight * sums["value_loss"] - entropy_weight * sums["entropy"], sums
+        return sums["policy_loss"] + config.vf_coef * sums["value_loss"] - entropy_weight * sums["entropy"], sums

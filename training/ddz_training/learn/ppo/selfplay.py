@@ -62,14 +62,14 @@ class CurveLine:
         value_loss: Half the squared error of the policy's own value.
         critic_loss: Half the squared error of the critic.
         entropy: The policy's entropy in nats; 0 for deep Monte Carlo, which has no policy.
-        divergence: Estimate of the Kullback–Leibler divergence from the policy that chose (J. Schulman's third
+        approx_kl: Estimate of the Kullback–Leibler divergence from the policy that chose (J. Schulman's third
             estimator, ratio − 1 − log ratio).
-        clipped: Share of the ratios beyond the clip.
-        explained: Share of the targets' variance that the critic had foreseen.
-        rate: Decisions learned from per second of this update.
-        workers: Share of the rollout in which the threads that play and describe games were busy.
-        rollout: Share of this update's seconds that the rollout took.
-        memory: GiB in use at most: of the GPU where there is one, otherwise of the process.
+        clip_fraction: Share of the ratios beyond the clip.
+        explained_variance: Share of the targets' variance that the critic had foreseen.
+        decisions_per_second: Decisions learned from per second of this update.
+        workers_busy: Share of the rollout in which the threads that play and describe games were busy.
+        rollout_share: Share of this update's seconds that the rollout took.
+        memory_gib: GiB in use at most: of the GPU where there is one, otherwise of the process.
         seconds: Seconds of training so far, evaluations not counted.
     """
 
@@ -83,19 +83,19 @@ class CurveLine:
     value_loss: float = 0.0
     critic_loss: float = 0.0
     entropy: float = 0.0
-    divergence: float = 0.0
-    clipped: float = 0.0
-    explained: float
-    rate: float
-    workers: float
-    rollout: float
-    memory: float
+    approx_kl: float = 0.0
+    clip_fraction: float = 0.0
+    explained_variance: float
+    decisions_per_second: float
+    workers_busy: float
+    rollout_share: float
+    memory_gib: float
     seconds: float
 
     def __str__(self) -> str:
-        learned = f"entropy {self.entropy:.2f} · critic explains {100 * self.explained:.0f} %"
+        learned = f"entropy {self.entropy:.2f} · critic explains {100 * self.explained_variance:.0f} %"
         learned = learned if self.entropy else f"loss {self.policy_loss:.3f}"
-        busy = f"workers {100 * self.workers:.0f} %, {self.memory:.1f} GiB"
+        busy = f"workers {100 * self.workers_busy:.0f} %, {self.memory_gib:.1f} GiB"
         return f"update {self.update} · {self.games:,} games · {learned} · {busy}"
 
 
@@ -144,7 +144,7 @@ class SelfPlay(Training):
         if config.device == "cuda" and not torch.cuda.is_available():
             raise InvalidTrainingError("device=cuda: PyTorch finds no GPU here: train with --device cpu, the default")
         super().__init__(config)
-        self.provenance = Provenance.of((*config.opponents, *config.frozen))
+        self.provenance = Provenance.of((*config.eval_opponents, *config.frozen))
         self.rng = np.random.default_rng([config.seed, 1])
         self.processes = processes or Processes()
         device = torch.device(config.device)
@@ -154,7 +154,7 @@ class SelfPlay(Training):
         policy, critic = new_networks(config, start)
         input_layer = make_input_layer(device, policy, critic)
         self.averages = copy.deepcopy(policy), copy.deepcopy(critic)
-        trusted = self.averages[1] if config.critic_average else critic
+        trusted = self.averages[1] if config.critic_ema_decay else critic
         self.learner = self.learner_type(policy, critic, config, self._threads, input_layer, trusted, self.processes)
         self._past_policy = copy.deepcopy(policy)
         self.snapshots = SnapshotPool(config.pool_size)
@@ -174,7 +174,7 @@ class SelfPlay(Training):
         self._update_averages()
         if self.config.opponent_share and (update + 1) % self.config.snapshot_every == 0:
             self.snapshots.add(self.learner.policy, self.rng)
-        return statistics | self._count_played(rollout.played, len(usable), meter) | {"explained": explained}
+        return statistics | self._count_played(rollout.played, len(usable), meter) | {"explained_variance": explained}
 
     def _count_played(self, played: RecordedSteps, usable: int, meter: UpdateMeter) -> dict[str, float]:
         """Add what all processes have played to the counters; returns the figures of this update."""
@@ -185,7 +185,7 @@ class SelfPlay(Training):
         self.counters.decisions += int(decisions)
         self.counters.games += int(games)
         return meter.measurements(decisions, self.config.device) | {
-            "workers": workers / self.processes.size,
+            "workers_busy": workers / self.processes.size,
             "landlord_wins": won / max(games, 1),
             "game_length": steps / games if games else 0.0,
         }
@@ -194,11 +194,14 @@ class SelfPlay(Training):
         """Play all games on for the steps of one update, which is a rollout."""
         past = self._past_policy if self.snapshots.load_random(self._past_policy, self.rng) else None
         players = RolloutPolicies(self.learner.input_layer, self.learner.policy, self.learner.sample_actions, past)
-        return collect_rollout(self.groups, self.generators, self.config.steps, players, self._threads)
+        return collect_rollout(self.groups, self.generators, self.config.num_steps, players, self._threads)
 
     def _update_averages(self) -> None:
         """Move the running averages towards the networks."""
-        shares, networks = (self.config.average, self.config.critic_average), (self.learner.policy, self.learner.critic)
+        shares, networks = (
+            (self.config.ema_decay, self.config.critic_ema_decay),
+            (self.learner.policy, self.learner.critic),
+        )
         for average, network, past in zip(self.averages, networks, shares, strict=True):
             # At first the average is over few steps, or it would remember the random weights for long.
             weight = max(1.0 - past, 1.0 / (self.counters.update + 1))
@@ -209,7 +212,7 @@ class SelfPlay(Training):
     @property
     def policy(self) -> PolicyNetwork:
         """The policy to save and to evaluate: the running average if there is one."""
-        return self.averages[0] if self.config.average else self.learner.policy
+        return self.averages[0] if self.config.ema_decay else self.learner.policy
 
     @property
     def critic(self) -> Critic:
@@ -238,7 +241,7 @@ class SelfPlay(Training):
             rules=config.rules,
             objective=config.objective,
             notes=notes,
-            values_trained=config.value_weight > 0,
+            values_trained=config.vf_coef > 0,
         )
 
     @property
@@ -386,7 +389,7 @@ def new_games(config: GamesConfig, group: int) -> RolloutGames:
     """Make one group of a run's games, with its own deals and generator."""
     sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
-    size, named = config.num_games // config.groups, bool(config.named_opponents)
+    size, named = config.num_envs // config.groups, bool(config.named_opponents)
     batch = SelfPlayBatch(
         size, config.rules, deals, 1, scoring=config.objective, mask=named, concealed=True, deals=config.deals
     )
@@ -424,9 +427,10 @@ class UpdateMeter:
         self.workers = (self._threads.busy - self._busy) / (self._threads.threads * self._rollout)
 
     def measurements(self, decisions: float, device: str) -> dict[str, float]:
-        """The ``rate``, ``rollout`` and ``memory`` of a :class:`CurveLine`."""
+        """Measure the speed, the rollout's share of the time, and the memory: columns of a :class:`CurveLine`."""
         seconds = time.perf_counter() - self._began
-        return {"rate": decisions / seconds, "rollout": self._rollout / seconds, "memory": peak_memory_gib(device)}
+        shares = {"decisions_per_second": decisions / seconds, "rollout_share": self._rollout / seconds}
+        return shares | {"memory_gib": peak_memory_gib(device)}
 
 
 def peak_memory_gib(device: str) -> float:

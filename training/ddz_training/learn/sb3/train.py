@@ -50,16 +50,16 @@ class Sb3Config(TrainingSettings):
         ent_coef: Weight of the entropy bonus.
         width: Units of each of the two hidden layers of the policy, and of the value.
         device: PyTorch's name of the device.
-        evaluate_every: Steps between two evaluations, besides those of the start and the end; 0 for none at all.
-        evaluate_deals: Duplicate deals per opponent of the evaluations.
-        baselines: Whom the policy is evaluated against.
+        eval_freq: Steps between two evaluations, besides those of the start and the end; 0 for none at all.
+        eval_deals: Duplicate deals per opponent of the evaluations.
+        eval_opponents: Whom the policy is evaluated against.
 
     Raises:
         InvalidTrainingError: If a setting is out of range.
         InvalidRulesError: If the preset is unknown.
     """
 
-    bookkeeping = TrainingSettings.bookkeeping | {"baselines"}
+    bookkeeping = TrainingSettings.bookkeeping | {"eval_opponents"}
     role: str = "random"
     objective: Objective = "win"
     opponents: str = "random"
@@ -75,14 +75,9 @@ class Sb3Config(TrainingSettings):
     ent_coef: NotNegative = 0.01
     width: Count = 256
     device: str = "cpu"
-    evaluate_every: Natural = 200_000
-    evaluate_deals: Natural = 100
-    baselines: tuple[str, ...] = ("random", "rules")
-
-    @property
-    def rivals(self) -> tuple[str, ...]:
-        """Agents that evaluations are played against."""
-        return self.baselines
+    eval_freq: Natural = 200_000
+    eval_deals: Natural = 100
+    eval_opponents: tuple[str, ...] = ("random", "rules")
 
 
 def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
@@ -168,8 +163,8 @@ class Sb3Training(Training):
         return {}
 
     def is_evaluation_due(self) -> bool:
-        """Whether the last update went past a multiple of ``evaluate_every``, which counts decisions."""
-        decisions, every = self.counters.decisions, self.config.evaluate_every
+        """Whether the last update went past a multiple of ``eval_freq``, which counts decisions."""
+        decisions, every = self.counters.decisions, self.config.eval_freq
         return bool(every) and decisions // every > (decisions - self._size) // every
 
     def evaluation_policy(self) -> TorchModel:

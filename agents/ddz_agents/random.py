@@ -1,4 +1,4 @@
-"""Uniform play: over whole legal moves, and over each stage."""
+"""The agents that play at random: ``random`` over whole legal moves, ``random-staged`` over each stage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ddz_env.support.compiling import kernel
 
 
 @kernel
-def staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+def draw_staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Draw a move stage by stage, each stage uniformly.
 
     Args:
@@ -36,7 +36,7 @@ def staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tuple[n
 
 
 class RandomAgent:
-    """Uniform over whole legal moves, as in RLCard and DouZero: the yardstick for win rates.
+    """Plays uniformly over whole legal moves, as in RLCard and DouZero: the baseline of win rates.
 
     Example:
         >>> from ddz_env import State
@@ -49,10 +49,10 @@ class RandomAgent:
     same_in_batches = True
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
-        """Draw as :meth:`act` in many games (:mod:`ddz_env.playing.many`)."""
+        """Draw a move in each of many games, as :meth:`act` does in one (:mod:`ddz_env.playing.many`)."""
         words, moves = waiting.rules.words(), np.empty((len(waiting.rows), 2), np.uint64)
         for index, row in enumerate(waiting.rows):
-            moves[index] = _drawn_move(row, words, waiting.rng(index))
+            moves[index] = _draw_move(row, words, waiting.rng(index))
         return moves
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
@@ -62,20 +62,18 @@ class RandomAgent:
             IllegalMoveError: If it is not the seat's turn.
         """
         check_to_act(view)
-        return Move.from_words(*_drawn_move(view.row, view.rule_words, rng))
+        return Move.from_words(*_draw_move(view.row, view.rule_words, rng))
 
 
-def _drawn_move(
-    row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], rng: np.random.Generator
-) -> tuple[int, int]:
-    """One of the whole legal moves, each as likely: its main id, and its kickers as a hand."""
+def _draw_move(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], rng: np.random.Generator) -> tuple[int, int]:
+    """Draw one of the whole legal moves, each equally likely, as its main id and its kickers as a hand."""
     mains, kickers = list_all_moves(row, rules)
     choice = int(rng.integers(mains.size))
     return int(mains[choice]), int(kickers[choice])
 
 
 class RandomStagedAgent:
-    """Uniform over each stage: weaker and faster than ``random``, for speed comparisons only."""
+    """Plays uniformly over each stage: weaker and faster than ``random``, for speed comparisons only."""
 
     name = "random-staged"
 
@@ -86,5 +84,5 @@ class RandomStagedAgent:
             IllegalMoveError: If it is not the seat's turn.
         """
         check_to_act(view)
-        main, kickers = staged_move(view.row, view.rule_words, rng.integers(0, 2**64, dtype=np.uint64))
+        main, kickers = draw_staged_move(view.row, view.rule_words, rng.integers(0, 2**64, dtype=np.uint64))
         return Move.from_words(int(main), int(kickers))

@@ -1,4 +1,4 @@
-"""What all searching agents share: what they refuse, what they play without a search, and how worlds are inferred."""
+"""The base of all searching agents: what they refuse, and what they play without a search."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from ddz_env.support.options import Options, Range
 
 Milliseconds = Annotated[float, Range(0.1)] | None
 
-Sight = TypeVar("Sight", bound=View | State)
+ViewOrState = TypeVar("ViewOrState", bound=View | State)
 """What an agent gets to see: a view, or for one that cheats the state."""
 
 
 class Position(NamedTuple):
-    """A decision to search: the game as the searcher sees it, its seat and the rules.
+    """A decision to search: the game as the searcher sees it, the seat to act, and the rules.
 
     Attributes:
         row: The searcher's view row, or a whole game; shape ``[32]``, uint64.
@@ -45,7 +45,7 @@ class Position(NamedTuple):
 
     @staticmethod
     def of(view: View | State) -> Position:
-        """Where a seat has a decision to make."""
+        """Make the decision to search of a view or a state."""
         return Position(view.row, int(view.seat), view.rule_words)
 
 
@@ -111,7 +111,7 @@ def _check_start(row: Words) -> None:
 
 
 def _check_hands(row: Words, rules: Words) -> None:
-    """Make sure that every hand is known."""
+    """Raise unless every hand is known."""
     sizes = int(row[at.SIZES])  # of a view's hands; a state has none
     for seat in range(int(rules[R_PLAYERS]) if sizes else 0):
         if int(row[at.HANDS + seat]).bit_count() != (sizes >> (8 * seat)) & 255:
@@ -119,7 +119,7 @@ def _check_hands(row: Words, rules: Words) -> None:
 
 
 def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> Move | None:
-    """The only legal move, or a move that empties the hand; None where there is something to search.
+    """Return the only legal move, or a move that empties the hand; None where there is something to search.
 
     Args:
         root: The row, at the start of a decision.
@@ -136,7 +136,7 @@ def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> M
     if total == 0:
         raise IllegalMoveError("there is no legal move: the game is over")
     first = int(nth_legal(mask, np.uint64(0)))
-    if total == 1 and not kickers_of(first):
+    if total == 1 and not count_kickers(first):
         return Move(first)
     if not finish or int(root[at.STAGE]) != at.STAGE_PLAY:
         return None
@@ -145,12 +145,12 @@ def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> M
     return Move.from_words(int(main), int(remove_hand(hand, body_cards(main)))) if main else None
 
 
-def kickers_of(action: int) -> int:
-    """How many kickers a first stage takes; none with a bid or an answer to doubling."""
+def count_kickers(action: int) -> int:
+    """Return how many kickers a first stage takes: none with a bid or an answer to doubling."""
     return MAIN_GROUPS[action].kicker_count if action < KICKER_BASE else 0
 
 
-class SearchAgent(WritableAfterUnpickling, ABC, Generic[Sight]):
+class SearchAgent(WritableAfterUnpickling, ABC, Generic[ViewOrState]):
     """What all searches share: they refuse what they cannot search, and play at once what needs no search.
 
     Args:
@@ -169,16 +169,16 @@ class SearchAgent(WritableAfterUnpickling, ABC, Generic[Sight]):
 
     @property
     def name(self) -> str:
-        """The agent's class and budget."""
+        """The agent's class and its budget."""
         milliseconds = getattr(self.options, "milliseconds", None)
         budget = f"{milliseconds:g}ms" if milliseconds else self.budget.format(self.options)
         return f"{type(self).__name__}({budget})"
 
-    def act(self, view: Sight, rng: np.random.Generator) -> Move:
+    def act(self, view: ViewOrState, rng: np.random.Generator) -> Move:
         """Search and return the chosen move."""
         return self.decide(view, rng).move
 
-    def decide(self, view: Sight, rng: np.random.Generator) -> Decision:
+    def decide(self, view: ViewOrState, rng: np.random.Generator) -> Decision:
         """Search and return the move with the statistics of the search.
 
         Raises:
@@ -193,7 +193,7 @@ class SearchAgent(WritableAfterUnpickling, ABC, Generic[Sight]):
         return self._search(view, position, rng)
 
     @abstractmethod
-    def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
+    def _search(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Decision:
         """Search a decision of several moves."""
 
 
@@ -201,5 +201,5 @@ class InferringAgent(SearchAgent[View]):
     """A search whose worlds are weighted by how plausible they make the hidden seats' past moves."""
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """The belief about the hidden cards from which the agent's worlds are drawn."""
+        """Return the belief about the hidden cards from which the agent's worlds are drawn."""
         return belief_of(view, infer_pool(view, rng, self.options.particles))

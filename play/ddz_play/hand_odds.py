@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ddz_agents.bidding.policy import Appraisal, PayoffOptions, appraise, best, both_ways
-from ddz_agents.bidding.worlds import Outcomes, outcomes
+from ddz_agents.bidding.policy import Appraisal, PayoffOptions, appraise, best_appraisal, hidden_and_shown_views
+from ddz_agents.bidding.worlds import Outcomes, simulate_outcomes
 from ddz_env import View
 from ddz_env.core.move_names import kind_of_decision, move_name
 from ddz_env.playing.registry import make_agent
@@ -76,13 +76,13 @@ class HandReport:
                 }
                 for answer in self.answers
             ],
-            "best": move_name(best(self.answers).move, self.question),
+            "best": move_name(best_appraisal(self.answers).move, self.question),
             "convergence": [{**line._asdict(), "difference": line.spread} for line in self.settling()],
         }
 
     def table(self) -> Table:
         """The table of what each answer is worth."""
-        chosen = best(self.answers).move
+        chosen = best_appraisal(self.answers).move
         lines = [
             (*_answer_cells(answer, self.question), "←" if answer.move == chosen else "") for answer in self.answers
         ]
@@ -120,7 +120,9 @@ def make_report(view: View, options: PayoffOptions, seed: int) -> HandReport:
     """
     player, rng, shown = make_agent(options.player), np.random.default_rng(seed), None
     if view.stage == "show":
-        played, shown = (outcomes(seen, twin, options.worlds, player) for seen, twin in both_ways(view, rng))
+        played, shown = (
+            simulate_outcomes(seen, twin, options.worlds, player) for seen, twin in hidden_and_shown_views(view, rng)
+        )
     else:
-        played = outcomes(view, rng, options.worlds, player)
+        played = simulate_outcomes(view, rng, options.worlds, player)
     return HandReport(options.player, view, played, appraise(view, played, options, shown))

@@ -1,4 +1,4 @@
-"""Kernels of the search of the auction: the simulation's policy, the worth of an auction's end, and the iterations."""
+"""Kernels that search the auction: the policy of simulations, the value of an auction's end, and iterations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.bidding.payoff import opponent_win_rate
-from ddz_agents.bidding.tree import StakeTree, at_root, bring_up, go_down, new_tree, ucb
-from ddz_agents.bidding.worlds import answer
+from ddz_agents.bidding.tree import StakeTree, backpropagate, descend, new_tree, root_statistics, ucb
+from ddz_agents.bidding.worlds import apply_answer
 from ddz_agents.rules.decomposition import price_of_hand
 from ddz_agents.rules.prices import set_prices
 from ddz_agents.rules.weights import WEIGHTS
@@ -31,13 +31,13 @@ BIDS_IN_ALL = 4
 _NO_SEAT = np.uint64(NO_SEAT)
 _ROBBED = np.uint64(3)
 """The bid of a seat that has robbed the landlord's place, or has doubled its own call."""
-_opponent = pure_kernel(opponent_win_rate)
+_opponent_win_rate = pure_kernel(opponent_win_rate)
 _MOST_NODES, _MOST_LEVELS = 256, 16
 """No auction has more, under any rules."""
 
 
 class Auction(NamedTuple):
-    """What the bidding search has counted in its dealt worlds, and how it scales payoffs.
+    """The results in dealt worlds that a search of the auction uses, and how it scales payoffs.
 
     Attributes:
         returns: As in :class:`~ddz_agents.bidding.worlds.Outcomes`, shape ``[worlds, 3, 3]``.
@@ -57,7 +57,7 @@ class Auction(NamedTuple):
 
 
 @kernel
-def hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, prices: np.ndarray) -> None:
+def write_hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, prices: np.ndarray) -> None:
     """Write the rule agent's price of each seat's cards before the auction.
 
     Args:
@@ -77,8 +77,8 @@ def hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, p
 
 
 @inline_kernel
-def _named(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
-    """The base stake after a bid; 0 before the first one."""
+def _stake_after_bid(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
+    """Return the base stake after a bid; 0 before the first one."""
     if rules[R_BIDDING] != BIDDING_ROBBING:
         return max(np.int64(bid), np.int64((row[BIDS] >> U12) & U15))
     standing = np.int64(compute_stake(row)) if (row[BIDS] >> U12) & U15 > U0 else 0
@@ -86,8 +86,8 @@ def _named(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
 
 
 @inline_kernel
-def staked(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
-    """The highest base stake that a seat has named itself, 0 if none."""
+def stake_of_own_bids(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
+    """Return the highest base stake that a seat's own bids have set; 0 if it has not bid."""
     bid = (row[BIDS] >> (U4 * np.uint64(seat))) & U15
     if rules[R_BIDDING] == BIDDING_ROBBING and bid >= _ROBBED:
         if bid > _ROBBED:  # called, and robbed its place back
@@ -99,28 +99,28 @@ def staked(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
 
 @inline_kernel
 def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool) -> int:
-    """The bid of the expected-payoff policy, without a loss rate: the highest if it is worth more than declining."""
+    """Return the expected-payoff policy's bid: the highest, if it is worth more than declining."""
     seat, owner = np.int64(row[SEAT]), np.int64(row[OWNER])
     options = bid_options(row, rules)
     highest = np.int64(select_bit(options, popcount(options) - U1))
-    standing, raised = _named(row, 0, rules), _named(row, highest, rules)
+    standing, raised = _stake_after_bid(row, 0, rules), _stake_after_bid(row, highest, rules)
     share = standing / auction.most
     if seat == auction.seat:
         rate = auction.win_rates[seat]
         peasant = auction.win_rates[owner] if standing > 0 else 0.5
     elif from_stake:  # equation 3, from what it has bid itself so far
-        rate = _opponent(auction.win_rates[seat], staked(row, seat, rules) / auction.most)
+        rate = _opponent_win_rate(auction.win_rates[seat], stake_of_own_bids(row, seat, rules) / auction.most)
         peasant = PEASANT_RATE
     else:
         rate = auction.rates[world, seat]
         peasant = PEASANT_RATE
-    rate, peasant = 1.0 - _opponent(rate, share), 1.0 - _opponent(peasant, share)
+    rate, peasant = 1.0 - _opponent_win_rate(rate, share), 1.0 - _opponent_win_rate(peasant, share)
     declined = (2.0 * peasant - 1.0) * standing
     return highest if (2.0 * rate - 1.0) * 2.0 * raised > declined else 0
 
 
 @inline_kernel
-def write_worth(
+def write_end_values(
     auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool, worth: np.ndarray
 ) -> None:
     """Write what an auction's end is worth to each seat; 0 without a bid."""
@@ -136,8 +136,8 @@ def write_worth(
     rate, is_observer, bet = auction.win_rates[landlord], landlord == auction.seat, np.int64(0)
     for seat in range(3):
         if (seat == landlord) != is_observer:
-            bet = max(bet, staked(row, seat, rules))
-    opponent = _opponent(rate, bet / auction.most)
+            bet = max(bet, stake_of_own_bids(row, seat, rules))
+    opponent = _opponent_win_rate(rate, bet / auction.most)
     payoff = (rate - opponent) * base * (2.0 if is_observer else 1.0)
     for seat in range(3):
         if is_observer:
@@ -147,9 +147,9 @@ def write_worth(
 
 
 @inline_kernel
-def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
-    """Bid; returns whether the auction goes on.  If all decline and would be dealt new cards, there is no landlord."""
-    answer(row, BID_ID + np.uint64(bid), rules)
+def _play_bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
+    """Bid, and return whether the auction goes on; if all decline there may be no landlord."""
+    apply_answer(row, BID_ID + np.uint64(bid), rules)
     if row[MOVES] == U0:
         row[LANDLORD] = _NO_SEAT
         return False
@@ -157,10 +157,10 @@ def _bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
 
 
 @inline_kernel
-def _choose(
+def _select_bid(
     tree: StakeTree, node: int, options: np.uint64, scale: float, exploration: float, state: np.uint64
 ) -> tuple[int, np.uint64]:
-    """The bid of the highest UCB, ties broken at random, and the generator's new state."""
+    """Select the bid of the highest UCB, with ties broken at random."""
     bid, best, ties = np.int64(0), -1e9, U0
     while options != U0:
         option = np.int64(select_bit(options, U0))
@@ -209,9 +209,9 @@ def search_auction(
         while running:
             options = bid_options(row, rules)
             if not expanded:
-                bid, state = _choose(tree, node, options, auction.scale, exploration, state)
+                bid, state = _select_bid(tree, node, options, auction.scale, exploration, state)
                 expanded = tree.child[node, bid] == 0
-                node = go_down(tree, node, bid, depth, np.int64(row[SEAT]))
+                node = descend(tree, node, bid, depth, np.int64(row[SEAT]))
                 depth += 1
             else:
                 state = advance(state)
@@ -219,7 +219,7 @@ def search_auction(
                     bid = np.int64(select_bit(options, scale_below(mix(state), popcount(options))))
                 else:
                     bid = policy_bid(auction, world, row, rules, simulation == STAKE)
-            running = _bid(row, bid, rules)
-        write_worth(auction, world, row, rules, simulation == STAKE, worth)
-        bring_up(tree, depth, worth)
-    return at_root(tree)
+            running = _play_bid(row, bid, rules)
+        write_end_values(auction, world, row, rules, simulation == STAKE, worth)
+        backpropagate(tree, depth, worth)
+    return root_statistics(tree)

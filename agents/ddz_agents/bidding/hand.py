@@ -1,4 +1,4 @@
-"""A hand before the cards are played: the view of a seat that holds it, with nothing else known."""
+"""The view of a seat that holds a given hand before the cards are played."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def hand_view(
     role: str = "landlord",
     bid: int = 0,
 ) -> View:
-    """The view of a seat that is to bid or, where the landlord cards are given, to show its hand or to double.
+    """Return the view of a seat that is to bid, or, with the landlord cards given, to show or to double.
 
     Args:
         hand: The cards dealt, without the landlord cards.
@@ -55,20 +55,20 @@ def hand_view(
     bid = check_integer("bid", bid, 0, 3 if len(landlord_cards) else 2, InvalidDealError)
     robbing = rules.bidding == "robbing"
     before = ROLES.index(role) if len(landlord_cards) else bid if robbing else min(bid, 1)
-    opener = _deal(dealt, landlord_cards, rules, 0).seat
-    state = _deal(dealt, landlord_cards, rules, (opener + before) % 3)
+    opener = _deal_state(dealt, landlord_cards, rules, 0).seat
+    state = _deal_state(dealt, landlord_cards, rules, (opener + before) % 3)
     if len(landlord_cards) and rules.bidding != "fixed":
-        _play(state, _ROBBED[max(bid, 1) - 1] if robbing else [f"bid {max(bid, 1)}", "no bid", "no bid"])
+        _answer_stage(state, _ROBBED[max(bid, 1) - 1] if robbing else [f"bid {max(bid, 1)}", "no bid", "no bid"])
     elif bid and not len(landlord_cards):
-        _play(state, ["call", "rob"][:bid] if robbing else [f"bid {bid}"])
+        _answer_stage(state, ["call", "rob"][:bid] if robbing else [f"bid {bid}"])
     if len(landlord_cards) and before:
-        _play(state, ["no show"] if rules.showing else [])
-        _play(state, ["no double"] * before)
+        _answer_stage(state, ["no show"] if rules.showing else [])
+        _answer_stage(state, ["no double"] * before)
     return state.view()
 
 
-def _deal(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> State:
-    """A game in which a seat holds the hand; the rest, which it will not see, is dealt from the lowest card up."""
+def _deal_state(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> State:
+    """Deal a game in which a seat holds the hand; the other seats get the rest in order."""
     held = [a + b for a, b in zip(dealt.counts, landlord_cards.counts, strict=True)]
     ranks = [rank for rank, most in enumerate(FULL_DECK) for _ in range(most - held[rank])]
     size = rules.hand_size
@@ -78,7 +78,7 @@ def _deal(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> State:
     return State.from_hands(parts, landlord_cards if len(landlord_cards) else undealt, rules)
 
 
-def _play(state: State, moves: list[str]) -> None:
+def _answer_stage(state: State, moves: list[str]) -> None:
     """Let every seat answer until the auction has ended."""
     stage = state.stage
     for move in moves:

@@ -21,7 +21,7 @@ import math
 def expected_payoff(
     win_rate: float, chip: float, max_chip: float = math.inf, gain: float | None = None, full: bool = False
 ) -> float:
-    """What a stake is worth before the cards are known: equation 1.
+    """Compute what a stake is worth before the cards are known: equation 1.
 
     Args:
         win_rate: The chance of winning, 0 to 1.
@@ -40,7 +40,7 @@ def expected_payoff(
 
 
 def opponent_win_rate(win_rate: float, share: float) -> float:
-    """How likely an opponent is to win, from our own win rate and from what it stakes: equation 3.
+    """Estimate an opponent's win rate from our own and from what it stakes: equation 3.
 
     Args:
         win_rate: Our win rate against a random hand.
@@ -57,7 +57,7 @@ def opponent_win_rate(win_rate: float, share: float) -> float:
 
 
 def final_payoff(win_rate: float, opponent: float, chip: float) -> float:
-    """The payoff of a simulation that ends before the cards are shown: equation 4.
+    """Compute the payoff of a simulation that ends before the cards are shown: equation 4.
 
     Args:
         win_rate: Our win rate.

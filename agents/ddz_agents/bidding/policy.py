@@ -1,4 +1,4 @@
-"""The expected-payoff policy at the table: what each bid, and each answer to showing and doubling, is worth.
+"""The agents ``payoff`` and ``payoff-search``: what each bid, and each answer to doubling, is worth.
 
 A landlord has twice the base at stake (each peasant pays it), a peasant once; doubling doubles it.  To decline a bid is
 the paper's fold before the first bid, and costs nothing; after another's bid it means to play as a peasant for that
@@ -30,9 +30,9 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, hand_prices, search_auction
+from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, search_auction, write_hand_prices
 from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
-from ddz_agents.bidding.worlds import Outcomes, answer, outcomes
+from ddz_agents.bidding.worlds import Outcomes, apply_answer, simulate_outcomes
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.search_agent import check_turn
 from ddz_env import Move, Rules, View
@@ -58,7 +58,7 @@ _HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
 
 @dataclass(frozen=True)
 class PayoffOptions(Options):
-    """The options of the expected-payoff agent.
+    """The options of ``payoff``: how win rates are counted, and which agents play the cards.
 
     Attributes:
         worlds: Dealt worlds from which the win rate is counted.
@@ -83,7 +83,7 @@ class PayoffOptions(Options):
 
 @dataclass(frozen=True)
 class Appraisal:
-    """A legal bid or answer, and its expected payoff.
+    """A legal bid or answer with its expected payoff.
 
     Attributes:
         move: A bid, or an answer to doubling.
@@ -111,24 +111,24 @@ def check_stage(view: View) -> None:
         raise IllegalMoveError(f"there is nothing to bid or to double: the stage is {view.stage}")
 
 
-def most_staked(rules: Rules) -> int:
-    """The highest base stake that bids, showing and doubling can name."""
+def highest_possible_stake(rules: Rules) -> int:
+    """Return the highest base stake that bids, showing and doubling can reach."""
     return _HIGHEST[rules.bidding] * (2 if rules.showing else 1) * (2 if rules.doubling else 1)
 
 
-def _doubled(view: View, seat: int) -> bool:
+def _has_doubled(view: View, seat: int) -> bool:
     return (int(view.row[DOUBLES]) >> (2 * seat)) & 3 == 2
 
 
 def with_hand_shown(view: View) -> View:
-    """The view of a landlord that has just shown its hand; before that, it is in the stage ``show``."""
+    """Return the view of a landlord that has just shown its hand, from one in the stage ``show``."""
     row = view.row.copy()
-    answer(row, np.uint64(DOUBLE_BASE + 1), view.rule_words)
+    apply_answer(row, np.uint64(DOUBLE_BASE + 1), view.rule_words)
     return View(row, view.rules, view.rule_words, view.seat, view.history, view.ring)
 
 
 class Stake(NamedTuple):
-    """What an answer puts at stake.
+    """What an answer puts at stake, and who would be the landlord.
 
     Attributes:
         move: The answer.
@@ -141,8 +141,8 @@ class Stake(NamedTuple):
     chip: float
 
 
-def _stakes(view: View) -> tuple[list[Stake], int]:
-    """What each legal answer puts at stake, and what opponents have staked, in base stakes.
+def _list_stakes(view: View) -> tuple[list[Stake], int]:
+    """List what each legal answer puts at stake, and what opponents have staked, in base stakes.
 
     ==================  =====================  ============================  =====================================
     stage               answer                 chip                          staked by opponents
@@ -157,9 +157,9 @@ def _stakes(view: View) -> tuple[list[Stake], int]:
     ==================  =====================  ============================  =====================================
     """
     if view.landlord is None:
-        return _stakes_of_bids(view)
+        return _list_bid_stakes(view)
     base, landlord, is_landlord = view.stake, view.landlord, view.landlord == view.seat
-    has_doubled = _doubled(view, landlord)
+    has_doubled = _has_doubled(view, landlord)
     has_raised = view.rules.bidding != "fixed" or view.is_shown or has_doubled
     against_double = 2 if has_doubled and not is_landlord else 1
     chip = base * (2 if is_landlord else against_double)
@@ -167,8 +167,8 @@ def _stakes(view: View) -> tuple[list[Stake], int]:
     return answers, base * against_double if has_raised and not is_landlord else 0
 
 
-def _stakes_of_bids(view: View) -> tuple[list[Stake], int]:
-    """The rows of the auction of :func:`_stakes`."""
+def _list_bid_stakes(view: View) -> tuple[list[Stake], int]:
+    """List what each bid puts at stake: the rows of the auction of :func:`_list_stakes`."""
     base = view.stake if view.highest_bid else 0
     robs = view.rules.bidding == "robbing" and base > 0
     folded_to = int(view.row[OWNER]) if base else view.seat
@@ -181,7 +181,7 @@ def _stakes_of_bids(view: View) -> tuple[list[Stake], int]:
 
 
 def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcomes | None = None) -> list[Appraisal]:
-    """Appraise each legal answer by its expected payoff.
+    """Compute the expected payoff of each legal answer.
 
     Args:
         view: In the auction, at showing or at doubling, the observer's turn.
@@ -192,8 +192,8 @@ def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcom
     Returns:
         In the order of the legal moves: the cautious answer first.
     """
-    stakes, staked = _stakes(view)
-    share = staked / most_staked(view.rules)
+    stakes, staked = _list_stakes(view)
+    share = staked / highest_possible_stake(view.rules)
     worlds = [hidden, hidden if shown is None else shown] if view.stage == "show" else [hidden] * len(stakes)
     max_chip = math.inf if options.bankroll is None else options.bankroll
     appraisals = []
@@ -205,13 +205,13 @@ def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcom
     return appraisals
 
 
-def best(appraisals: Sequence[Appraisal]) -> Appraisal:
-    """The appraisal of the highest payoff; the most cautious of equals."""
+def best_appraisal(appraisals: Sequence[Appraisal]) -> Appraisal:
+    """Return the appraisal of the highest payoff; of equals the most cautious one."""
     return max(appraisals, key=lambda appraisal: appraisal.payoff)
 
 
-def both_ways(view: View, rng: np.random.Generator) -> list[tuple[View, np.random.Generator]]:
-    """A view with the hand hidden and shown, each with a generator of the same worlds."""
+def hidden_and_shown_views(view: View, rng: np.random.Generator) -> list[tuple[View, np.random.Generator]]:
+    """Return a view with the hand hidden and shown, each with a generator of the same worlds."""
     seed = rng.integers(0, 2**63)
     return [(either, np.random.default_rng(seed)) for either in (view, with_hand_shown(view))]
 
@@ -232,7 +232,7 @@ class StakingAgent(WritableAfterUnpickling):
 
     @property
     def name(self) -> str:
-        """The agent's class and number of worlds."""
+        """The agent's class and its number of worlds."""
         return f"{type(self).__name__}({self.options.worlds})"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
@@ -244,24 +244,24 @@ class StakingAgent(WritableAfterUnpickling):
         """
         if view.stage not in AUCTION_STAGES:
             return self._play.act(view, rng)
-        return best(self.appraise(view, rng)).move
+        return best_appraisal(self.appraise(view, rng)).move
 
     def appraise(self, view: View, rng: np.random.Generator) -> list[Appraisal]:
-        """The expected payoff of each legal answer (:func:`appraise`)."""
+        """Compute the expected payoff of each legal answer (:func:`appraise`)."""
         check_stage(view)
         check_turn(view.row, view.seat)
         if view.stage != "show":
-            return appraise(view, self.dealt(view, rng), self.options)
-        hidden, shown = (self.dealt(sight, twin) for sight, twin in both_ways(view, rng))
+            return appraise(view, self.simulate_worlds(view, rng), self.options)
+        hidden, shown = (self.simulate_worlds(sight, twin) for sight, twin in hidden_and_shown_views(view, rng))
         return appraise(view, hidden, self.options, shown)
 
-    def dealt(self, view: View, rng: np.random.Generator) -> Outcomes:
-        """Deal and play out the worlds from which win rates are counted."""
-        return outcomes(view, rng, self.options.worlds, self._player)
+    def simulate_worlds(self, view: View, rng: np.random.Generator) -> Outcomes:
+        """Deal worlds and play them out; win rates are counted in them."""
+        return simulate_outcomes(view, rng, self.options.worlds, self._player)
 
 
 class PayoffAgent(StakingAgent):
-    """Bids, shows and doubles by expected payoff, from win rates in dealt worlds; plays the cards by another agent.
+    """Bids, shows and doubles by expected payoff in dealt worlds; another agent plays the cards.
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
@@ -281,7 +281,7 @@ class PayoffAgent(StakingAgent):
 
 @dataclass(frozen=True)
 class PayoffSearchOptions(PayoffOptions):
-    """How the auction is searched, and how payoffs are expected at doubling.
+    """The options of ``payoff-search``: how the auction is searched.
 
     Attributes:
         simulation: How the rest of an auction is bid in a simulation: at `random`, or by expected payoff, with the
@@ -298,7 +298,7 @@ class PayoffSearchOptions(PayoffOptions):
 
 
 class PayoffSearchAgent(StakingAgent):
-    """Bids by information-set UCT over the auction, shows, doubles by expected payoff; another agent plays the cards.
+    """Bids by a tree search over the auction, doubles by expected payoff; another agent plays the cards.
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
@@ -313,11 +313,11 @@ class PayoffSearchAgent(StakingAgent):
         self._workspace = new_rule_workspace()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Search in the auction; see :class:`StakingAgent` for the rest."""
+        """Choose a move: searched in the auction, else as :class:`StakingAgent` does."""
         return self.decide(view, rng).move
 
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
-        """The move, and in the auction the visits and mean payoffs of the bids.
+        """Choose a move, with the visits and mean payoffs of the bids in the auction.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -327,7 +327,7 @@ class PayoffSearchAgent(StakingAgent):
             return Decision(move, line=move.actions)
         check_stage(view)
         check_turn(view.row, view.seat)
-        dealt = self.dealt(view, rng)
+        dealt = self.simulate_worlds(view, rng)
         visits, values = self._search(view, dealt, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
         counts = {BID_BASE + bid: int(visits[bid]) for bid in range(BIDS_IN_ALL) if visits[bid]}
         chosen = max(counts, key=lambda action: counts[action])
@@ -336,11 +336,11 @@ class PayoffSearchAgent(StakingAgent):
 
     def _search(self, view: View, dealt: Outcomes, state: np.uint64) -> tuple[Any, Any]:
         prices = np.empty((len(dealt.rows), 3))
-        hand_prices(dealt.rows, view.rule_words, self._workspace, prices)
+        write_hand_prices(dealt.rows, view.rule_words, self._workspace, prices)
         rates = 1.0 / (1.0 + np.exp(RATE_SLOPE * prices - RATE_AT_ZERO))
         own_rates = np.array([dealt.win_rate(landlord) for landlord in range(3)])
         scale = 2.0 * _HIGHEST[view.rules.bidding]
-        auction = Auction(dealt.returns, rates, own_rates, view.seat, float(most_staked(view.rules)), scale)
+        auction = Auction(dealt.returns, rates, own_rates, view.seat, float(highest_possible_stake(view.rules)), scale)
         options, number = self.options, get_args(Simulation).index(self.options.simulation)
         return search_auction(
             view.row, view.rule_words, auction, number, options.iterations, options.exploration, state

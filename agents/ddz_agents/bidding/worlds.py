@@ -1,4 +1,4 @@
-"""Worlds that are dealt and played out: the Monte Carlo estimate behind a hand's win rate.
+"""Worlds that are dealt and played out, from which a hand's win rate is estimated.
 
 Everything that a seat cannot see is dealt again, uniformly over deals of cards, and the cards are played by an agent
 that sits on all three seats.  Before the auction has ended each world is played with every seat as the landlord: what
@@ -30,7 +30,7 @@ _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 class Outcomes(NamedTuple):
-    """How the dealt worlds of a view ended, by landlord; once there is a landlord, only its column is played.
+    """How the dealt worlds of a view ended, by landlord.
 
     Attributes:
         seat: The observer.
@@ -46,22 +46,22 @@ class Outcomes(NamedTuple):
     rows: npt.NDArray[np.uint64]
 
     def wins(self, landlord: int) -> npt.NDArray[np.float64]:
-        """1 where the observer's side won if a seat is the landlord, shape ``[worlds]``."""
+        """Return 1 where the observer's side won if a seat is the landlord, shape ``[worlds]``."""
         won = self.landlord_won[:, landlord]
         return won if landlord == self.seat else 1.0 - won
 
     def win_rate(self, landlord: int) -> float:
-        """The observer's win rate if a seat is the landlord."""
+        """Return the observer's win rate if a seat is the landlord."""
         return float(self.wins(landlord).mean())
 
     def gain(self, landlord: int) -> float:
-        """The observer's mean return for each point that it has at stake if a seat is the landlord."""
+        """Return the observer's mean return for each point at stake if a seat is the landlord."""
         return float(self.returns[:, landlord, self.seat].mean()) / (2.0 if landlord == self.seat else 1.0)
 
 
 @pure_kernel
-def answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Bid or answer doubling: :func:`~ddz_env.core.engine.step.apply_action`, compiled once for all callers."""
+def apply_answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
+    """Apply a bid or an answer to doubling; compiled once for all callers."""
     apply_action(row, action, rules)
 
 
@@ -88,13 +88,13 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
             if view[at.LANDLORD] == _NO_SEAT:
                 make_landlord(row, np.uint64(landlord), rules)
             while row[at.STAGE] == at.STAGE_SHOW or row[at.STAGE] == at.STAGE_DOUBLE:
-                answer(row, np.uint64(DOUBLE_ID), rules)
+                apply_answer(row, np.uint64(DOUBLE_ID), rules)
             row[at.BIDS] &= U1 << U24  # a shown hand stays shown
             row[at.DOUBLES] = row[at.MOVES] = U0
 
 
 @kernel
-def _count(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, returns: np.ndarray) -> None:
+def _count_results(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, returns: np.ndarray) -> None:
     """Write who won each of some finished games, and what each seat gets at a base stake of 1."""
     for index in range(rows.shape[0]):
         row = rows[index]
@@ -120,8 +120,8 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
     play_games_together(rows, rules, seats, lambda _, waiting: request_moves(agent, waiting), lambda game, seat: rng)
 
 
-def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:
-    """Deal worlds from what a seat knows and play them out.
+def simulate_outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:
+    """Deal worlds from what a seat knows, and play them out.
 
     Args:
         view: In the auction, at showing or doubling, or at the first lead; it need not be the seat's turn.
@@ -136,7 +136,7 @@ def outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) ->
     played = rows[:, columns].reshape(-1, at.ROW_WORDS)
     play_out(played, view.rules, agent, rng)
     won, points = np.empty(len(played)), np.empty((len(played), 3))
-    _count(played, view.rule_words, won, points)
+    _count_results(played, view.rule_words, won, points)
     landlord_won, returns = np.full((worlds, 3), np.nan), np.full((worlds, 3, 3), np.nan)
     landlord_won[:, columns] = won.reshape(worlds, len(columns))
     returns[:, columns] = points.reshape(worlds, len(columns), 3)

@@ -1,4 +1,4 @@
-"""Agents of this package at RLCard's table: any of them as an agent of RLCard's ``doudizhu`` environment.
+"""RLCard's agent interface for agents of this package, to play in its ``doudizhu`` environment.
 
 ::
 
@@ -27,7 +27,7 @@ PASS = "pass"
 
 
 class RLCardPlayer:
-    """An agent of ours with the methods of RLCard's agents.
+    """An agent of this package with the methods of RLCard's agents.
 
     It gets a :class:`~ddz_env.View` that holds what RLCard shows the seat.  Every move is an independent
     question: the agent's ``reset`` and ``observe`` are not called, because RLCard does not say when a game begins.
@@ -62,18 +62,18 @@ class RLCardPlayer:
             IllegalMoveError: If the agent's move is none of RLCard's.
         """
         raw = state["raw_obs"]
-        move = card_string(self.agent.act(position(raw).view(raw["self"]), self._rng))
+        move = card_string(self.agent.act(state_from_rlcard(raw).view(raw["self"]), self._rng))
         if move not in raw["actions"]:
             raise IllegalMoveError(f"{self.agent.name} plays {move}, which RLCard does not allow")
         return move
 
     def eval_step(self, state: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The move of :meth:`step` with an empty info, the form that RLCard's evaluation takes."""
+        """Return the move of :meth:`step` with an empty info, as RLCard's evaluation expects."""
         return self.step(state), {}
 
 
-def position(raw: Mapping[str, Any]) -> State:
-    """A game that looks to a seat as RLCard's raw observation says.
+def state_from_rlcard(raw: Mapping[str, Any]) -> State:
+    """Build a game that looks to a seat as RLCard's raw observation says.
 
     Cards that the seat cannot see lie in either hand; a view does not depend on it.  RLCard strikes landlord cards from
     its list as soon as the landlord plays one of that rank, and does not say which they were: those that the list
@@ -82,30 +82,30 @@ def position(raw: Mapping[str, Any]) -> State:
     Args:
         raw: RLCard's ``state["raw_obs"]``.
     """
-    played = [Counter(_played(raw, seat)) for seat in range(3)]
+    played = [Counter(_cards_played_by(raw, seat)) for seat in range(3)]
     bottom = _landlord_cards(raw, played[0])
-    hands = _hands(raw, bottom - played[0])
+    hands = _assign_hands(raw, bottom - played[0])
     dealt = [hand + before for hand, before in zip(hands, played, strict=True)]
     dealt[0] -= bottom  # the landlord, who is seat 0 in RLCard
-    state = State.from_hands([_hand(cards) for cards in dealt], _hand(bottom), "rlcard")
+    state = State.from_hands([_parse_hand(cards) for cards in dealt], _parse_hand(bottom), "rlcard")
     for _, move in raw["trace"]:
         state.step(move)
     return state
 
 
-def _played(raw: Mapping[str, Any], seat: int) -> str:
+def _cards_played_by(raw: Mapping[str, Any], seat: int) -> str:
     return "".join(move for other, move in raw["trace"] if other == seat and move != PASS)
 
 
 def _landlord_cards(raw: Mapping[str, Any], played: Counter[str]) -> Counter[str]:
-    """The three face-up cards; a struck rank that is still held counts if the landlord has played too few cards."""
+    """Find the three face-up cards, of which RLCard's list lacks those of ranks already played."""
     held = raw["current_hand"] if raw["self"] == 0 else raw["others_hand"]
     struck = chain(played.elements(), (card for card in held if card in played))
     return Counter(raw["seen_cards"]) + Counter(islice(struck, 3 - len(raw["seen_cards"])))
 
 
-def _hands(raw: Mapping[str, Any], face_up: Counter[str]) -> list[Counter[str]]:
-    """Hands of the right sizes, with the face-up cards that the landlord still holds in the landlord's."""
+def _assign_hands(raw: Mapping[str, Any], face_up: Counter[str]) -> list[Counter[str]]:
+    """Assign hands of the right sizes, with the face-up cards still held in the landlord's."""
     seat = raw["self"]
     hands = [face_up if other == 0 != seat else Counter[str]() for other in range(3)]
     hands[seat] = Counter(raw["current_hand"])
@@ -118,5 +118,5 @@ def _hands(raw: Mapping[str, Any], face_up: Counter[str]) -> list[Counter[str]]:
     return hands
 
 
-def _hand(cards: Counter[str]) -> Hand:
+def _parse_hand(cards: Counter[str]) -> Hand:
     return Hand.parse("".join(cards.elements()))

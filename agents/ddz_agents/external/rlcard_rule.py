@@ -1,4 +1,4 @@
-"""RLCard's rule model ``doudizhu-rule-v1`` as an agent, from RLCard's own code.
+"""The agent ``rlcard-rule``: RLCard's rule model ``doudizhu-rule-v1``, run by RLCard's own code.
 
 RLCard (Zha et al. 2019) is an optional peer: ``pip install -e '.[rlcard]'``.  Its agent reads a dictionary of
 strings, which is built here from the view; candidates for a reply come from RLCard's own functions, because the
@@ -23,10 +23,10 @@ _BIDS_FROM = 7
 
 
 class MissingPeerError(DouDizhuError, ImportError):
-    """A peer that an agent wraps is not installed."""
+    """A library that an agent wraps is not installed."""
 
 
-def _load(module: str) -> Any:
+def _import_rlcard(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -34,7 +34,7 @@ def _load(module: str) -> Any:
 
 
 class RLCardRuleAgent:
-    """RLCard's ``DouDizhuRuleAgentV1``.
+    """Plays by RLCard's rule model ``DouDizhuRuleAgentV1``.
 
     Under rules with fewer moves than RLCard's it may pick a move that is forbidden.  It then chooses again with the
     legal ones among its candidates.  Bidding is ours (the rule model has none): it bids as high as it can (calls, robs)
@@ -47,12 +47,12 @@ class RLCardRuleAgent:
     name = "rlcard-rule"
 
     def __init__(self) -> None:
-        self._rule = _load("rlcard.models.doudizhu_rule_models").DouDizhuRuleAgentV1()
+        self._rule = _import_rlcard("rlcard.models.doudizhu_rule_models").DouDizhuRuleAgentV1()
 
     @property
     def _tools(self) -> Any:
         """RLCard's functions; looked up each time, because modules cannot be pickled."""
-        return _load("rlcard.games.doudizhu.utils")
+        return _import_rlcard("rlcard.games.doudizhu.utils")
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Ask RLCard's agent.
@@ -71,7 +71,7 @@ class RLCardRuleAgent:
         if view.stage == "bid":
             return legal[-1] if self._tools.get_landlord_score(str(view.hand)) >= _BIDS_FROM else legal[0]
         state = self.raw_state(view)
-        by_cards = _by_cards(legal)
+        by_cards = _moves_by_cards(legal)
         target = view.target
         if target is not None and card_string(target[1]) not in self._tools.CARD_TYPE[0]:
             return legal[0]  # a move that RLCard does not know (a space shuttle): pass
@@ -83,7 +83,7 @@ class RLCardRuleAgent:
         return move
 
     def raw_state(self, view: View) -> dict[str, Any]:
-        """What RLCard's agent reads of its raw state; seats are counted from the landlord, as RLCard does."""
+        """Build the raw state that RLCard's agent reads; seats are counted from the landlord."""
         landlord = view.landlord or 0
         trace = [
             ((seat - landlord) % 3, card_string(move))
@@ -99,7 +99,7 @@ class RLCardRuleAgent:
         }
 
     def _candidates(self, view: View) -> list[str]:
-        """RLCard's replies in RLCard's order; empty on lead, where its agent does not read them."""
+        """List RLCard's replies in RLCard's order; empty on lead, where its agent does not read them."""
         target = view.target
         if target is None or card_string(target[1]) not in self._tools.CARD_TYPE[0]:
             return []
@@ -108,7 +108,7 @@ class RLCardRuleAgent:
         return list(self._tools.get_gt_cards(player, greater))
 
     def _ask(self, state: dict[str, Any], rng: np.random.Generator) -> str:
-        """One answer.  RLCard draws from numpy's global generator, which is seeded here and then put back."""
+        """Ask RLCard's agent once, with numpy's global generator seeded and put back."""
         saved = np.random.get_state()  # noqa: NPY002 - the generator that RLCard uses
         np.random.seed(int(rng.integers(0, 2**32)))  # noqa: NPY002
         try:
@@ -118,27 +118,27 @@ class RLCardRuleAgent:
 
 
 def card_string(move: Move) -> str:
-    """A move as RLCard writes it: its cards in rank order, or ``pass``."""
+    """Write a move as RLCard does: its cards in rank order, or ``pass``."""
     return "pass" if move.is_pass else str(move.cards)
 
 
 def _card(rank: str) -> SimpleNamespace:
-    """A card as RLCard's functions read it: jokers have a suit and no rank."""
+    """Make a card as RLCard's functions read it: jokers have a suit and no rank."""
     return SimpleNamespace(rank="" if rank in RANK_NAMES[13:] else rank, suit=f"{rank}J")
 
 
-def _by_cards(legal: list[Move]) -> dict[str, Move]:
-    """Legal moves by their cards; where cards have several readings, the one that RLCard takes."""
+def _moves_by_cards(legal: list[Move]) -> dict[str, Move]:
+    """Index legal moves by their cards; of several readings, the one that RLCard takes."""
     by_cards: dict[str, Move] = {}
     for move in legal:
         cards = card_string(move)
         if cards in by_cards:
-            move = _reading(cards, (by_cards[cards], move))
+            move = _preferred_reading(cards, (by_cards[cards], move))
         by_cards[cards] = move
     return by_cards
 
 
-def _reading(cards: str, moves: tuple[Move, Move]) -> Move:
+def _preferred_reading(cards: str, moves: tuple[Move, Move]) -> Move:
     try:
         preferred = Move.parse(cards, "rlcard")
     except InvalidMoveError:

@@ -33,7 +33,7 @@ from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import MOST_ITERATIONS, Search, SearchOptions
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
-from ddz_agents.search_agent import Position, SearchAgent, kickers_of
+from ddz_agents.search_agent import Position, SearchAgent, count_kickers
 from ddz_agents.tree_search.choice import candidates_of
 from ddz_agents.worlds.determinize import belief_of
 from ddz_agents.worlds.inference import MOST_PARTICLES
@@ -165,7 +165,7 @@ class ModelSearchAgent(SearchAgent[View]):
         log_priors = self._searcher.root_prior(view)
         likeliest = int(log_priors.argmax())
         sure = options.settled < 1 and log_priors[likeliest] >= math.log(options.settled)
-        if sure and not kickers_of(likeliest):  # where kickers ride with it, they are searched for
+        if sure and not count_kickers(likeliest):  # where kickers ride with it, they are searched for
             return Decision(Move(likeliest), visits={likeliest: 1}, line=(likeliest,))
         return self._searcher.decide(view, rng, options.iterations, options.milliseconds)
 

@@ -36,7 +36,7 @@ from ddz_agents.tree_search.tree import (
     child_of,
     has_room,
     has_room_for,
-    take_tried,
+    list_legal_children,
 )
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env import View
@@ -148,7 +148,7 @@ def _next_child(
     mask, legal_children = searcher.mask, searcher.legal_children
     write_legal_mask(row, searcher.rules, mask)
     legal, only = count_legal(mask), nth_legal(mask, U0)
-    count = take_tried(tree, node, mask, legal_children)
+    count = list_legal_children(tree, node, mask, legal_children)
     if count_legal(mask) == U0:
         return select_child(tree, priors.prior, legal_children, count, searcher.exploration, state)
     if legal == U1 and has_room(tree):

@@ -25,7 +25,7 @@ from ddz_agents.neural_search.selection import keep_better_half
 from ddz_agents.neural_search.trees import RootParallelTrees
 from ddz_agents.neural_search.values import play_out_randomly
 from ddz_agents.search_agent import Position, check_decision, move_without_search
-from ddz_agents.tree_search.choice import choose
+from ddz_agents.tree_search.choice import choose_from_visits
 from ddz_agents.worlds.determinize import Words, Worlds, check_pool
 from ddz_env import View
 from ddz_env.core.actions import NUM_ACTIONS
@@ -176,7 +176,7 @@ class Search(WritableAfterUnpickling):
         log_priors = self.begin(view, rng)
         first = self._sequential_halving(log_priors, clock, iterations, rng)
         priors = [each.prior for each in self.parallel.priors]
-        return choose(self.parallel.trees, view.row, view.rule_words, first, priors)
+        return choose_from_visits(self.parallel.trees, view.row, view.rule_words, first, priors)
 
     def begin(self, view: View, rng: np.random.Generator) -> Floats:
         """Begin a decision: draw worlds and clear the trees.

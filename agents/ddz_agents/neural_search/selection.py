@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ddz_agents.neural.model import Floats
-from ddz_agents.tree_search.choice import Totals
+from ddz_agents.tree_search.choice import ChildStatistics
 from ddz_agents.tree_search.tree import Tree
 from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.core.engine.words import U0, U1
@@ -26,7 +26,7 @@ from ddz_env.support.compiling import part_kernel
 
 
 def keep_better_half(
-    candidates: Sequence[int], statistics: Totals, log_priors: Floats, prior_weight: float
+    candidates: Sequence[int], statistics: ChildStatistics, log_priors: Floats, prior_weight: float
 ) -> list[int]:
     """Return the better half of the root's actions, the best first; an odd number is rounded up.
 

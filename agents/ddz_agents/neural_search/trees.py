@@ -24,8 +24,8 @@ from ddz_agents.neural_search.descent import (
     update_prior,
 )
 from ddz_agents.neural_search.leaf_games import GAME_OVER, NEEDS_PLAYER, LeafBatch
-from ddz_agents.tree_search.choice import Totals, totals, whole_moves_of
-from ddz_agents.tree_search.tree import ROOT, Tree, clear, grown, new_tree
+from ddz_agents.tree_search.choice import ChildStatistics, sum_child_statistics, whole_moves_of
+from ddz_agents.tree_search.tree import ROOT, Tree, clear, double_capacity, new_tree
 from ddz_agents.worlds.determinize import Words, WorldPool
 from ddz_env import Move, View
 from ddz_env.core.actions import MAX_KICKERS
@@ -124,9 +124,9 @@ class RootParallelTrees(WritableAfterUnpickling):
             if not expand_and_backpropagate(self.trees[index], self.priors[index], part, *answers):
                 self._grow(index)
 
-    def root_statistics(self) -> Totals:
+    def root_statistics(self) -> ChildStatistics:
         """Add up the statistics of the root's actions over the trees."""
-        return totals(self.trees, [ROOT] * len(self.trees))
+        return sum_child_statistics(self.trees, [ROOT] * len(self.trees))
 
     def _descend(self, index: int, part: Descents, firsts: npt.NDArray[np.int16]) -> None:
         """Make a tree's descents, growing the tree when it is full."""
@@ -183,7 +183,10 @@ class RootParallelTrees(WritableAfterUnpickling):
         return logs
 
     def _grow(self, index: int) -> None:
-        self.trees[index], self.priors[index] = grown(self.trees[index]), double_prior_capacity(self.priors[index])
+        self.trees[index], self.priors[index] = (
+            double_capacity(self.trees[index]),
+            double_prior_capacity(self.priors[index]),
+        )
 
 
 def _actions_of_moves(moves: npt.NDArray[np.uint64]) -> npt.NDArray[np.int16]:

@@ -1,4 +1,4 @@
-"""Information sets, enumerated: every state that looks the same to a seat as the true one, with its exact probability.
+"""Enumeration of information sets: all states that a seat cannot tell apart, with their exact probabilities.
 
 Fixing the observer's cards and dealing the unseen cards at random (section III.D of Whitehouse, Powley and Cowling
 2011) makes every deal of *cards* equally likely; the number of deals of cards that give the same ranks to the same
@@ -37,7 +37,7 @@ Counts = tuple[int, ...]
 
 @dataclass(frozen=True)
 class InformationSet:
-    """The states of an information set.
+    """All states of an information set, each with the number of deals that lead to it.
 
     Attributes:
         rows: The states, shape ``[states, 32]``, uint64.
@@ -57,21 +57,21 @@ class InformationSet:
         return [Fraction(int(count), total) for count in self.deals]
 
 
-def hands_from(pool: Counts, size: int) -> Iterator[Counts]:
-    """Every distinct hand of a size that a pool can give."""
+def enumerate_hands(pool: Counts, size: int) -> Iterator[Counts]:
+    """Yield every distinct hand of a size that a pool can give."""
     if not pool:
         if size == 0:
             yield ()
         return
     most_above = sum(pool[1:])
     for count in range(max(0, size - most_above), min(pool[0], size) + 1):
-        for rest in hands_from(pool[1:], size - count):
+        for rest in enumerate_hands(pool[1:], size - count):
             yield (count, *rest)
 
 
 @functools.lru_cache(maxsize=4096)
-def shares(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """Every way to deal hands of given sizes from a pool, which may leave cards over.
+def enumerate_deals(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Enumerate every way to deal hands of given sizes from a pool, which may leave cards over.
 
     Args:
         pool: The cards as counts.
@@ -87,14 +87,14 @@ def shares(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], i
         >>> [deals for _, deals in shares((2, 1), (2,))]
         [2, 1]
     """
-    states = _number(pool, tuple(sizes))
+    states = _count_states(pool, tuple(sizes))
     if states > MAX_STATES:
         raise SearchLimitError(f"the information set has {states:,} states: too many for exact agents ({MAX_STATES:,})")
-    return tuple(_shares(pool, sizes))
+    return tuple(_enumerate_deals(pool, sizes))
 
 
-def _number(pool: Counts, sizes: Counts) -> int:
-    """How many states there are, without making them: rank by rank, by the cards that each receiver still lacks."""
+def _count_states(pool: Counts, sizes: Counts) -> int:
+    """Count the states without making them, rank by rank."""
     ways = {sizes: 1}
     for have in pool:
         before, ways = ways, defaultdict(int)
@@ -105,14 +105,14 @@ def _number(pool: Counts, sizes: Counts) -> int:
     return ways[(0,) * len(sizes)]
 
 
-def _shares(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
+def _enumerate_deals(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
     if not sizes:
         yield (), 1
         return
-    for hand in hands_from(pool, sizes[0]):
+    for hand in enumerate_hands(pool, sizes[0]):
         ways = prod(comb(have, want) for have, want in zip(pool, hand, strict=True))
         rest = tuple(have - want for have, want in zip(pool, hand, strict=True))
-        for words, deals in _shares(rest, sizes[1:]):
+        for words, deals in _enumerate_deals(rest, sizes[1:]):
             yield (counts_to_word(hand), *words), ways * deals
 
 
@@ -141,23 +141,23 @@ def information_set(row: Words, seat: int, open_hands: bool = False) -> Informat
         state = row.copy()
         state[SIZES] = 0
         return InformationSet(state[None], np.ones(1, np.int64))
-    pool, others, sizes = _unknown(row, seat)
+    pool, others, sizes = _unknown_cards(row, seat)
     if sum(sizes) > sum(pool) or min(sizes, default=0) < 0:
         raise InconsistentViewError(f"seat {seat} sees {sum(pool)} unplaced cards for hands of {sizes}: no deal agrees")
-    return _filled(row, others, shares(pool, sizes))
+    return _fill_hands(row, others, enumerate_deals(pool, sizes))
 
 
-def _unknown(row: Words, seat: int) -> tuple[Counts, tuple[int, ...], tuple[int, ...]]:
-    """The pool, the other seats that hold cards, and how many of the pool's cards each of them gets."""
+def _unknown_cards(row: Words, seat: int) -> tuple[Counts, tuple[int, ...], tuple[int, ...]]:
+    """Return the pool, the other seats that hold cards, and how many of the pool's cards each gets."""
     held = {other: (int(row[SIZES]) >> (8 * other)) & 255 for other in range(3)}
     others = tuple(other for other, size in held.items() if other != seat and size > 0)
     face_up = {int(row[LANDLORD]): sum(word_to_counts(int(row[KNOWN])))}
     return word_to_counts(int(row[HIDDEN])), others, tuple(held[other] - face_up.get(other, 0) for other in others)
 
 
-def deals_of_cards(row: Words, seat: int) -> int:
-    """Ways to deal the unseen cards of a view to the other seats: at least as many as there are states."""
-    pool, _, sizes = _unknown(row, seat)
+def count_deals(row: Words, seat: int) -> int:
+    """Count the ways to deal the unseen cards of a view: at least as many as there are states."""
+    pool, _, sizes = _unknown_cards(row, seat)
     left, ways = sum(pool), 1
     for size in sizes:
         ways *= comb(left, max(0, size))
@@ -165,8 +165,8 @@ def deals_of_cards(row: Words, seat: int) -> int:
     return ways
 
 
-def _filled(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[int, ...], int]]) -> InformationSet:
-    """Rows with the other hands filled in."""
+def _fill_hands(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[int, ...], int]]) -> InformationSet:
+    """Fill the other hands into copies of a view's row."""
     rows = np.tile(row, (len(dealt), 1))
     rows[:, SIZES] = 0
     landlord, face_up = int(row[LANDLORD]), row[KNOWN]
@@ -177,8 +177,8 @@ def _filled(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[int, 
     return InformationSet(rows, np.array([deals for _, deals in dealt], np.int64))
 
 
-def first_row(row: Words, seat: int, players: int) -> Words:
-    """The seat's view before the first move, with every card that was played back where it came from.
+def row_before_first_move(row: Words, seat: int, players: int) -> Words:
+    """Return the seat's view before the first move, with every played card back where it came from.
 
     Args:
         row: A view's row in a game with a fixed landlord, shape ``[32]``.

@@ -1,4 +1,4 @@
-"""The tree search agents: their options, and how they grow their trees."""
+"""The tree search agents ``isuct``, ``duct`` and ``cheating-uct``: their options, and how they grow trees."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Annotated, Any, cast
 import numpy as np
 from numba.extending import is_jitted
 
-from ddz_agents.search_agent import Milliseconds, Position, SearchAgent, Sight
-from ddz_agents.tree_search.choice import candidates_of, choose
+from ddz_agents.search_agent import Milliseconds, Position, SearchAgent, ViewOrState
+from ddz_agents.tree_search.choice import candidates_of, choose_from_visits
 from ddz_agents.tree_search.search import new_trace, search
-from ddz_agents.tree_search.tree import Tree, clear, grown, new_tree
+from ddz_agents.tree_search.tree import Tree, clear, double_capacity, new_tree
 from ddz_agents.worlds.determinize import WorldPool, Worlds, belief_of, check_pool, draw_game
 from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import State, View
@@ -41,7 +41,7 @@ Bound = Callable[[float, float, float, float], float]
 
 @dataclass(frozen=True)
 class TreeOptions(Options):
-    """How trees grow.
+    """How a tree search agent grows its trees.
 
     Attributes:
         iterations: Iterations per tree.
@@ -69,35 +69,35 @@ class TreeOptions(Options):
     threads: Annotated[int, Range(1, MAX_THREADS)] | None = 1
 
     def check(self) -> None:
-        """Refuse functions that do not exist."""
-        self.policy()
-        self.bound()
+        """Refuse names of functions that do not exist."""
+        self.simulation_function()
+        self.selection_function()
 
-    def policy(self) -> Policy | None:
-        """The user's own simulation, itself or by its dotted name; None for random moves.
+    def simulation_function(self) -> Policy | None:
+        """Return the user's own simulation, given itself or by its dotted name; None for random moves.
 
         Raises:
             InvalidAgentOptionError: If there is no such simulation.
         """
-        return cast("Policy | None", self._compiled("simulation", RANDOM))
+        return cast("Policy | None", self._compiled_function("simulation", RANDOM))
 
-    def bound(self) -> Bound | None:
-        """The user's own tree policy, itself or by its dotted name; None for figure 2's.
+    def selection_function(self) -> Bound | None:
+        """Return the user's own tree policy, given itself or by its dotted name; None for figure 2's.
 
         Raises:
             InvalidAgentOptionError: If there is no such tree policy.
         """
-        return cast("Bound | None", self._compiled("selection", UCB))
+        return cast("Bound | None", self._compiled_function("selection", UCB))
 
-    def _compiled(self, option: str, default: str) -> object:
-        """A function of the user's own that Numba has compiled; None for the default."""
-        function = self._function(option, default)
+    def _compiled_function(self, option: str, default: str) -> object:
+        """Return the function of the user's own that Numba has compiled; None for the default."""
+        function = self._resolve_function(option, default)
         if function is not None and not is_jitted(function):
             raise self.error(f"{option}={getattr(self, option)!r} is not a function compiled by Numba")
         return function
 
-    def _function(self, option: str, default: str) -> object:
-        """What an option names, itself or by its dotted name; None for the default."""
+    def _resolve_function(self, option: str, default: str) -> object:
+        """Return what an option names, given itself or by its dotted name; None for the default."""
         function: object = getattr(self, option)
         if not isinstance(function, str):
             return function
@@ -130,17 +130,17 @@ class IsUctOptions(TreeOptions):
     worlds: str | Worlds = PARTICLES
 
     def check(self) -> None:
-        """Refuse functions that do not exist."""
+        """Refuse names of functions that do not exist."""
         super().check()
-        self.drawing()
+        self.world_sampler()
 
-    def drawing(self) -> Worlds:
-        """How the worlds of a decision are drawn.
+    def world_sampler(self) -> Worlds:
+        """Return the function that draws the worlds of a decision.
 
         Raises:
             InvalidAgentOptionError: If there is no such function.
         """
-        function = self._function("worlds", PARTICLES)
+        function = self._resolve_function("worlds", PARTICLES)
         if function is None:
             return lambda view, rng: infer_pool(view, rng, self.particles)
         if not callable(function):
@@ -148,10 +148,10 @@ class IsUctOptions(TreeOptions):
         return cast("Worlds", function)
 
 
-class TreeSearchAgent(SearchAgent[Sight]):
+class TreeSearchAgent(SearchAgent[ViewOrState]):
     """Grows trees over one decision and chooses from their visits.
 
-    Agents differ in these: which game a tree is about (``_game_of_tree``), where the worlds of its iterations are drawn
+    Agents differ in these: which game a tree is about (``_draw_tree_game``), where its iterations draw worlds
     from (``_worlds``), and what is seen (``cheats``).
     """
 
@@ -161,10 +161,10 @@ class TreeSearchAgent(SearchAgent[Sight]):
     def __init__(self, options: TreeOptions) -> None:
         super().__init__(options)
         self.finish = options.finish
-        self._policy, self._bound = options.policy(), options.bound()
+        self._policy, self._bound = options.simulation_function(), options.selection_function()
         self._trees: list[Tree] = []
 
-    def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
+    def _search(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Decision:
         while len(self._trees) < self.options.trees:
             self._trees.append(new_tree(2 * self.options.iterations + 256))
         for tree in self._trees:
@@ -180,26 +180,26 @@ class TreeSearchAgent(SearchAgent[Sight]):
         else:
             with ThreadPoolExecutor(threads) as workers:
                 list(workers.map(grow, range(self.options.trees)))
-        return choose(self._trees, position.row, position.rules)
+        return choose_from_visits(self._trees, position.row, position.rules)
 
-    def candidates(self, view: Sight) -> list[Candidate]:
-        """The whole moves that the last search has tried in this position, with the line that it expects after each."""
+    def candidates(self, view: ViewOrState) -> list[Candidate]:
+        """List the whole moves that the last search tried, each with the line that it expects after it."""
         return candidates_of(self._trees, view.row, view.rule_words)
 
     def _worlds(self, view: Any, rng: np.random.Generator) -> WorldPool | None:
-        """What determinizations are drawn from, one per iteration; None where a tree is about one game."""
+        """Return the pool from which determinizations are drawn; None where a tree is about one game."""
         return None
 
-    def _game_of_tree(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
-        """What a tree searches, and the generator's state after drawing it."""
+    def _draw_tree_game(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
+        """Draw the game that a tree searches, and return it with the generator's new state."""
         return position, state
 
     def _grow_tree(
         self, position: Position, worlds: WorldPool | None, seed: np.uint64, threads: int, index: int
     ) -> None:
-        """Spend one tree's budget, giving the tree twice the room whenever it is full."""
+        """Spend one tree's budget; a full tree gets twice the room."""
         options, tree = self.options, self._trees[index]
-        game, state = self._game_of_tree(position, np.uint64(stream_state(seed, np.uint64(index))))
+        game, state = self._draw_tree_game(position, np.uint64(stream_state(seed, np.uint64(index))))
         clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)
         trace, exploration = new_trace(), float(options.exploration)
         functions, look = (self._bound, worlds, self._policy), _LOOK if self._policy is None else _LOOK_SLOW
@@ -207,14 +207,14 @@ class TreeSearchAgent(SearchAgent[Sight]):
         while left > 0:
             done, state = search(tree, trace, game, left, exploration, *functions, options.finish, np.uint64(state))
             if done < left:
-                self._trees[index] = tree = grown(tree)
+                self._trees[index] = tree = double_capacity(tree)
             left -= done
             if left == 0 and not clock.is_over():
                 left = look
 
 
 class IsUctAgent(TreeSearchAgent[View]):
-    """Information-set UCT (Whitehouse, Powley and Cowling 2011, figure 2): one tree, a fresh determinization each time.
+    """Information-set UCT (Whitehouse, Powley and Cowling 2011, figure 2): one tree, a fresh world each time.
 
     Example:
         >>> state = State.new(seed=1)
@@ -230,10 +230,10 @@ class IsUctAgent(TreeSearchAgent[View]):
         super().__init__(options)
 
     def _worlds(self, view: View, rng: np.random.Generator) -> WorldPool:
-        return check_pool(self.options.drawing()(view, rng), view)
+        return check_pool(self.options.world_sampler()(view, rng), view)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
-        """The belief about the hidden cards from which the agent's worlds are drawn."""
+        """Return the belief about the hidden cards from which the agent's worlds are drawn."""
         return belief_of(view, self._worlds(view, rng))
 
 
@@ -244,7 +244,7 @@ class DeterminizedUctAgent(TreeSearchAgent[View]):
     def __init__(self, options: TreeOptions) -> None:
         super().__init__(options)
 
-    def _game_of_tree(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
+    def _draw_tree_game(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
         row = np.empty(ROW_WORDS, np.uint64)
         state = np.uint64(draw_game(*position, state, row))
         return position._replace(row=row), state

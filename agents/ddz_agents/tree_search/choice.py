@@ -1,4 +1,4 @@
-"""From a search to a move: the choice from the statistics of the root."""
+"""The choice of a move from the statistics of the root's children when a search has ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.search_agent import kickers_of
+from ddz_agents.search_agent import count_kickers
 from ddz_agents.tree_search.tree import ROOT, Tree, child_of, children
 from ddz_agents.worlds.determinize import Words
 from ddz_env import Move
@@ -22,7 +22,7 @@ from ddz_env.playing.search_statistics import Candidate
 PriorsOfTrees = Sequence[npt.NDArray[np.float32]]
 
 
-class Totals(NamedTuple):
+class ChildStatistics(NamedTuple):
     """Statistics of the children of one node by action, added up over the trees.
 
     Attributes:
@@ -36,7 +36,9 @@ class Totals(NamedTuple):
     priors: dict[int, float]
 
 
-def totals(trees: Sequence[Tree], nodes: Sequence[int], priors_of: PriorsOfTrees | None = None) -> Totals:
+def sum_child_statistics(
+    trees: Sequence[Tree], nodes: Sequence[int], priors_of: PriorsOfTrees | None = None
+) -> ChildStatistics:
     """Add up the statistics of the children of one node over several trees.
 
     Args:
@@ -57,13 +59,13 @@ def totals(trees: Sequence[Tree], nodes: Sequence[int], priors_of: PriorsOfTrees
             visits[action] = visits.get(action, 0) + count
             rewards[action] = rewards.get(action, 0.0) + reward
             priors[action] = priors.get(action, 0.0) + prior
-    return Totals(dict(sorted(visits.items())), rewards, priors)
+    return ChildStatistics(dict(sorted(visits.items())), rewards, priors)
 
 
-def choose(
+def choose_from_visits(
     trees: Sequence[Tree], root: Words, rules: Words, decided: int | None = None, priors: PriorsOfTrees | None = None
 ) -> Decision:
-    """The best move of a search, stage by stage; of equals the likelier by the prior, then the lowest action.
+    """Choose the most visited move, stage by stage; of equals the likelier by the prior, then the lowest action.
 
     Args:
         trees: The trees, whose root statistics are added up.
@@ -73,24 +75,24 @@ def choose(
         priors: The prior of every record of each tree; None for equal ones.
     """
     nodes: Sequence[int] = [ROOT] * len(trees)
-    first = totals(trees, nodes, priors)
+    first = sum_child_statistics(trees, nodes, priors)
     row = root.copy()
     line: list[int] = []
-    action = _next_action(first, row, rules) if decided is None else decided
+    action = _best_action_of_stage(first, row, rules) if decided is None else decided
     while True:
         line.append(action)
         apply_action(row, np.uint64(action), rules)
         if int(row[STAGE]) != STAGE_KICKER:
             break
         nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
-        action = _next_action(totals(trees, nodes, priors), row, rules)
+        action = _best_action_of_stage(sum_child_statistics(trees, nodes, priors), row, rules)
     values = {action: first.rewards[action] / count for action, count in first.visits.items() if count}
     main, kickers = line[0], tuple(action - KICKER_BASE for action in line[1:])
     return Decision(Move(main, kickers), first.visits, values, tuple(line))
 
 
-def _next_action(statistics: Totals, row: Words, rules: Words) -> int:
-    """The best action of one stage; the lowest legal one where the search never came."""
+def _best_action_of_stage(statistics: ChildStatistics, row: Words, rules: Words) -> int:
+    """Return the best action of one stage; the lowest legal one where the search never came."""
     visits, _, priors = statistics
     return max(
         visits, key=lambda action: (visits[action], priors[action], -action), default=list_legal_actions(row, rules)[0]
@@ -99,12 +101,12 @@ def _next_action(statistics: Totals, row: Words, rules: Words) -> int:
 
 MOST_STAGES = 16
 """Stages of an expected line."""
-_TRUSTED = 10
+_TRUSTED_VISITS = 10
 """Visits that a stage of an expected line needs."""
 
 
 def candidates_of(trees: Sequence[Tree], row: Words, rules: Words, most_stages: int = MOST_STAGES) -> list[Candidate]:
-    """Every whole move that was tried from the root, the most visited first.
+    """List every whole move that was tried from the root, the most visited first.
 
     Args:
         trees: The trees of one decision; their statistics are added up.
@@ -113,11 +115,11 @@ def candidates_of(trees: Sequence[Tree], row: Words, rules: Words, most_stages: 
         most_stages: Stages (main groups and kickers) of an expected line; 0 for no lines.
     """
     candidates: list[Candidate] = []
-    _collect(trees, [ROOT] * len(trees), row, rules, (), candidates, most_stages)
+    _collect_candidates(trees, [ROOT] * len(trees), row, rules, (), candidates, most_stages)
     return sorted(candidates, key=lambda each: (-each.visits, -each.chance, each.move.actions))
 
 
-def _collect(
+def _collect_candidates(
     trees: Sequence[Tree],
     nodes: Sequence[int],
     row: Words,
@@ -127,7 +129,7 @@ def _collect(
     most_stages: int,
 ) -> None:
     """Append a candidate for every tried whole move that begins with some actions."""
-    visits, rewards, _ = totals(trees, nodes)
+    visits, rewards, _ = sum_child_statistics(trees, nodes)
     for action, count in visits.items():
         if not count:
             continue
@@ -135,20 +137,20 @@ def _collect(
         apply_action(after, np.uint64(action), rules)
         below = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
         if int(after[STAGE]) == STAGE_KICKER:
-            _collect(trees, below, after, rules, stages, candidates, most_stages)
+            _collect_candidates(trees, below, after, rules, stages, candidates, most_stages)
         else:
             [move] = whole_moves_of(stages)
-            line = tuple(whole_moves_of(_expected(trees, below, most_stages)))
+            line = tuple(whole_moves_of(_expected_line(trees, below, most_stages)))
             candidates.append(Candidate(move, count, rewards[action] / count, line))
 
 
-def _expected(trees: Sequence[Tree], nodes: Sequence[int], most_stages: int) -> list[int]:
-    """The most visited actions from some nodes down, as long as enough visits went there."""
+def _expected_line(trees: Sequence[Tree], nodes: Sequence[int], most_stages: int) -> list[int]:
+    """Follow the most visited actions from some nodes down, as long as enough visits went there."""
     line: list[int] = []
     while len(line) < most_stages:
-        visits = totals(trees, nodes).visits
+        visits = sum_child_statistics(trees, nodes).visits
         action = max(visits, key=lambda action: (visits[action], -action), default=None)
-        if action is None or visits[action] < _TRUSTED:
+        if action is None or visits[action] < _TRUSTED_VISITS:
             break
         line.append(action)
         nodes = [child_of(tree, node, action) for tree, node in zip(trees, nodes, strict=True)]
@@ -156,11 +158,11 @@ def _expected(trees: Sequence[Tree], nodes: Sequence[int], most_stages: int) -> 
 
 
 def whole_moves_of(actions: Sequence[int]) -> list[Move]:
-    """The whole moves of a sequence of action ids; a last move without all its kickers is left out."""
+    """Join a sequence of action ids into whole moves; a last move without all its kickers is left out."""
     moves: list[Move] = []
     first = 0
     while first < len(actions):
-        main, following = actions[first], first + 1 + kickers_of(actions[first])
+        main, following = actions[first], first + 1 + count_kickers(actions[first])
         kickers = tuple(action - KICKER_BASE for action in actions[first + 1 : following])
         if following <= len(actions):
             moves.append(Move(main, kickers))

@@ -1,4 +1,4 @@
-"""Duplicate rollouts: the candidates of a good player, compared in the same worlds, played out by a good player.
+"""The agent ``rollout``: the rule agent's best candidates, played out in the same worlds and compared.
 
 A search that simulates every legal move spreads its budget over dozens that no player would look at; the *candidates*
 are those of :mod:`ddz_agents.rules.candidates`.
@@ -38,7 +38,7 @@ from ddz_env.support.options import Options, Range, takes_options
 
 
 class Arms(NamedTuple):
-    """The candidates and what has been counted.
+    """The candidate moves, and how often each was played out and won.
 
     Attributes:
         mains: Main groups, 0 for pass, shape ``[n]``, uint64.
@@ -59,21 +59,21 @@ class Arms(NamedTuple):
 
 
 def new_arms(mains: Words, kickers: Words, rule_move_bonus: float = 0.0) -> Arms:
-    """Candidates without rollouts, in the order given."""
+    """Allocate candidates without rollouts, in the order given."""
     runs, wins = np.zeros((2, len(mains)), np.int64)
     return Arms(mains, kickers, runs, wins, np.arange(len(mains), dtype=np.int64), rule_move_bonus)
 
 
 @inline_kernel
 def _score(arms: Arms, arm: int) -> float:
-    """Wins; the first candidate's with a bonus that chance alone could give another."""
+    """Return an arm's wins; the first candidate gets a bonus that chance alone could give another."""
     bonus = arms.rule_move_bonus * math.sqrt(float(arms.runs[arm])) if arm == 0 else 0.0
     return float(arms.wins[arm]) + bonus
 
 
 @part_kernel
 def _sort(arms: Arms, alive: int) -> None:
-    """Order the candidates still alive by score (they have equally many rollouts); ties keep their order."""
+    """Sort the candidates still alive by score (they have equally many rollouts); ties keep their order."""
     for index in range(1, alive):
         arm, back = arms.order[index], index
         score = _score(arms, arm)
@@ -87,7 +87,7 @@ def _sort(arms: Arms, alive: int) -> None:
 def play_worlds(
     position: Position, arms: Arms, alive: int, worlds: int, pool: WorldPool, workspace: RuleWorkspace, state: np.uint64
 ) -> np.uint64:
-    """Roll the best ``alive`` candidates out in some worlds, then sort them.
+    """Play the best ``alive`` candidates out in some worlds, then sort them.
 
     Args:
         position: The searcher's position, in the play stage.
@@ -119,7 +119,7 @@ def play_worlds(
 
 @dataclass(frozen=True)
 class RolloutOptions(Options):
-    """How rollouts compare the candidates.
+    """How many rollouts compare how many candidates, and in which worlds.
 
     Attributes:
         iterations: Rollouts per decision.
@@ -168,7 +168,7 @@ class RolloutAgent(InferringAgent):
         if len(arms.order) > 1:
             pool = infer_pool(view, rng, self.options.particles)
             self._compare(position, arms, pool, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
-        move = _move(arms, int(arms.order[0]))
+        move = _move_of_arm(arms, int(arms.order[0]))
         best: dict[int, Candidate] = {}
         for candidate in self.candidates(view):
             best.setdefault(candidate.move.main, candidate)
@@ -177,18 +177,18 @@ class RolloutAgent(InferringAgent):
         return Decision(move, visits, chances, move.actions)
 
     def candidates(self, view: View) -> list[Candidate]:
-        """The whole moves that the last search has compared, the best first."""
+        """List the whole moves that the last search has compared, the best first."""
         arms = self._compared
         if arms is None:
             return []
         return [
-            Candidate(_move(arms, arm), int(arms.runs[arm]), float(arms.wins[arm] / arms.runs[arm]))
+            Candidate(_move_of_arm(arms, arm), int(arms.runs[arm]), float(arms.wins[arm] / arms.runs[arm]))
             for arm in arms.order.tolist()
             if arms.runs[arm]
         ]
 
     def _compare(self, position: Position, arms: Arms, pool: WorldPool, seed: np.uint64) -> None:
-        """Sequential halving over a budget of rollouts, or of time."""
+        """Compare the candidates by sequential halving over a budget of rollouts, or of time."""
         clock, alive, state = (
             Clock(self.options.milliseconds),
             len(arms.order),
@@ -204,5 +204,5 @@ class RolloutAgent(InferringAgent):
             alive = (alive + 1) // 2
 
 
-def _move(arms: Arms, arm: int) -> Move:
+def _move_of_arm(arms: Arms, arm: int) -> Move:
     return Move.from_words(int(arms.mains[arm]), int(arms.kickers[arm]))

@@ -29,7 +29,7 @@ from ddz_agents.tree_search.tree import (
     SIZE_CLASSES,
     Tree,
     add_child,
-    take_tried,
+    list_legal_children,
 )
 from ddz_agents.worlds.determinize import Words, WorldPool, draw_world
 from ddz_env.core.engine import layout as at
@@ -53,7 +53,7 @@ _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 class Trace(NamedTuple):
-    """The game of one iteration and its path in the tree.
+    """The memory of one iteration: its game, and its path in the tree.
 
     Attributes:
         row: The game, shape ``[32]``, uint64.
@@ -73,7 +73,7 @@ class Trace(NamedTuple):
 
 
 def new_trace() -> Trace:
-    """Memory for the iterations of one search, one after the other."""
+    """Allocate the memory of iterations that run one after the other."""
     return Trace(
         np.empty(at.ROW_WORDS, np.uint64),
         np.empty(MASK_WORDS, np.uint64),
@@ -133,7 +133,7 @@ def search(
 
 @part_kernel
 def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, row: np.ndarray) -> np.uint64:
-    """Write the game of one iteration; the generator's new state."""
+    """Write the game of one iteration, and return the generator's new state."""
     if worlds is None:
         for word in range(at.ROW_WORDS):
             row[word] = position.row[word]
@@ -145,7 +145,7 @@ def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, r
 def _select_and_expand(
     tree: Tree, trace: Trace, position: Position, exploration: float, bound: Any, one_game: bool, state: np.uint64
 ) -> tuple[int, np.uint64]:
-    """Go down until a child is added or the game is over.
+    """Select children down the tree until one is added or the game is over.
 
     Args:
         tree: The tree.
@@ -170,10 +170,10 @@ def _select_and_expand(
         mover = row[at.SEAT]
         visits = float(max(tree.visits[node], 1))
         if tree.complete[node]:
-            node = best_of_all(tree, node, visits, exploration, bound, trace.values)
+            node = select_best_child(tree, node, visits, exploration, bound, trace.values)
         else:
             write_legal_mask(row, rules, mask)
-            count = take_tried(tree, node, mask, trace.usable)
+            count = list_legal_children(tree, node, mask, trace.usable)
             untried = count_legal(mask)
             if untried > U0:
                 child, state = _expand(tree, node, mask, untried, state)
@@ -183,7 +183,7 @@ def _select_and_expand(
             else:
                 if one_game or (hand_is_final and mover == searcher):
                     tree.complete[node] = 1
-                child = best_of_legal(tree, trace.usable, count, visits, exploration, bound)
+                child = select_best_legal(tree, trace.usable, count, visits, exploration, bound)
             node = child
         apply_action(row, np.uint64(tree.action[node]), rules)
         depth += 1
@@ -194,21 +194,23 @@ def _select_and_expand(
 
 @part_kernel
 def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uint64) -> tuple[int, np.uint64]:
-    """Add one of the untried actions in the mask, drawn uniformly; its record (``FULL``) and the generator's state."""
+    """Add one of the untried actions in the mask, drawn uniformly."""
     state = advance(state)
     return add_child(tree, node, nth_legal(mask, scale_below(mix(state), untried))), state
 
 
 @inline_kernel
 def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float:
-    """Figure 2's selection value of a child."""
+    """Return figure 2's selection value of a child."""
     inverse = np.float32(1.0) / np.float32(tree.visits[record])
     return tree.reward[record] * inverse + np.float32(exploration) * math.sqrt(np.float32(log_parent) * inverse)
 
 
 @part_kernel
-def _value(tree: Tree, record: int, parent_visits: float, log_parent: float, exploration: float, bound: Any) -> float:
-    """The selection value of a child: figure 2's, or of a function of the user's own."""
+def _selection_value(
+    tree: Tree, record: int, parent_visits: float, log_parent: float, exploration: float, bound: Any
+) -> float:
+    """Return the selection value of a child: figure 2's, or that of the user's own function."""
     if bound is None:
         return ucb(tree, record, log_parent, exploration)
     visits = float(tree.visits[record])
@@ -216,29 +218,31 @@ def _value(tree: Tree, record: int, parent_visits: float, log_parent: float, exp
 
 
 @part_kernel
-def best_of_legal(
+def select_best_legal(
     tree: Tree, usable: np.ndarray, count: int, parent_visits: float, exploration: float, bound: Any
 ) -> int:
-    """The child that is selected among the first ``count`` of ``usable``."""
+    """Select the best child among the first ``count`` of ``usable``, which are legal in this world."""
     log_parent = math.log(parent_visits)
     best, best_value = np.int64(usable[0]), np.float32(-np.inf)
     for index in range(count):
-        value = _value(tree, usable[index], parent_visits, log_parent, exploration, bound)
+        value = _selection_value(tree, usable[index], parent_visits, log_parent, exploration, bound)
         if value > best_value:
             best, best_value = np.int64(usable[index]), value
     return best
 
 
 @part_kernel
-def best_of_all(tree: Tree, node: int, parent_visits: float, exploration: float, bound: Any, values: np.ndarray) -> int:
-    """The child that is selected among all; ``values`` is scratch, as long as there are children, float32.
+def select_best_child(
+    tree: Tree, node: int, parent_visits: float, exploration: float, bound: Any, values: np.ndarray
+) -> int:
+    """Select the best of all children of a node; ``values`` is scratch memory, float32.
 
     The values are computed apart from their comparison, so that the compiler makes eight of them at once.
     """
     log_parent = math.log(parent_visits)
     first, number = np.int64(tree.first[node]), np.int64(tree.used[node])
     for child in range(number):
-        values[child] = _value(tree, first + child, parent_visits, log_parent, exploration, bound)
+        values[child] = _selection_value(tree, first + child, parent_visits, log_parent, exploration, bound)
     best = 0
     for child in range(1, number):
         if values[child] > values[best]:
@@ -250,7 +254,7 @@ def best_of_all(tree: Tree, node: int, parent_visits: float, exploration: float,
 def _random_lead(
     hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """A finishing main group, or a uniform one, and the generator's new state."""
+    """Draw a main group to lead, a finishing one if there is one, and return the generator's new state."""
     for word in range(MASK_WORDS):
         mask[word] = U0
     write_lead_mask(hand, rules, mask)
@@ -265,7 +269,7 @@ def _random_lead(
 def _random_reply(
     row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """A finishing reply, or a uniform one with pass among them, and the generator's new state."""
+    """Draw a reply, pass among them, or a finishing one if there is one."""
     target = row[at.TARGET]
     base, starts, bombs, rocket = find_replies(hand, target, row[at.KEY], rules)
     if (starts | bombs | rocket) == U0:
@@ -293,7 +297,7 @@ def _random_reply(
 
 @part_kernel
 def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool) -> np.uint64:
-    """Play to the end, uniformly at every stage, except that a finishing move is taken at once if so wished.
+    """Play to the end at random, each stage uniformly; a finishing move is taken at once if so wished.
 
     Args:
         row: The game, at any stage, changed in place; only hands, turn, bombs and winner are kept right.
@@ -326,7 +330,7 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
 
 @inline_kernel
 def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
-    """1 if a seat's side won the finished game, 0 if not, a half if all declined."""
+    """Return 1 if a seat's side won the finished game, 0 if not, one half if all declined."""
     if row[at.WINNER] == at.NO_GAME:
         return np.float32(0.5)
     return np.float32(1.0) if (seat == row[at.LANDLORD]) == landlord_won(row) else np.float32(0.0)

@@ -1,4 +1,4 @@
-"""The search tree: arrays inside compiled code, children of a node in one contiguous block.
+"""The search tree as arrays inside compiled code; children of a node lie in one contiguous block.
 
 A *record* is an edge and the node it leads to.  Blocks grow by doubling; a block that a node has outgrown goes to a
 free list by size and is used again, so memory stays below a few dozen bytes per iteration.  Compiled code does not
@@ -52,7 +52,7 @@ class Tree(NamedTuple):
 
 
 def new_tree(capacity: int) -> Tree:
-    """Allocate a tree that holds a bare root.
+    """Allocate a tree that holds only its root.
 
     Args:
         capacity: Records to make room for; four per iteration are always enough.
@@ -63,8 +63,8 @@ def new_tree(capacity: int) -> Tree:
     return tree
 
 
-def grown(tree: Tree) -> Tree:
-    """A copy with twice the room."""
+def double_capacity(tree: Tree) -> Tree:
+    """Return a copy of a tree with twice the room."""
     larger = [np.concatenate([array, np.empty_like(array)]) for array in tree[:-1]]
     return Tree._make([*larger, tree.free.copy()])
 
@@ -82,7 +82,7 @@ def _reset(tree: Tree, record: int, action: np.uint64) -> None:
 
 @pure_kernel
 def clear(tree: Tree) -> None:
-    """Forget everything but a bare root."""
+    """Clear a tree: only the root without children is left."""
     for size_class in range(SIZE_CLASSES):
         tree.free[size_class] = -1
     tree.free[_TOP] = 1
@@ -91,7 +91,7 @@ def clear(tree: Tree) -> None:
 
 @part_kernel
 def _take_block(tree: Tree, size_class: int) -> int:
-    """A block of ``2 ** size_class`` records, or ``FULL``."""
+    """Take a free block of ``2 ** size_class`` records, or return ``FULL``."""
     head = tree.free[size_class]
     if head >= 0:
         tree.free[size_class] = tree.first[head]
@@ -116,7 +116,7 @@ def _copy(tree: Tree, source: int, target: int) -> None:
 
 @part_kernel
 def _grow(tree: Tree, node: int) -> bool:
-    """Move a node's children to a block of twice the size; false if there is no room."""
+    """Move a node's children to a block of twice the size, and return whether there was room."""
     old, count = np.int64(tree.first[node]), np.int64(tree.used[node])
     size_class = 0
     while (1 << size_class) <= count:
@@ -136,7 +136,7 @@ def _grow(tree: Tree, node: int) -> bool:
 
 @part_kernel
 def add_child(tree: Tree, node: int, action: np.uint64) -> int:
-    """Append a child and return its record, or ``FULL``.  Records of the node's other children may move."""
+    """Append a child and return its record, or ``FULL``; the node's other children may move."""
     if tree.used[node] == tree.room[node] and not _grow(tree, node):
         return FULL
     record = np.int64(tree.first[node]) + np.int64(tree.used[node])
@@ -147,25 +147,25 @@ def add_child(tree: Tree, node: int, action: np.uint64) -> int:
 
 @inline_kernel
 def has_room(tree: Tree) -> bool:
-    """Whether the tree has room for another child of any node."""
+    """Return whether the tree has room for another child of any node."""
     return has_room_for(tree, 1)
 
 
 @inline_kernel
 def has_room_for(tree: Tree, number: int) -> bool:
-    """Whether the tree has room for a number of children, of any nodes."""
+    """Return whether the tree has room for a number of children, of any nodes."""
     return np.int64(tree.free[_TOP]) + np.int64(number) * MOST_CHILDREN <= tree.action.size
 
 
 def children(tree: Tree, node: int = ROOT) -> slice:
-    """The records of a node's children."""
+    """Return the records of a node's children."""
     first = int(tree.first[node])
     return slice(first, first + int(tree.used[node]))
 
 
 @inline_kernel
 def child_of(tree: Tree, node: int, action: int) -> int:
-    """The record of a node's child by action, -1 if there is none (or the node is -1, none)."""
+    """Return the record of a node's child by action, -1 if there is none or the node is -1."""
     if node >= 0:
         first = np.int64(tree.first[node])
         for record in range(first, first + np.int64(tree.used[node])):
@@ -175,8 +175,8 @@ def child_of(tree: Tree, node: int, action: int) -> int:
 
 
 @part_kernel
-def take_tried(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
-    """List the children of a node that a mask of legal actions allows, and strike their actions from the mask.
+def list_legal_children(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
+    """List the children of a node that a mask of legal actions allows, and clear their bits in the mask.
 
     Nothing branches on whether a child is legal, which no processor can foresee.
 

@@ -19,7 +19,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.information_set import InformationSet, first_row, information_set
+from ddz_agents.open_cards.information_set import InformationSet, information_set, row_before_first_move
 from ddz_agents.rules.agent import choose_move
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.worlds.determinize import Words
@@ -98,7 +98,7 @@ class Inference(WritableAfterUnpickling):
         """
         if len(self._heard) > _MEMORY:
             self._heard.clear()
-        return self._after(first_row(row, seat, self._rules.players), seat, history)
+        return self._after(row_before_first_move(row, seat, self._rules.players), seat, history)
 
     def _after(self, start: Words, seat: int, history: History) -> InformationSet:
         key = (start.tobytes(), history)

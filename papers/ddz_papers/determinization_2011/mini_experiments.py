@@ -16,7 +16,7 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.information_set import shares
+from ddz_agents.open_cards.information_set import enumerate_deals
 from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.deal import start_game
 from ddz_env.core.engine.layout import HANDS, HIDDEN, ROW_WORDS, SEAT, STAGE, STAGE_OVER, WINNER
@@ -61,7 +61,7 @@ class MiniDeal:
 @functools.cache
 def mini_deals() -> tuple[MiniDeal, ...]:
     """All deals; their probabilities add up to one."""
-    deck, dealt = np.uint64(counts_to_word(MINI.deck)), shares(MINI.deck, (MINI.hand_size, MINI.hand_size))
+    deck, dealt = np.uint64(counts_to_word(MINI.deck)), enumerate_deals(MINI.deck, (MINI.hand_size, MINI.hand_size))
     total = sum(count for _, count in dealt)
     deals = []
     for number, ((first_hand, second_hand), count) in enumerate(dealt):

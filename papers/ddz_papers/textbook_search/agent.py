@@ -19,7 +19,7 @@ from ddz_agents.rules.candidates import best_candidates
 from ddz_agents.rules.position import POSITION_WEIGHTS
 from ddz_agents.rules.weights import WEIGHTS
 from ddz_agents.rules.workspace import new_rule_workspace
-from ddz_agents.search_agent import InferringAgent, Milliseconds, Position, SearchAgent, Sight
+from ddz_agents.search_agent import InferringAgent, Milliseconds, Position, SearchAgent, ViewOrState
 from ddz_agents.worlds.determinize import Reals, Words, draw_games
 from ddz_agents.worlds.inference import MOST_PARTICLES, infer_pool
 from ddz_env import Move, State, View
@@ -85,7 +85,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 0
 
 
-class DepthLimitedAgent(SearchAgent[Sight]):
+class DepthLimitedAgent(SearchAgent[ViewOrState]):
     """The base of both: compares moves by their values in the deals searched, deepening while there is time."""
 
     budget = "depth {0.depth}"
@@ -108,10 +108,10 @@ class DepthLimitedAgent(SearchAgent[Sight]):
         return int(self._space.stack.counters[NODES]) if self._space is not None else 0
 
     @abstractmethod
-    def _deals(self, view: Sight, position: Position, rng: np.random.Generator) -> Words:
+    def _deals(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Words:
         """The deals that are searched, shape ``[n, 32]``."""
 
-    def _search(self, view: Sight, position: Position, rng: np.random.Generator) -> Decision:
+    def _search(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Decision:
         """Value the moves; in the auction and at doubling the rule agent decides."""
         if int(position.row[STAGE]) != STAGE_PLAY:
             return Decision(choose_move(position.row, position.rules, self._workspace, self.prices))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from ddz_agents.bidding.auction import Auction, policy_bid, staked, write_worth
+from ddz_agents.bidding.auction import Auction, policy_bid, stake_of_own_bids, write_end_values
 from ddz_agents.bidding.hand import hand_view
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
 from ddz_agents.bidding.policy import (
@@ -17,11 +17,11 @@ from ddz_agents.bidding.policy import (
     PayoffOptions,
     PayoffSearchAgent,
     appraise,
-    best,
-    both_ways,
-    most_staked,
+    best_appraisal,
+    hidden_and_shown_views,
+    highest_possible_stake,
 )
-from ddz_agents.bidding.worlds import Outcomes, outcomes
+from ddz_agents.bidding.worlds import Outcomes, simulate_outcomes
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
 from ddz_env.playing.bidder import AgentWithBidder
@@ -69,7 +69,7 @@ def test_the_equations() -> None:
 
 def test_worlds_agree_with_the_view_and_have_every_landlord() -> None:
     view = State.new(3, RULES).view()
-    found = outcomes(view, RNG(1), 30, make_agent("rules"))
+    found = simulate_outcomes(view, RNG(1), 30, make_agent("rules"))
     assert found.landlord_won.shape == (30, 3)
     for world in found.rows:
         for landlord, row in enumerate(world):
@@ -92,7 +92,7 @@ def test_the_same_generator_deals_the_same_worlds_and_batches_play_as_single_gam
             return self.inner.act(view, rng)
 
     players, view = (make_agent("rules"), OneByOne()), State.new(5, RULES).view()
-    first, second = (outcomes(view, RNG(2), 5, player) for player in players)
+    first, second = (simulate_outcomes(view, RNG(2), 5, player) for player in players)
     assert (first.returns == second.returns).all()
 
 
@@ -107,7 +107,7 @@ def test_bids_are_worth_what_the_equations_say() -> None:
         ("bid 3", 6.0, pytest.approx(3.0)),
     ]
     cautious = appraise(view, dealt, PayoffOptions(bankroll=4))
-    assert str(best(cautious).move) == "bid 2"  # 4 (0.5 - 0.25) = 1; 0.75 by one less or more
+    assert str(best_appraisal(cautious).move) == "bid 2"  # 4 (0.5 - 0.25) = 1; 0.75 by one less or more
     points = appraise(view, dealt, PayoffOptions(gain="points"))
     assert [one.payoff for one in points] == pytest.approx([one.payoff for one in answers])
 
@@ -161,8 +161,10 @@ def test_a_hand_is_shown_where_the_doubled_stake_is_worth_what_it_tells() -> Non
 
 def test_worlds_of_a_shown_hand_hold_it_and_are_those_of_the_hidden_one() -> None:
     view = hand_view(STRONG, "robbing,showing=true", bottom="345")
-    (hidden, one), (shown, other) = both_ways(view, RNG(1))
-    first, second = (outcomes(seen, rng, 6, make_agent("rules")) for seen, rng in ((hidden, one), (shown, other)))
+    (hidden, one), (shown, other) = hidden_and_shown_views(view, RNG(1))
+    first, second = (
+        simulate_outcomes(seen, rng, 6, make_agent("rules")) for seen, rng in ((hidden, one), (shown, other))
+    )
     assert (first.rows[:, view.seat, HANDS : HANDS + 3] == second.rows[:, view.seat, HANDS : HANDS + 3]).all()
     assert (first.rows[:, view.seat, KNOWN] == Hand.parse("345").word).all()
     assert (second.rows[:, view.seat, KNOWN] == Hand.parse(STRONG + "345").word).all()
@@ -209,12 +211,14 @@ def auctioned(rules: str, *bids: str) -> State:
 )
 def test_a_seat_has_staked_what_it_has_named(rules: str, bids: list[str], named: list[int]) -> None:
     opener, state = State.new(1, rules).seat, auctioned(rules, *bids)
-    assert [staked(state.row, (opener + place) % 3, state.rule_words) for place in range(3)] == named
+    assert [stake_of_own_bids(state.row, (opener + place) % 3, state.rule_words) for place in range(3)] == named
 
 
 def known(state: State, seat: int, own: float) -> Auction:
     """What an observer knows that wins so often under each landlord."""
-    return Auction(np.zeros((1, 3, 3)), np.zeros((1, 3)), np.full(3, own), seat, float(most_staked(state.rules)), 6.0)
+    return Auction(
+        np.zeros((1, 3, 3)), np.zeros((1, 3)), np.full(3, own), seat, float(highest_possible_stake(state.rules)), 6.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -246,7 +250,7 @@ def test_algorithm_2_reads_what_a_seat_has_bid(rules: str, bids: list[str], bid:
 def test_algorithm_2_ends_by_equation_4(bids: list[str], observer: int, worth: float) -> None:
     opener, state, found = State.new(1, "bidding").seat, auctioned("bidding", *bids), np.zeros(3)
     seat = (opener + observer) % 3
-    write_worth(known(state, seat, 0.7), 0, state.row, state.rule_words, True, found)
+    write_end_values(known(state, seat, 0.7), 0, state.row, state.rule_words, True, found)
     assert found[seat] == pytest.approx(worth)
     assert found.sum() == pytest.approx(0)
 

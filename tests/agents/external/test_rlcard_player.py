@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import rlcard
 
-from ddz_agents.external.rlcard_player import RLCardPlayer, position
+from ddz_agents.external.rlcard_player import RLCardPlayer, state_from_rlcard
 from ddz_agents.external.rlcard_rule import card_string
 from ddz_env import Move, View
 from ddz_env.support.errors import IllegalMoveError, InvalidOptionError
@@ -39,7 +39,7 @@ def test_the_view_is_that_of_the_true_game_and_the_moves_are_rlcards() -> None:
     state, seat = env.reset()
     while not env.is_over():
         raw = state["raw_obs"]
-        view = position(raw).view(seat)
+        view = state_from_rlcard(raw).view(seat)
         assert str(view.hand) == raw["current_hand"]
         assert str(view.unseen) == raw["others_hand"]
         assert list(view.hand_sizes) == raw["num_cards_left"]
@@ -62,7 +62,7 @@ def test_struck_landlord_cards_are_filled_up() -> None:
         "trace": [(0, "4")],
         "num_cards_left": [19, 17, 17],
     }
-    view = position(raw).view(1)
+    view = state_from_rlcard(raw).view(1)
     assert str(view.landlord_cards) == "444"
     assert str(view.known_cards) == "44"
 

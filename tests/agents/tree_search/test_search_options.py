@@ -12,7 +12,7 @@ import pytest
 from ddz_agents.search_agent import Position
 from ddz_agents.tree_search.agent import CheatingUctAgent, DeterminizedUctAgent, IsUctAgent
 from ddz_agents.tree_search.search import new_trace, search, simulate_random
-from ddz_agents.tree_search.tree import Tree, children, grown, new_tree
+from ddz_agents.tree_search.tree import Tree, children, double_capacity, new_tree
 from ddz_agents.worlds.determinize import WorldPool, uniform_pool
 from ddz_env import Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, LANDLORD, WINNER
@@ -83,7 +83,7 @@ def compiled(state: State, iterations: int, k: float = 1.0, *, fixed: bool = Fal
         done, after = search(tree, new_trace(), position, left, k, None, worlds, None, True, np.uint64(chance))
         chance, left = np.uint64(after), left - done
         if left:
-            tree = grown(tree)
+            tree = double_capacity(tree)
     return tree
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyspiel
 import pytest
 
-from ddz_agents.open_cards.information_set import shares
+from ddz_agents.open_cards.information_set import enumerate_deals
 from ddz_env.core.engine.layout import HIDDEN
 from ddz_env.core.notation import Hand, Move
 from ddz_env.core.observation import OBSERVATION, observe
@@ -102,7 +102,7 @@ def test_a_game_is_the_same_game_of_ours(rules: str) -> None:
 @pytest.mark.parametrize(("rules", "number"), [("micro", 139), pytest.param("mini", 8_832, marks=LONG)])
 def test_chance_deals_every_deal_once_with_its_probability(rules: str, number: int) -> None:
     preset = PRESETS[rules]
-    exact = dict(shares(preset.deck, (preset.hand_size, preset.hand_size)))
+    exact = dict(enumerate_deals(preset.deck, (preset.hand_size, preset.hand_size)))
     dealt = {(deal.hands()[0].word, deal.hands()[1].word): probability for deal, probability in deals_of(preset)}
     assert len(dealt) == number
     total = sum(exact.values())

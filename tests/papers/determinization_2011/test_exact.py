@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ddz_agents.open_cards.information_set import information_set, shares
+from ddz_agents.open_cards.information_set import enumerate_deals, information_set
 from ddz_env import PRESETS, Move, Rules, State, View
 from ddz_env.core.cards import FULL_DECK
 from ddz_env.core.engine.layout import HANDS, PLAYED
@@ -370,7 +370,7 @@ def test_states_are_counted_before_they_are_made(monkeypatch: pytest.MonkeyPatch
     views = [State.new(2, MINI).view(), State.from_hands(["2 6", "3", "6"], bottom="2", check_sizes=False).view(1)]
     for view in views:
         states = len(information_set(view.row, view.seat))
-        shares.cache_clear()
+        enumerate_deals.cache_clear()
         with monkeypatch.context() as patched:
             patched.setattr("ddz_agents.open_cards.information_set.MAX_STATES", states - 1)
             with pytest.raises(SearchLimitError, match=f"has {states:,} states"):

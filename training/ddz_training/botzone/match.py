@@ -51,7 +51,7 @@ class _Program:
     def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The log's entry for its answer to a request, or for its fault."""
         self._requests.append(request)
-        bare = self.program.runs
+        bare = self.program.is_running
         said = {"requests": self._requests, "responses": self._responses, **self._kept}
         try:
             answer = self.program.ask(json.dumps(request if bare else said))

@@ -37,7 +37,7 @@ class BotzoneOptions(Options):
 
 
 class BotzoneAgent:
-    """Plays by a bot: ``botzone:./bot``.
+    """Plays with a bot, a program of the user's own: ``botzone:./bot``.
 
     Under rules with a fixed landlord requests are those of ``FightTheLandlord``, with an auction those of
     ``FightTheLandlord2``.  A crash, a time-out, too much output, no JSON and cards that it does not hold are errors,
@@ -75,13 +75,13 @@ class BotzoneAgent:
             BotAnswerError: If the answer is not a move.
         """
         seat = view.seat
-        if seat in self._seats and len(view.history) < self._seats[seat][0].seen:
+        if seat in self._seats and len(view.history) < self._seats[seat][0].moves_sent:
             self._end(seat)  # another deal
         if seat not in self._seats:
             self._seats[seat] = BotSession(view), BotProgram(self._command, self._limits, self.options.keep_running)
         session, program = self._seats[seat]
-        answer = program.ask(session.message(view, program.runs, self._globaldata))
-        move, globaldata = session.read(answer.text, view)
+        answer = program.ask(session.make_message(view, program.is_running, self._globaldata))
+        move, globaldata = session.parse_answer(answer.text, view)
         self._globaldata = globaldata if globaldata is not None else self._globaldata
         return move
 

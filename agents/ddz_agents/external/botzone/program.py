@@ -1,4 +1,4 @@
-"""A bot's program: started, used and ended under limits of time, memory and output.
+"""A bot's program, which is started and asked under limits of time, memory and output.
 
 It is limited, not isolated: it runs as your user, with your files and your network.  The processes that it starts end
 with it, unless they leave its process group.
@@ -28,7 +28,7 @@ _LOOK = 0.02
 
 
 class BotFaultError(DouDizhuError):
-    """A bot failed.  The message says how.
+    """A bot failed; the message says how.
 
     Attributes:
         verdict: The platform's word: ``RE`` (crashed), ``TLE`` (too late), ``OLE`` (too much output), ``NJ`` (no JSON).
@@ -72,7 +72,7 @@ class BotAnswer:
 
 
 def command_of(path: str | Path) -> list[str]:
-    """How a bot is started: Python sources and archives by this Python, everything else as an executable.
+    """Return how a bot is started: Python sources and archives by this Python, others as executables.
 
     Raises:
         InvalidAgentOptionError: If there is no such file, or it cannot be executed.
@@ -88,7 +88,7 @@ def command_of(path: str | Path) -> list[str]:
 
 
 class BotProgram:
-    """Runs a bot as a program that answers line by line.
+    """A running bot that answers line by line.
 
     Args:
         command: How it is started.
@@ -101,7 +101,7 @@ class BotProgram:
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         """Whether the bot waits for a request."""
         return self._process is not None
 
@@ -113,7 +113,7 @@ class BotProgram:
         """
         start = time.monotonic()
         try:
-            process = self._process or self._started()
+            process = self._process or self._start()
             self._signal(signal.SIGCONT)
             text, asks_to_stay = self._exchange(process, request.encode() + b"\n", start + self._limits.seconds)
             if asks_to_stay and self._may_stay:
@@ -127,7 +127,7 @@ class BotProgram:
         return BotAnswer(text, False, _milliseconds(start), megabytes)
 
     def end(self) -> None:
-        """End the bot with all that it started."""
+        """End the bot's process and all that it started."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -138,7 +138,7 @@ class BotProgram:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         try:
             process = subprocess.Popen(
                 self._command,
@@ -202,7 +202,7 @@ class BotProgram:
 
     @staticmethod
     def _write(process: subprocess.Popen[bytes], request: bytes) -> bytes:
-        """Write a part of a request; returns what is left.  A bot that closes its input may still answer."""
+        """Write a part of a request, and return what is left; a bot that closes its input may still answer."""
         assert process.stdin is not None
         try:
             return request[os.write(process.stdin.fileno(), request) :]
@@ -212,7 +212,7 @@ class BotProgram:
             return b""
 
     def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> int:
-        """Wait for the end of a program that has closed its output; returns its largest memory, in MiB."""
+        """Wait for the end of a program that has closed its output, and return its largest memory, in MiB."""
         while not _has_ended(process):
             if time.monotonic() > deadline:
                 raise BotFaultError("TLE", f"it did not end within {self._limits.seconds:g} s")
@@ -226,7 +226,7 @@ class BotProgram:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the program has ended; it stays to be waited for."""
+    """Return whether the program has ended; it stays to be waited for."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 

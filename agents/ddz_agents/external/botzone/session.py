@@ -1,4 +1,4 @@
-"""A game as a bot hears of it: requests made from what its seat sees, and its answers read.
+"""The dialogue with a bot about one game: requests made of what its seat sees, and answers parsed.
 
 The engine knows ranks; a bot wants card ids.  Each seat gets ids of its own making that never contradict each other:
 its own cards have the first suits of a rank, the landlord cards the next, and the others' cards the rest.
@@ -23,7 +23,7 @@ _IDS = [[card for card in range(NUM_CARDS) if card_rank(card) == rank] for rank 
 
 
 class BotAnswerError(DouDizhuError):
-    """A bot's answer that is neither a bid nor cards of its hand."""
+    """A bot's answer is neither a bid nor cards of its hand."""
 
 
 class BotSession:
@@ -33,7 +33,7 @@ class BotSession:
         view: What the seat sees at its first decision.
 
     Attributes:
-        seen: How many moves of the game the bot has heard of, bids included.
+        moves_sent: How many moves of the game the bot has been told, bids included.
 
     Raises:
         InvalidRulesError: If the platform has no game with the rules.
@@ -48,37 +48,37 @@ class BotSession:
         self._dealt = [hand + played - shown for hand, played, shown in held]
         self._own = [card for rank, count in enumerate(self._dealt) for card in _IDS[rank][:count]]
         self._played: list[list[int]] = []
-        self.seen = 0
+        self.moves_sent = 0
         self._requests: list[dict[str, Any]] = []
         self._responses: list[Any] = []
         self._data: dict[str, Any] = {}
 
-    def message(self, view: View, bare: bool, globaldata: Any) -> str:
-        """The next request to the bot, with all earlier ones and answers unless it has kept running.
+    def make_message(self, view: View, bare: bool, globaldata: Any) -> str:
+        """Make the next request to the bot, with all earlier ones and answers unless it has kept running.
 
         Args:
             view: What the seat sees.
             bare: Whether the bot has kept running.
             globaldata: What it wants to be given in all games, None for nothing.
         """
-        request = self._next(view)
+        request = self._next_request(view)
         self._requests.append(request)
         if bare:
             return json.dumps(request)
         document = {"requests": self._requests, "responses": self._responses, **self._data}
         return json.dumps(document if globaldata is None else {**document, "globaldata": globaldata})
 
-    def _next(self, view: View) -> dict[str, Any]:
+    def _next_request(self, view: View) -> dict[str, Any]:
         bids = [move.main - BID_BASE for _, move in view.history if move.category == "bid"]
         if view.stage == "bid":
-            self.seen = len(view.history)
+            self.moves_sent = len(view.history)
             return {"own": self._own, "bid": bids}
         landlord = view.landlord or 0
         public = self._public_ids(view)
-        for seat, move in view.history[max(self.seen, len(bids)) :]:
+        for seat, move in view.history[max(self.moves_sent, len(bids)) :]:
             if seat != self.seat:
-                self._played.append(self._ids_of(move, public, seat == landlord))
-        self.seen = len(view.history)
+                self._played.append(self._assign_ids(move, public, seat == landlord))
+        self.moves_sent = len(view.history)
         request: dict[str, Any] = {"history": last_two(self._played)}
         if any("history" in earlier for earlier in self._requests):
             return request
@@ -92,8 +92,8 @@ class BotSession:
         counts = enumerate(zip(self._dealt, view.landlord_cards.counts, strict=True))
         return [card for rank, (mine, count) in counts for card in _IDS[rank][mine : mine + count]]
 
-    def _ids_of(self, move: Move, public: Sequence[int], of_landlord: bool) -> list[int]:
-        """Ids for what another seat played: only the landlord plays the landlord cards, and plays them first."""
+    def _assign_ids(self, move: Move, public: Sequence[int], of_landlord: bool) -> list[int]:
+        """Assign card ids to what another seat played; the landlord's face-up cards go first."""
         gone = {card for cards in self._played for card in cards}
         free = [card for card in range(NUM_CARDS) if card not in gone and card not in self._own]
         free = [card for card in free if of_landlord and card in public] + [card for card in free if card not in public]
@@ -102,8 +102,8 @@ class BotSession:
             chosen += [card for card in free if card_rank(card) == rank][:count]
         return sorted(chosen)
 
-    def read(self, text: str, view: View) -> tuple[Move, Any]:
-        """The move that a bot printed, and the ``globaldata`` with it.
+    def parse_answer(self, text: str, view: View) -> tuple[Move, Any]:
+        """Parse the move that a bot printed, and the ``globaldata`` with it.
 
         Raises:
             BotAnswerError: If it is none.
@@ -114,13 +114,13 @@ class BotSession:
             raise BotAnswerError(f"NJ: its output is not JSON: {short_repr(text.strip())}") from error
         answer = answer if isinstance(answer, dict) and "response" in answer else {"response": answer}
         response = answer["response"]
-        move = self._bid(response) if view.stage == "bid" else self._cards(response, view)
+        move = self._parse_bid(response) if view.stage == "bid" else self._parse_cards(response, view)
         self._responses.append(response)
         self._data = {"data": answer["data"]} if answer.get("data") else {}
         return move, answer.get("globaldata")
 
     @staticmethod
-    def _bid(response: Any) -> Move:
+    def _parse_bid(response: Any) -> Move:
         try:
             bid = int(response)
         except (TypeError, ValueError, OverflowError):
@@ -129,7 +129,7 @@ class BotSession:
             raise BotAnswerError(f"INVALID_BID: a bid is 0..{MOST_BID}, not {short_repr(response)}")
         return Move(BID_BASE + bid)
 
-    def _cards(self, response: Any, view: View) -> Move:
+    def _parse_cards(self, response: Any, view: View) -> Move:
         if not isinstance(response, list) or not all(type(card) is int for card in response):
             raise BotAnswerError(f"BAD_FORMAT: a move is a list of card ids, not {short_repr(response)}")
         held = self._own + (self._public_ids(view) if view.landlord == self.seat else [])

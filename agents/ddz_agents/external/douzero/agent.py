@@ -1,4 +1,4 @@
-"""The agent that plays DouZero's checkpoints: every legal move is valued as a whole, and the best one is played."""
+"""The agent ``douzero``: DouZero's checkpoints value every legal move, and the best one is played."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ class DouZeroOptions(Options):
     threads: Annotated[int, Range(1, MAX_THREADS)] | None = 1
 
     def checkpoints(self) -> dict[str, Path]:
-        """The file of each role, by DouZero's names."""
+        """Return the file of each role, by DouZero's names."""
         path = Path(self.path)
         whole = path.is_file()
-        return {role.name: path if whole else _newest(path, role.name) for role in POSITIONS}
+        return {role.name: path if whole else _newest_checkpoint(path, role.name) for role in POSITIONS}
 
     def files(self) -> tuple[Path, ...]:
-        """The files of the three networks."""
+        """Return the files of the three networks."""
         return tuple(dict.fromkeys(self.checkpoints().values()))
 
 
-def _newest(folder: Path, role: str) -> Path:
-    """A role's file in a folder: of those that a training wrote, the one of the most frames."""
+def _newest_checkpoint(folder: Path, role: str) -> Path:
+    """Find a role's file in a folder: of those that a training wrote, the one of the most frames."""
     named, exported = folder / f"{role}.ckpt", folder / f"{role}{SUFFIX}"
     if exported.exists() and not named.exists():
         return exported
@@ -67,14 +67,14 @@ def _newest(folder: Path, role: str) -> Path:
 
 
 class Network(Protocol):
-    """What values the moves of a role."""
+    """A network that values the moves of a role."""
 
     def values(self, history: Floats, state: Floats, moves: Floats, owners: npt.NDArray[np.intp]) -> Floats:
         """Value the candidates of decisions; the arguments are described where the checkpoints' networks are."""
         ...
 
 
-def _load(options: DouZeroOptions) -> tuple[Network, ...]:
+def _load_networks(options: DouZeroOptions) -> tuple[Network, ...]:
     """The networks in the order of :data:`POSITIONS`."""
     files, threads = options.checkpoints(), check_threads(options.threads)
     if any(path.suffix == SUFFIX for path in files.values()):
@@ -92,7 +92,7 @@ def _load(options: DouZeroOptions) -> tuple[Network, ...]:
 
 
 class Candidates(NamedTuple):
-    """The legal moves of one decision in the engine's order, as DouZero describes them.
+    """The legal moves of one decision in the engine's order.
 
     Attributes:
         mains: Action ids of the main groups, shape ``[m]``, uint64.
@@ -103,7 +103,7 @@ class Candidates(NamedTuple):
     kickers: npt.NDArray[np.uint64]
 
     def move(self, index: int) -> Move:
-        """The move with that index."""
+        """Return the move with that index."""
         return Move.from_words(int(self.mains[index]), int(self.kickers[index]))
 
 
@@ -125,7 +125,7 @@ class DouZeroAgent:
 
     @takes_options(DouZeroOptions)
     def __init__(self, options: DouZeroOptions) -> None:
-        self._networks = _load(options)
+        self._networks = _load_networks(options)
         self._auction = RulesAgent()
         state = State.new(0, "douzero")
         for _ in POSITIONS:  # large weights may be finite, and their sums not
@@ -152,17 +152,19 @@ class DouZeroAgent:
         return np.array([move.words for move in moves], np.uint64).reshape(-1, 2)
 
     def _moves(self, views: Sequence[View], rng: np.random.Generator) -> list[Move]:
-        chosen = iter(self._best([_observed(view) for view in views if view.stage not in AUCTION_STAGES]))
+        chosen = iter(
+            self._best_moves([_observe_with_moves(view) for view in views if view.stage not in AUCTION_STAGES])
+        )
         return [self._auction.act(view, rng) if view.stage in AUCTION_STAGES else next(chosen) for view in views]
 
     def values(self, view: View) -> dict[Move, float]:
-        """What each legal move is worth to the networks: wins or points, as they were trained.
+        """Return what each legal move is worth to the networks: wins or points, as they were trained.
 
         Raises:
             IllegalMoveError: If the seat has no move of cards to choose.
             InvalidRulesError: If the rules are not for three players.
         """
-        observation, candidates = _observed(view)
+        observation, candidates = _observe_with_moves(view)
         values = self.evaluate(observation[None], [candidates])[0]
         return {candidates.move(index): float(value) for index, value in enumerate(values)}
 
@@ -188,15 +190,15 @@ class DouZeroAgent:
         return values
 
     def _role_values(self, role: int, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
-        """The values of decisions of one role."""
+        """Value the decisions of one role."""
         sizes = [len(legal.mains) for legal in candidates]
         moves = features.move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
         columns = features.history_columns(observations), features.state_columns(observations, POSITIONS[role]), moves
         owners = np.repeat(np.arange(len(sizes)), sizes)
         return np.split(self._networks[role].values(*columns, owners), np.cumsum(sizes)[:-1])
 
-    def _best(self, decisions: Sequence[tuple[Bytes, Candidates]]) -> list[Move]:
-        """The best move of each decision; nothing is valued where there is only one."""
+    def _best_moves(self, decisions: Sequence[tuple[Bytes, Candidates]]) -> list[Move]:
+        """Choose the best move of each decision; nothing is valued where there is only one."""
         undecided = [number for number, (_, legal) in enumerate(decisions) if len(legal.mains) > 1]
         best = dict.fromkeys(range(len(decisions)), 0)
         if undecided:
@@ -206,8 +208,8 @@ class DouZeroAgent:
         return [legal.move(best[number]) for number, (_, legal) in enumerate(decisions)]
 
 
-def _observed(view: View) -> tuple[Bytes, Candidates]:
-    """What the seat to act sees, and its legal moves."""
+def _observe_with_moves(view: View) -> tuple[Bytes, Candidates]:
+    """Return what the seat to act sees, and its legal moves."""
     if view.rules.players != 3:
         raise InvalidRulesError(f"douzero plays games of three, not the {view.rules.name} rules")
     check_to_act(view, "kicker", *AUCTION_STAGES)

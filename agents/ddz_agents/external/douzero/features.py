@@ -1,4 +1,4 @@
-"""DouZero's description of a decision: cards as 54 bits, the state of a role, and the last fifteen moves.
+"""DouZero's features of a decision: cards as 54 bits, the state of a role, and the last fifteen moves.
 
 Zha et al. 2021, appendix, tables 4 (landlord) and 5 (peasants); the order of the columns is that of the released
 checkpoints.  A role has a network of its own, and all seats are named from the landlord: ``landlord_down`` plays after
@@ -34,7 +34,7 @@ _LANDLORD_HAND, _PEASANT_HAND = 20, 17
 
 
 class RoleColumns(NamedTuple):
-    """What a role's network reads besides the history, in order.
+    """The columns that a role's network reads besides the history, in order.
 
     Attributes:
         name: DouZero's name of the role, and of its checkpoint.
@@ -48,12 +48,12 @@ class RoleColumns(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """Columns of the state, without the move that is valued."""
+        """The number of columns of the state, without the move that is valued."""
         return CARDS * len(self.cards) + sum(most for _, most in self.sizes) + _MOST_BOMBS
 
 
 def _peasant(name: str, landlord: str, mate: str) -> RoleColumns:
-    """A peasant, from where the landlord and the other peasant sit."""
+    """Make the columns of a peasant, from where the landlord and the other peasant sit."""
     played = f"played_{landlord}", f"played_{mate}"
     cards = ("hand", "others", *played, "target", f"last_{landlord}", f"last_{mate}")
     return RoleColumns(name, cards, ((f"cards_left_{landlord}", _LANDLORD_HAND), (f"cards_left_{mate}", _PEASANT_HAND)))
@@ -76,7 +76,7 @@ _NEEDS = np.array([group.need for group in MAIN_GROUPS], np.int8)
 
 
 def card_columns(counts: Bytes) -> Floats:
-    """Sets of cards as DouZero writes them: four columns per rank, as many ones as cards, then the jokers.
+    """Encode sets of cards as DouZero does: four columns per rank, as many ones as cards, then the jokers.
 
     Args:
         counts: Cards of each rank, shape ``[..., 15]``, int8.
@@ -92,7 +92,7 @@ def card_columns(counts: Bytes) -> Floats:
 
 
 def roles_of(observations: Bytes) -> npt.NDArray[np.intp]:
-    """The role of each observer as an index into :data:`POSITIONS`; without a landlord the first.
+    """Return the role of each observer as an index into :data:`POSITIONS`; without a landlord the first.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -105,7 +105,7 @@ def roles_of(observations: Bytes) -> npt.NDArray[np.intp]:
 
 
 def state_columns(observations: Bytes, position: RoleColumns) -> Floats:
-    """What a role's network reads of decisions, besides the history and the move.
+    """Encode what a role's network reads of decisions, besides the history and the move.
 
     Args:
         observations: Of that role, shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -128,7 +128,7 @@ def _one_hot(values: Bytes, size: int) -> Floats:
 
 
 def history_columns(observations: Bytes) -> Floats:
-    """The last fifteen moves, the oldest first, three per step; zero where there were fewer; bids have no cards.
+    """Encode the last fifteen moves, the oldest first, three per step; zero where there were fewer.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -141,7 +141,7 @@ def history_columns(observations: Bytes) -> Floats:
 
 
 def move_columns(mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64]) -> Floats:
-    """Whole moves as their cards: body and kickers are not distinguished.
+    """Encode whole moves as their cards; body and kickers are not distinguished.
 
     Args:
         mains: Action ids of the main groups, shape ``[m]``, uint64.

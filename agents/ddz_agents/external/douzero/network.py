@@ -1,4 +1,4 @@
-"""DouZero's networks: a history of moves by an LSTM, a state and a move, to the value of the move.
+"""DouZero's networks in PyTorch: an LSTM reads the history of moves; the output is a move's value.
 
 Every candidate of a decision shares its history and its state.  These are evaluated once: the first layer is a sum of
 what they give to it and of what the move gives.  Values differ from DouZero's own by rounding alone.
@@ -70,19 +70,19 @@ class PositionNetwork(nn.Module):
         return values.squeeze(1)
 
     def values(self, history: Floats, state: Floats, moves: Floats, owners: npt.NDArray[np.intp]) -> Floats:
-        """The same as arrays: :meth:`forward` without gradients."""
+        """Value the candidates of decisions in arrays: :meth:`forward` without gradients."""
         with torch.inference_mode():
             values: Floats = self(*map(torch.from_numpy, (history, state, moves, owners))).numpy()
         return values
 
 
 def new_networks() -> dict[str, PositionNetwork]:
-    """Untrained networks of all roles, by DouZero's names."""
+    """Make untrained networks of all roles, by DouZero's names."""
     return {position.name: PositionNetwork(position).eval() for position in POSITIONS}
 
 
 def load_networks(files: Mapping[str, Path]) -> dict[str, PositionNetwork]:
-    """Read the networks of all roles; they are in evaluation mode, on the CPU wherever they were trained.
+    """Read the networks of all roles from checkpoints, in evaluation mode and on the CPU.
 
     A file holds the weights of a role by name, or is the checkpoint of a whole training (``model.tar``).  What it holds
     besides the weights is ignored, as DouZero ignores it.
@@ -95,14 +95,14 @@ def load_networks(files: Mapping[str, Path]) -> dict[str, PositionNetwork]:
         TensorFileMismatchError: If weights are missing, or of another shape or type; also if one file is given for all
             roles and holds those of one.
     """
-    networks, read = new_networks(), {path: _read(path) for path in dict.fromkeys(files.values())}
+    networks, read = new_networks(), {path: _read_checkpoint(path) for path in dict.fromkeys(files.values())}
     if len(read) == 1:
         [(path, content)] = read.items()
-        if _weights(content, POSITIONS[0].name) is _weights(content, POSITIONS[1].name):
+        if _weights_of_role(content, POSITIONS[0].name) is _weights_of_role(content, POSITIONS[1].name):
             raise TensorFileMismatchError(f"{path} holds one role: name a folder with three files, or a model.tar")
     for name, network in networks.items():
         path = files[name]
-        arrays = _arrays(_weights(read[path], name), list(network.state_dict()))
+        arrays = _select_arrays(_weights_of_role(read[path], name), list(network.state_dict()))
         load_module(network, arrays, "", f"{path} ({name})")
         for weight, tensor in network.state_dict().items():
             if not torch.isfinite(tensor).all():
@@ -110,7 +110,7 @@ def load_networks(files: Mapping[str, Path]) -> dict[str, PositionNetwork]:
     return networks
 
 
-def _read(path: Path) -> Any:
+def _read_checkpoint(path: Path) -> Any:
     if not path.is_file():
         raise TensorFileError(f"{path}: there is no such file")
     check_size(path, path.stat().st_size)
@@ -133,16 +133,16 @@ def _check_sums(path: Path) -> None:
         raise zipfile.BadZipFile(f"the checksum of {damaged} is another one")
 
 
-def _weights(content: Any, name: str) -> Any:
-    """The weights of a role in what a file holds."""
+def _weights_of_role(content: Any, name: str) -> Any:
+    """Return the weights of a role in what a file holds."""
     if isinstance(content, Mapping) and _WHOLE in content:
         content = content[_WHOLE]
         return content[name] if isinstance(content, Mapping) and name in content else content
     return content
 
 
-def _arrays(weights: Any, names: list[str]) -> Arrays:
-    """The weights of these names as arrays; others are left out, and loading then names them as missing."""
+def _select_arrays(weights: Any, names: list[str]) -> Arrays:
+    """Return the weights of these names as arrays; others are left out."""
     arrays: Arrays = {}
     for name in names if isinstance(weights, Mapping) else ():
         tensor = weights.get(name)

@@ -1,4 +1,4 @@
-"""DouZero's networks as ONNX files, played by ONNX Runtime: the form in which its public mirror has them.
+"""DouZero's networks as ONNX files, computed by ONNX Runtime.
 
 A file takes a row for each legal move, ``z`` (the history) and ``x`` (the state and the move behind it), and gives
 ``values``.  It holds no checksum: a flipped bit in a weight is a weaker player, so compare its digest with a published
@@ -24,7 +24,7 @@ _OUTPUT = "values"
 
 
 class OnnxPositionNetwork:
-    """The network of a role.
+    """The network of a role, read from an ONNX file.
 
     Args:
         path: Its file.

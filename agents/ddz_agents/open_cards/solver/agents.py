@@ -1,4 +1,4 @@
-"""Agents that solve positions: one that sees every hand, and one that solves the worlds it thinks possible."""
+"""The agents ``cheating-solver`` and ``determinized-solver``, which solve positions exactly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ddz_agents.open_cards.information_set import deals_of_cards, information_set
+from ddz_agents.open_cards.information_set import count_deals, information_set
 from ddz_agents.open_cards.per_rules import PerRules
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_agents.rules.agent import RulesAgent
@@ -30,7 +30,7 @@ _ENUMERATED = 5000
 
 @dataclass(frozen=True)
 class CheatingSolverOptions(Options):
-    """How far the agent searches.
+    """How far ``cheating-solver`` searches.
 
     Attributes:
         nodes: Positions that a search may open; where they do not suffice, the rule agent moves.
@@ -42,7 +42,7 @@ class CheatingSolverOptions(Options):
 
 
 class CheatingSolverAgent(SearchAgent[State]):
-    """Solves the true state and plays a winning move, the rule agent's if it wins; it declares that it cheats.
+    """Solves the true state and plays a winning move; it declares that it cheats.
 
     Where nothing wins or a limit comes first, it follows the rule agent.
 
@@ -75,13 +75,13 @@ class CheatingSolverAgent(SearchAgent[State]):
         if solver.solve(view).landlord_wins != landlord:
             return Decision(usual)
         moves = (usual, *view.legal_moves())
-        winning = (move for move in moves if solver.after(view.row, move).landlord_wins == landlord)
+        winning = (move for move in moves if solver.solve_after(view.row, move).landlord_wins == landlord)
         return Decision(next(winning, usual))
 
 
 @dataclass(frozen=True)
 class DeterminizedSolverOptions(Options):
-    """Which positions are solved, and in how many worlds.
+    """Which positions ``determinized-solver`` solves, and in how many worlds.
 
     Attributes:
         cards: Most cards in all hands together at which worlds are solved; before that the rule agent moves.
@@ -112,7 +112,7 @@ class Endgame(NamedTuple):
 
 
 class DeterminizedSolverAgent(InferringAgent):
-    """Solves sampled worlds exactly near the end and plays the move that wins most; before, the rule agent's moves.
+    """Solves sampled worlds near the end and plays the move that wins most; before that, the rule agent's moves.
 
     Every world that fits a view is a position of open cards.  A move's value is the share of worlds that it wins.
 
@@ -130,7 +130,7 @@ class DeterminizedSolverAgent(InferringAgent):
         self._solvers = PerRules(partial(OpenSolver, nodes=options.nodes, megabytes=_TABLE_MEGABYTES))
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
-        """The chosen move, and the share of worlds that the best move of each main group wins."""
+        """Search the chosen move, and the share of worlds that the best move of each main group wins."""
         usual = self._usual.act(view, rng)
         solved = self.solve(view, rng) if self.applies(view) else None
         if solved is None:
@@ -141,12 +141,12 @@ class DeterminizedSolverAgent(InferringAgent):
         return Decision.from_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
 
     def applies(self, view: View) -> bool:
-        """Whether a decision is one of the play, with few enough cards left."""
+        """Return whether a decision is about playing cards, with few enough of them left."""
         row = view.row
         return int(row[at.STAGE]) == at.STAGE_PLAY and sum(view.hand_sizes) <= self.options.cards
 
     def solve(self, view: View, rng: np.random.Generator) -> Endgame | None:
-        """Solve the worlds of a view; None if more were left unsolved than solved.
+        """Solve the worlds of a view; return None if more were left unsolved than solved.
 
         Args:
             view: What a seat that is to act knows, in the play.
@@ -157,7 +157,7 @@ class DeterminizedSolverAgent(InferringAgent):
         moves = list_legal_moves(view.row, view.rule_words)
         wins, weight, unknown = np.zeros(len(moves)), 0.0, 0
         for row, share in zip(rows, weights.tolist(), strict=True):
-            won = self._won(row, moves, view.rules)
+            won = self._find_winning_moves(row, moves, view.rules)
             if won is None:
                 unknown += 1
                 if 2 * unknown > len(rows):
@@ -168,9 +168,9 @@ class DeterminizedSolverAgent(InferringAgent):
         return Endgame(moves, wins, weight) if weight else None
 
     def _worlds_of(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Worlds and their weights: all that fit where they are few."""
+        """Draw worlds and their weights; where few fit, take all."""
         worlds = self.options.worlds
-        if view.rules.open_hands or deals_of_cards(view.row, int(view.seat)) <= _ENUMERATED:
+        if view.rules.open_hands or count_deals(view.row, int(view.seat)) <= _ENUMERATED:
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
             if len(states) <= worlds:
                 return states.rows, states.deals.astype(np.float64)
@@ -178,8 +178,8 @@ class DeterminizedSolverAgent(InferringAgent):
         seed = stream_state(np.uint64(rng.integers(0, 2**64, dtype=np.uint64)), np.uint64(0))
         return draw_games(view, pool, worlds, np.uint64(seed)), np.ones(worlds)
 
-    def _won(self, row: Words, moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
-        """Which moves win a world; None if a limit came first."""
+    def _find_winning_moves(self, row: Words, moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
+        """Find which moves win a world; return None if a limit came first."""
         solver, landlord = self._solvers[rules], int(row[at.SEAT]) == int(row[at.LANDLORD])
         whole = solver.solve_row(row).landlord_wins
         if whole is None:
@@ -188,7 +188,7 @@ class DeterminizedSolverAgent(InferringAgent):
             return np.zeros(len(moves), np.bool_)
         won = []
         for move in moves:
-            value = solver.after(row, move).landlord_wins
+            value = solver.solve_after(row, move).landlord_wins
             if value is None:
                 return None
             won.append(value == landlord)

@@ -1,4 +1,4 @@
-"""Goals of the landlord's side, counted from a position on: what a search proves or refutes.
+"""Goals of the landlord's side, which a search proves or refutes: to win, or to win at least a stake.
 
 A goal of ``k`` >= 1 is a win with at least ``k - 1`` doublings still to come.  One of ``k`` <= 0 is a win, or a loss
 with at most ``-k`` of them.  ``WIN``, which is 1, is just a win.  Whoever reaches a goal reaches all lower ones.  A
@@ -25,8 +25,8 @@ PEASANTS_PLAYED = 4
 
 
 @inline_kernel
-def after_bomb(goal: int) -> int:
-    """The goal from the position after a bomb or the rocket."""
+def goal_after_bomb(goal: int) -> int:
+    """Return the goal from the position after a bomb or the rocket."""
     if goal == WIN:
         return goal
     return goal - 1 if goal > WIN else goal + 1
@@ -34,7 +34,7 @@ def after_bomb(goal: int) -> int:
 
 @inline_kernel
 def plays_after(plays: int, by_landlord: bool) -> int:
-    """The plays so far, as far as spring depends on them, after one more play by a side.
+    """Return the plays so far, as far as spring depends on them, after one more play by a side.
 
     Args:
         plays: 0, 1 or 2 for that many or more by the landlord, plus ``PEASANTS_PLAYED`` for any by the peasants.
@@ -46,8 +46,8 @@ def plays_after(plays: int, by_landlord: bool) -> int:
 
 
 @inline_kernel
-def ends(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) -> int:
-    """1 if a game that a side has just finished reaches the goal, 0 if not."""
+def value_at_end(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) -> int:
+    """Return 1 if a game that a side has just finished reaches the goal, 0 if not."""
     spring = rules[R_SPRING] == U1
     if by_landlord:
         return 1 if goal <= (2 if spring and (plays & PEASANTS_PLAYED) == 0 else 1) else 0
@@ -56,7 +56,7 @@ def ends(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) -> int:
 
 @inline_kernel
 def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
-    """The stake that spring can still change: 0 none, 1 a win's, 2 or 3 a loss's (2: the landlord has not played)."""
+    """Return which stake spring can still change: 0 none, 1 a win's, 2 or 3 a loss's (2 before the landlord's play)."""
     if goal == WIN or rules[R_SPRING] == U0:
         return 0
     if goal > WIN:
@@ -65,8 +65,8 @@ def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
 
 
 @inline_kernel
-def bombs_held(hands: np.ndarray, rules: np.ndarray) -> int:
-    """Bombs and rockets in all hands."""
+def count_bombs(hands: np.ndarray, rules: np.ndarray) -> int:
+    """Count the bombs and rockets in all hands."""
     count = np.int64(0)
     for seat in range(3):
         count += np.int64(popcount(bomb_ranks(hands[seat], rules))) + (1 if holds_rocket(hands[seat], rules) else 0)
@@ -74,17 +74,17 @@ def bombs_held(hands: np.ndarray, rules: np.ndarray) -> int:
 
 
 @inline_kernel
-def decided(goal: int, hands: np.ndarray, plays: int, rules: np.ndarray) -> int:
-    """1 or 0 if no play can fail or reach the goal any more, else -1."""
+def value_if_decided(goal: int, hands: np.ndarray, plays: int, rules: np.ndarray) -> int:
+    """Return 1 or 0 if no play can fail or reach the goal any more, else -1."""
     if goal == WIN:
         return -1
-    most = bombs_held(hands, rules) + (1 if spring_left(goal, plays, rules) != 0 else 0)
+    most = count_bombs(hands, rules) + (1 if spring_left(goal, plays, rules) != 0 else 0)
     if goal > WIN:
         return 0 if goal > WIN + most else -1
     return 1 if goal <= -most else -1
 
 
 @inline_kernel
-def won_by(goal: int, by_landlord: bool) -> bool:
-    """Whether any win of a side, whatever the stake, decides the goal in its favour."""
+def is_decided_by_win(goal: int, by_landlord: bool) -> bool:
+    """Return whether any win of a side, whatever the stake, decides the goal in its favour."""
     return goal <= WIN if by_landlord else goal >= WIN

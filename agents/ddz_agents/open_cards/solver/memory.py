@@ -1,4 +1,4 @@
-"""Memory of the solver's search: stacks, and the table of proven positions.
+"""The memory of the solver's search: stacks, and the transposition table of proven positions.
 
 The transposition table has buckets of one word per entry, and the entry of the smallest subtree is replaced.  An entry
 serves all goals: it holds 48 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size
@@ -53,8 +53,8 @@ _FIVE = np.uint64(5)
 _OTHER_RANKS = np.uint64(0x7000) * FOUR_PLANES
 
 
-class Search(NamedTuple):
-    """The memory of a search.
+class SolverMemory(NamedTuple):
+    """The memory of one search of the solver.
 
     Attributes:
         landlord: The landlord's seat.
@@ -66,7 +66,7 @@ class Search(NamedTuple):
             code and its two hashes; shape ``[MAX_PLIES]``.
         moves: The stack of moves.
         table: The transposition table, shape ``[words]``, uint64.
-        turns: The table of :func:`ddz_agents.open_cards.solver.moves.turns`.
+        turns: The table of :func:`ddz_agents.open_cards.solver.moves.fewest_turns`.
         threats: For the node that is scored, one row per segment and one for bombs: the node that the row was computed
             for, and the highest rank of a refuting reply, shape ``[TRUMPS + 1, 2]``, int64.
     """
@@ -82,10 +82,10 @@ class Search(NamedTuple):
     threats: npt.NDArray[np.int64]
 
 
-def new_search(rules: npt.NDArray[np.uint64], megabytes: float) -> Search:
-    """Memory with an empty transposition table of at most that size: a power of two of words, at least 1,024."""
+def new_solver_memory(rules: npt.NDArray[np.uint64], megabytes: float) -> SolverMemory:
+    """Allocate a search's memory with an empty transposition table of at most the given size."""
     words = max(1 << 10, 1 << (int(megabytes * 2**20 / 8).bit_length() - 1))
-    return Search(
+    return SolverMemory(
         landlord=np.int64(0),
         rules=rules,
         control=np.zeros(1, _CONTROL),
@@ -99,7 +99,7 @@ def new_search(rules: npt.NDArray[np.uint64], megabytes: float) -> Search:
 
 
 @inline_kernel
-def _stir(word: np.uint64) -> np.uint64:
+def _mix_bits(word: np.uint64) -> np.uint64:
     word ^= word >> U32
     word *= _D
     word ^= word >> _29
@@ -108,22 +108,22 @@ def _stir(word: np.uint64) -> np.uint64:
 
 
 @inline_kernel
-def _hashes(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """A position's two hashes: the one that chooses the bucket, and the one that names it there."""
-    mixed = _stir((a * _A) ^ _stir((b * _B) ^ _stir((c * _C) ^ state)))
-    return mixed, _stir(mixed ^ a ^ (b * _C) ^ (c * _A) ^ (state * _B)) & _NAME
+def _hash_position(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Compute a position's two hashes: one chooses the bucket, one names the position there."""
+    mixed = _mix_bits((a * _A) ^ _mix_bits((b * _B) ^ _mix_bits((c * _C) ^ state)))
+    return mixed, _mix_bits(mixed ^ a ^ (b * _C) ^ (c * _A) ^ (state * _B)) & _NAME
 
 
 @inline_kernel
-def _bounds(entry: np.uint64) -> tuple[int, int]:
-    """The highest goal that an entry proves, and the highest that it leaves open."""
+def _unpack_bounds(entry: np.uint64) -> tuple[int, int]:
+    """Return the highest goal that an entry proves, and the highest that it leaves open."""
     low = np.int64((entry >> _LOW_SHIFT) & _GOAL) + LOWEST
     return low, np.int64(entry & _GOAL) + LOWEST
 
 
 @inline_kernel
 def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) -> int:
-    """1 if the landlord reaches a goal from the position, 0 if not, ``ABSENT`` if the table does not say.
+    """Look a position up: 1 if the landlord reaches a goal, 0 if not, ``ABSENT`` if the table does not say.
 
     Args:
         table: The table, shape ``[words]``, uint64.
@@ -135,7 +135,7 @@ def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) ->
     for way in range(np.int64(_WAYS)):
         entry = table[first + np.uint64(way)]
         if (entry & _NAME) == name and entry != U0:
-            low, high = _bounds(entry)
+            low, high = _unpack_bounds(entry)
             if goal <= low:
                 return np.int64(1)
             return np.int64(0) if goal > high else ABSENT
@@ -144,7 +144,7 @@ def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) ->
 
 @inline_kernel
 def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, value: int, nodes: int) -> None:
-    """Store a result in the position's entry, or in place of the entry with the smallest tree in its bucket.
+    """Store a result in the position's entry, or replace the entry of its bucket with the smallest tree.
 
     Args:
         table: The table, changed in place.
@@ -165,7 +165,7 @@ def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, valu
         entry = table[first + np.uint64(way)]
         its_size = (entry >> _SIZE_SHIFT) & _SIZE
         if (entry & _NAME) == name and entry != U0:
-            proven, open_goal = _bounds(entry)
+            proven, open_goal = _unpack_bounds(entry)
             slot, size, low, high = first + np.uint64(way), max(size, its_size), max(low, proven), min(high, open_goal)
             break
         if its_size < smallest:
@@ -175,8 +175,8 @@ def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, valu
 
 
 @inline_kernel
-def _without_rank(hand: np.uint64, below: np.uint64) -> np.uint64:
-    """A hand with an empty chain rank taken out, those above it moved down.
+def _remove_rank(hand: np.uint64, below: np.uint64) -> np.uint64:
+    """Remove an empty chain rank from a hand; the ranks above it move down.
 
     Args:
         hand: The hand.
@@ -188,17 +188,17 @@ def _without_rank(hand: np.uint64, below: np.uint64) -> np.uint64:
 
 @inline_kernel
 def _has_chain(hand: np.uint64) -> bool:
-    """Whether a hand has ranks for any chain: five solos, three pairs or two trios in a row."""
+    """Return whether a hand has ranks for any chain: five solos, three pairs or two trios in a row."""
     solos, pairs = hand & _CHAIN_RANKS, (hand >> U16) & _CHAIN_RANKS
     trios = (hand >> U32) & _CHAIN_RANKS
     return in_a_row(solos, _FIVE) != U0 or in_a_row(pairs, U3) != U0 or (trios & (trios >> U1)) != U0
 
 
 @pure_kernel
-def _close_up(
+def _remove_empty_ranks(
     a: np.uint64, b: np.uint64, c: np.uint64, empty: np.uint64, start: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Take empty chain ranks out of three hands; returns the hands, and where the rank ``start`` is then."""
+    """Remove empty chain ranks from three hands, and return the hands and where the rank ``start`` is then."""
     while empty != U0:
         top = empty
         top |= top >> U1
@@ -208,14 +208,14 @@ def _close_up(
         top ^= top >> U1
         empty ^= top
         below = top - U1
-        a, b, c = _without_rank(a, below), _without_rank(b, below), _without_rank(c, below)
+        a, b, c = _remove_rank(a, below), _remove_rank(b, below), _remove_rank(c, below)
         if start < U12 and top < (U1 << start):
             start -= U1
     return a, b, c, start
 
 
 @inline_kernel
-def place(search: Search, ply: int) -> None:
+def hash_node(search: SolverMemory, ply: int) -> None:
     """Write a node's two hashes, which are equal for positions that differ only in equivalent ranks.
 
     Ranks that are in no hand any more are taken out: all of them where no hand has a chain even then, else all but one
@@ -230,13 +230,13 @@ def place(search: Search, ply: int) -> None:
     held = (a | b | c) & _CHAIN_RANKS
     empty = ~held & _CHAIN_RANKS
     start = (code & U15) + U1
-    closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty, start)
+    closed_a, closed_b, closed_c, moved = _remove_empty_ranks(a, b, c, empty, start)
     if _has_chain(closed_a) or _has_chain(closed_b) or _has_chain(closed_c):
         gaps = empty & (held << U1)  # the first empty rank above one that is held stays
-        closed_a, closed_b, closed_c, moved = _close_up(a, b, c, empty & ~gaps, start)
+        closed_a, closed_b, closed_c, moved = _remove_empty_ranks(a, b, c, empty & ~gaps, start)
     if code != LEAD and code != BOMBS and code != NOTHING:
         code = ((code >> U4) << U4) | ((moved - U1) & U15)
     state = (code << U4) | np.uint64((frame.seat << 2) | frame.passes)
     state |= np.uint64(spring_left(frame.goal, frame.plays, search.rules)) << U32
     state ^= np.uint64(search.landlord) << np.uint64(60)
-    frame.bucket, frame.name = _hashes(closed_a, closed_b, closed_c, state)
+    frame.bucket, frame.name = _hash_position(closed_a, closed_b, closed_c, state)

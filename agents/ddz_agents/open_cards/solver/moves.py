@@ -42,7 +42,7 @@ RUN_FRAMES = 32
 
 
 class Moves(NamedTuple):
-    """Moves on one stack, and scratch for writing them.
+    """A stack of moves, and the memory in which they are generated.
 
     Attributes:
         mains: Main groups, 0 for pass, shape ``[capacity]``, uint64.
@@ -68,7 +68,7 @@ class Moves(NamedTuple):
 
 
 def new_moves(capacity: int) -> Moves:
-    """An empty stack of moves; what does not fit is not written, and the count says so."""
+    """Allocate an empty stack of moves."""
     stacks = [np.zeros(capacity, np.uint64) for _ in range(3)]
     scratch = [np.zeros(16, np.uint64) for _ in range(2)]
     row, work = np.zeros(at.ROW_WORDS, np.uint64), np.zeros(64, _WORK)
@@ -76,7 +76,7 @@ def new_moves(capacity: int) -> Moves:
 
 
 @inline_kernel
-def _put(moves: Moves, count: int, main: np.uint64, kickers: np.uint64, rest: np.uint64) -> int:
+def _append_move(moves: Moves, count: int, main: np.uint64, kickers: np.uint64, rest: np.uint64) -> int:
     """Append a move; beyond the capacity it is only counted."""
     if count < moves.mains.size:
         moves.mains[count] = main
@@ -102,7 +102,7 @@ def _kicker_options(
 
 
 @pure_kernel
-def put_group(
+def append_group_moves(
     moves: Moves,
     stop: int,
     hand: np.uint64,
@@ -121,7 +121,7 @@ def put_group(
         main = tables.SEGMENT_BASE[segment] + start
         rest = words.remove_cards(hand, words.body_mask(start, length), copies)
         if count == U0:
-            stop = _put(moves, stop, main, U0, rest)
+            stop = _append_move(moves, stop, main, U0, rest)
             continue
         depth = np.int64(0)
         moves.options[0] = _kicker_options(hand, segment, start, leading, key, count, U0, U0, rules)
@@ -136,7 +136,7 @@ def put_group(
             kickers = words.add_cards(moves.chosen[depth], U1 << rank, size)
             left = count - np.uint64(depth) - U1
             if left == U0:
-                stop = _put(moves, stop, main, kickers, words.remove_hand(rest, kickers))
+                stop = _append_move(moves, stop, main, kickers, words.remove_hand(rest, kickers))
             else:
                 depth += 1
                 moves.chosen[depth] = kickers
@@ -145,7 +145,9 @@ def put_group(
 
 
 @pure_kernel
-def _put_category(moves: Moves, stop: int, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray) -> int:
+def _append_category_leads(
+    moves: Moves, stop: int, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray
+) -> int:
     """Append what a hand can lead of a category, all chain lengths."""
     segment = tables.CATEGORY_FIRST[category]
     length = tables.SEGMENT_LENGTH[segment]
@@ -161,7 +163,7 @@ def _put_category(moves: Moves, stop: int, hand: np.uint64, plane: np.uint64, ca
     starts = words.run_starts(plane, length)
     while starts != U0 and segment < tables.CATEGORY_STOP[category]:
         if is_category_allowed(segment, rules):
-            stop = put_group(moves, stop, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
+            stop = append_group_moves(moves, stop, hand, np.uint64(segment), starts & ~blocked, _LEADING, U0, rules)
         starts &= plane >> length
         length += U1
         segment += 1
@@ -169,28 +171,28 @@ def _put_category(moves: Moves, stop: int, hand: np.uint64, plane: np.uint64, ca
 
 
 @pure_kernel
-def lead_moves(moves: Moves, stop: int, hand: np.uint64, rules: np.ndarray) -> int:
-    """Append every move that a hand can lead; returns the new end (beyond the capacity, moves are only counted)."""
+def append_leads(moves: Moves, stop: int, hand: np.uint64, rules: np.ndarray) -> int:
+    """Append every move that a hand can lead, and return the new end of the stack."""
     if holds_rocket(hand, rules):
-        stop = _put(moves, stop, tables.ROCKET_ID, U0, hand & ~JOKERS)
+        stop = _append_move(moves, stop, tables.ROCKET_ID, U0, hand & ~JOKERS)
     for copies in range(4):
         plane = (hand >> (U16 * np.uint64(copies))) & PLANE
         if plane == U0:
             return stop
         for category in range(tables.COPIES_STOP[copies], tables.COPIES_STOP[copies + 1]):
-            stop = _put_category(moves, stop, hand, plane, category, rules)
+            stop = _append_category_leads(moves, stop, hand, plane, category, rules)
     return stop
 
 
 @inline_kernel
 def segment_of(code: np.uint64) -> np.uint64:
-    """The segment of an ordinary target code."""
+    """Return the segment of an ordinary target code."""
     return (code >> U4) - U1
 
 
 @pure_kernel
 def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the lowest ranks at which a hand beats a target within its own category."""
+    """Return the lowest ranks at which a hand beats a target within its own category, as bits."""
     if code in (BOMBS, NOTHING):
         return U0
     return follow_starts(hand, segment_of(code), code & U15, rules)
@@ -198,7 +200,7 @@ def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint
 
 @pure_kernel
 def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
-    """Whether a hand beats a target by a bomb of another category, or by the rocket."""
+    """Return whether a hand beats a target by a bomb of another category, or by the rocket."""
     if code == NOTHING:
         return False
     if code != BOMBS and segment_of(code) == np.uint64(tables.SEG_BOMB):
@@ -208,14 +210,14 @@ def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
 
 @inline_kernel
 def can_beat(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
-    """Whether a hand has a reply to a target, besides passing."""
+    """Return whether a hand has a reply to a target, besides passing."""
     return can_trump(hand, code, rules) or reply_starts(hand, code, rules) != U0
 
 
 @pure_kernel
-def follow_moves(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rules: np.ndarray) -> int:
+def append_replies(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rules: np.ndarray) -> int:
     """Append pass and every reply of a hand to a target."""
-    stop = _put(moves, stop, U0, U0, hand)
+    stop = _append_move(moves, stop, U0, U0, hand)
     if code == NOTHING:
         return stop
     trumps = bomb_ranks(hand, rules)
@@ -223,21 +225,21 @@ def follow_moves(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rule
         segment = segment_of(code)
         starts = reply_starts(hand, code, rules)
         if starts != U0:
-            stop = put_group(moves, stop, hand, segment, starts, FOLLOWING, code & U15, rules)
+            stop = append_group_moves(moves, stop, hand, segment, starts, FOLLOWING, code & U15, rules)
         if segment == np.uint64(tables.SEG_BOMB):
             trumps = U0
     while trumps != U0:
         rank = words.lowest_bit(trumps)
         trumps &= trumps - U1
-        stop = _put(moves, stop, tables.BOMB_ID + rank, U0, words.remove_cards(hand, U1 << rank, U4))
+        stop = _append_move(moves, stop, tables.BOMB_ID + rank, U0, words.remove_cards(hand, U1 << rank, U4))
     if holds_rocket(hand, rules):
-        stop = _put(moves, stop, tables.ROCKET_ID, U0, hand & ~JOKERS)
+        stop = _append_move(moves, stop, tables.ROCKET_ID, U0, hand & ~JOKERS)
     return stop
 
 
 @inline_kernel
 def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The code of the words ``TARGET`` and ``KEY`` of a row of the engine."""
+    """Return the code of the words ``TARGET`` and ``KEY`` of a row of the engine."""
     if target == U0:
         return LEAD
     if target == at.BOMBS_ONLY:
@@ -249,8 +251,8 @@ def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.u
 
 
 @pure_kernel
-def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The target code of a move of cards that have two readings: the engine says which one DouZero takes."""
+def _code_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Return the target code of cards with two readings: the engine says which one DouZero takes."""
     row[at.SEAT] = U0
     row[at.HANDS] = ~U0
     play_without_bookkeeping(row, main, kickers, rules)
@@ -258,23 +260,23 @@ def _read_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules:
 
 
 @inline_kernel
-def is_read_again(code: np.uint64, rules: np.ndarray) -> bool:
-    """Whether a target is of the category that DouZero compares by the highest trio of any kind."""
+def is_compared_by_any_trio(code: np.uint64, rules: np.ndarray) -> bool:
+    """Return whether DouZero compares a target's category by its highest trio of any kind."""
     return rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment_of(code))
 
 
 @inline_kernel
-def code_after(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The target code once a move, not a pass, lies on the table."""
+def code_after_move(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Return the target code once a move, not a pass, lies on the table."""
     segment = tables.MAIN_SEGMENT[main]
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
-        return _read_by_engine(moves.row, main, kickers, rules)
+        return _code_by_engine(moves.row, main, kickers, rules)
     return code_of_target(main, main - tables.SEGMENT_BASE[segment], rules)
 
 
 @inline_kernel
-def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The highest target that allows the same replies, so that positions that differ in nothing else are one.
+def tighten_target(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint64:
+    """Return the highest target that allows the same replies, so that equivalent positions are one.
 
     Args:
         code: A target that somebody can beat.
@@ -283,7 +285,7 @@ def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint6
     """
     if code in (BOMBS, NOTHING):
         return code
-    if is_read_again(code, rules):
+    if is_compared_by_any_trio(code, rules):
         return code
     segment = segment_of(code)
     if starts == U0:
@@ -292,8 +294,8 @@ def tightened(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint6
 
 
 @pure_kernel
-def unbeaten(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
-    """Whether no opponent of the owner beats a target (the owner's partner can always pass)."""
+def is_unbeaten(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
+    """Return whether no opponent of the owner beats a target; the owner's partner can always pass."""
     players = np.int64(rules[R_PLAYERS])
     for seat in range(players):
         if (seat == landlord) != (owner == landlord) and can_beat(hands[seat], code, rules):
@@ -315,33 +317,33 @@ _VALUE = np.uint64((7 << 61) | (7 << 45))
 
 
 def new_turns() -> npt.NDArray[np.uint64]:
-    """An empty table, shape ``[2 ** TURN_BITS]``, uint64."""
+    """Allocate an empty table of fewest moves, shape ``[2 ** TURN_BITS]``, uint64."""
     return np.zeros(1 << TURN_BITS, np.uint64)
 
 
 @inline_kernel
-def _slot(hand: np.uint64) -> np.uint64:
+def _table_slot(hand: np.uint64) -> np.uint64:
     return ((hand ^ (hand >> np.uint64(29))) * _MULTIPLIER) >> _SHIFT
 
 
 @inline_kernel
-def _known(table: np.ndarray, hand: np.uint64) -> int:
-    """The number that the table has for a hand that is not empty; 0 if it has none."""
-    word = table[_slot(hand)]
+def _look_up_turns(table: np.ndarray, hand: np.uint64) -> int:
+    """Return the number that the table has for a hand that is not empty; 0 if it has none."""
+    word = table[_table_slot(hand)]
     return np.int64(((word >> _HIGH) << U3) | ((word >> _LOW) & _U7)) if (word & ~_VALUE) == hand else np.int64(0)
 
 
 @inline_kernel
 def takes_lowest(hand: np.uint64, rest: np.uint64) -> bool:
-    """Whether a move that leaves ``rest`` of a hand takes a card of its lowest rank."""
+    """Return whether a move that leaves ``rest`` of a hand takes a card of its lowest rank."""
     held = hand & PLANE
     column = (held & (~held + U1)) * FOUR_PLANES
     return ((rest ^ hand) & column) != U0
 
 
 @inline_kernel
-def turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
-    """The fewest moves that play a hand out without interference.
+def fewest_turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
+    """Return the fewest moves that play a hand out without interference.
 
     Args:
         table: The table, changed in place.
@@ -350,18 +352,18 @@ def turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.
         hand: The hand; the empty one needs no move.
         rules: The rules array.
     """
-    stored = _known(table, hand)
-    return stored if stored > 0 else _work_out(table, moves, top, hand, rules)
+    stored = _look_up_turns(table, hand)
+    return stored if stored > 0 else _compute_fewest_turns(table, moves, top, hand, rules)
 
 
 @pure_kernel
-def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
-    """Compute :func:`turns` by trying every move with the lowest card, a walk with its own stack (``moves.work``)."""
+def _compute_fewest_turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
+    """Compute :func:`fewest_turns` by trying every move with the lowest card, with its own stack."""
     if hand == U0:
         return 0
     depth, frame = np.int64(0), moves.work[0]
     frame.hand, frame.next, frame.best = hand, top, np.int64(words.popcount(hand))
-    frame.end = lead_moves(moves, top, hand, rules)
+    frame.end = append_leads(moves, top, hand, rules)
     while True:
         frame = moves.work[depth]
         index, end, current = frame.next, frame.end, frame.hand
@@ -369,7 +371,9 @@ def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules:
             return np.int64(words.popcount(hand))  # no room: solos are always possible
         if index == end:
             best = frame.best
-            table[_slot(current)] = current | ((np.uint64(best) >> U3) << _HIGH) | ((np.uint64(best) & _U7) << _LOW)
+            table[_table_slot(current)] = (
+                current | ((np.uint64(best) >> U3) << _HIGH) | ((np.uint64(best) & _U7) << _LOW)
+            )
             if depth == 0:
                 return best
             depth -= 1
@@ -382,11 +386,11 @@ def _work_out(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules:
         if rest == U0:
             frame.best, frame.next = 1, end
         elif frame.best > 2:
-            stored = _known(table, rest)
+            stored = _look_up_turns(table, rest)
             if stored > 0:
                 frame.best = min(frame.best, 1 + stored)
             else:
                 depth += 1
                 frame = moves.work[depth]
                 frame.hand, frame.next, frame.best = rest, end, np.int64(words.popcount(rest))
-                frame.end = lead_moves(moves, end, rest, rules)
+                frame.end = append_leads(moves, end, rest, rules)

@@ -1,4 +1,4 @@
-"""Open-card positions from text: hands, who is to move, what it must beat, and the moves played since.
+"""Positions with open cards from text: hands, who is to move, what it must beat, and the moves since.
 
 ``KK5543 / 225543`` are two hands, the first of which leads; three hands are a game of three, the first of them the
 landlord's.  Moves that have been played follow a colon: ``KK5543 / 225543: 3, 4, pass``.
@@ -20,7 +20,7 @@ _MOST_HANDS = 3
 
 
 class InvalidPositionError(DouDizhuError):
-    """Malformed text of a position of open cards, or a position that no game can reach; the message says why."""
+    """The text of a position is malformed, or no game can reach the position; the message says why."""
 
 
 def open_position(
@@ -57,25 +57,25 @@ def open_position(
     if not isinstance(text, str):
         raise InvalidPositionError(f"a position is text, as 'KK5543 / 225543', not {short_repr(text)}")
     cards, colon, moves = text.partition(":")
-    hands = [_hand(number, part) for number, part in enumerate(cards.split("/"), 1)]
+    hands = [_parse_hand(number, part) for number, part in enumerate(cards.split("/"), 1)]
     rules = _rules_for(Rules.preset(rules), len(hands))
     for name, number in (("turn", turn), ("landlord", landlord)):
         if not 1 <= number <= len(hands):
             raise InvalidPositionError(f"{name} {number} is none of the {len(hands)} hands, counted from 1")
-    target = None if to_beat is None else _target(to_beat, rules)
+    target = None if to_beat is None else _parse_target(to_beat, rules)
     _check_deck(hands, target, rules)
     state = State.from_hands(hands, rules=rules, check_sizes=False)
     row = state.row
     row[at.STAGE], row[at.LANDLORD], row[at.SEAT], row[at.OWNER] = at.STAGE_PLAY, landlord - 1, turn - 1, turn - 1
     if target is not None:
-        _put_down(state, target, turn - 1)
+        _put_target_on_table(state, target, turn - 1)
     _check_sizes(state, target)
-    _play(state, [part.strip() for part in moves.split(",")] if colon and moves.strip() else [], played)
+    _play_moves(state, [part.strip() for part in moves.split(",")] if colon and moves.strip() else [], played)
     return state
 
 
 def dealt_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | Rules = "standard") -> State:
-    """Hands of given sizes, dealt uniformly from the whole deck; the first hand is the landlord's and leads.
+    """Deal hands of given sizes uniformly from the whole deck; the first hand is the landlord's and leads.
 
     Args:
         sizes: Cards of each hand.
@@ -115,7 +115,7 @@ def hand_sizes(text: str) -> list[int]:
     return [int(size) for size in sizes]
 
 
-def _hand(number: int, text: str) -> Hand:
+def _parse_hand(number: int, text: str) -> Hand:
     hand = Hand.parse(text.strip())
     if not len(hand):
         raise InvalidPositionError(f"hand {number} has no cards: that game is over, or a '/' is too many")
@@ -123,7 +123,7 @@ def _hand(number: int, text: str) -> Hand:
 
 
 def _rules_for(rules: Rules, hands: int) -> Rules:
-    """The rules for a number of hands."""
+    """Return the rules for a number of hands."""
     if not 2 <= hands <= _MOST_HANDS:
         raise InvalidPositionError(f"a position has two or three hands separated by '/', not {hands}")
     if hands == rules.players:
@@ -133,7 +133,7 @@ def _rules_for(rules: Rules, hands: int) -> Rules:
     return rules.replace(players=hands, bidding="fixed")
 
 
-def _target(to_beat: str | Move, rules: Rules) -> Move:
+def _parse_target(to_beat: str | Move, rules: Rules) -> Move:
     move = to_beat if isinstance(to_beat, Move) else Move.parse(to_beat, rules)
     if move.is_pass or move.group is None:
         raise InvalidPositionError(f"{move} is nothing to beat: leave it out for a lead")
@@ -151,7 +151,7 @@ def _check_deck(hands: Sequence[Hand], target: Move | None, rules: Rules) -> Non
             )
 
 
-def _put_down(state: State, target: Move, seat: int) -> None:
+def _put_target_on_table(state: State, target: Move, seat: int) -> None:
     """Lay the move to beat on the table: the seat before the one to move has played it."""
     row = state.row
     owner = (seat - 1) % state.rules.players
@@ -165,7 +165,7 @@ def _put_down(state: State, target: Move, seat: int) -> None:
 
 
 def _check_sizes(state: State, target: Move | None) -> None:
-    """No hand may hold more cards than it was dealt."""
+    """Raise if a hand holds more cards than it was dealt."""
     rules, row = state.rules, state.row
     for seat in range(rules.players):
         most = rules.hand_size + (rules.bottom if seat == int(row[at.LANDLORD]) or rules.players == 2 else 0)
@@ -176,7 +176,7 @@ def _check_sizes(state: State, target: Move | None) -> None:
             raise InvalidPositionError(f"hand {seat + 1} has {held} cards{beside}; it is dealt at most {most}")
 
 
-def _play(state: State, moves: Sequence[str], played: int | None) -> None:
+def _play_moves(state: State, moves: Sequence[str], played: int | None) -> None:
     if played is not None and not 0 <= played <= len(moves):
         raise InvalidPositionError(f"move {played} is none of the game's {len(moves)}")
     for number, text in enumerate(moves[:played], 1):

@@ -1,4 +1,4 @@
-"""Quick wins: a leader who keeps the lead to the end, or regains it whenever beaten, wins without a search.
+"""Quick wins, found without a search: a leader who keeps the lead to the end or regains it when beaten.
 
 *Threats* are quick wins of an opponent: a reply that is not beaten, after which it runs out.  All moves that such a
 reply beats lose, so that they need no node of their own.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ddz_agents.open_cards.solver import moves as game
-from ddz_agents.open_cards.solver.memory import TRUMPS, Search
+from ddz_agents.open_cards.solver.memory import TRUMPS, SolverMemory
 from ddz_env.core.engine.legal import bomb_ranks, holds_rocket
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEG_BOMB, SEGMENT_BASE
 from ddz_env.core.engine.words import JOKERS, U0, U1, U4, U15, lowest_bit, popcount, remove_cards
@@ -21,46 +21,49 @@ RUN_LIMIT = 200
 
 
 @inline_kernel
-def _weight(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> int:
-    """1 for a move that an opponent can beat, 0 for one that none can, -1 for one that beats all that they have."""
-    if not game.unbeaten(hands, owner, code, landlord, rules):
+def _weight_of_target(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> int:
+    """Return 1 for a move that an opponent can beat, 0 for one that none can, -1 for one that beats all they have."""
+    if not game.is_unbeaten(hands, owner, code, landlord, rules):
         return np.int64(1)
-    if code in (game.NOTHING, game.BOMBS) or (code & U15) == U0 or game.is_read_again(code, rules):
+    if code in (game.NOTHING, game.BOMBS) or (code & U15) == U0 or game.is_compared_by_any_trio(code, rules):
         return np.int64(0)
-    return np.int64(-1) if game.unbeaten(hands, owner, code - U1, landlord, rules) else np.int64(0)
+    return np.int64(-1) if game.is_unbeaten(hands, owner, code - U1, landlord, rules) else np.int64(0)
 
 
 @inline_kernel
-def _fewest_turns(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> int:
-    """How many moves an opponent of a leader still needs at least to go out, once it has made ``spent`` moves."""
+def _fewest_turns(search: SolverMemory, top: int, hands: np.ndarray, owner: int, spent: int) -> int:
+    """Return the fewest moves that an opponent of a leader still needs, once it has made ``spent`` moves."""
     fewest = np.int64(99)
     for seat in range(np.int64(search.rules[R_PLAYERS])):
         if (seat == search.landlord) != (owner == search.landlord):
-            fewest = min(fewest, game.turns(search.turns, search.moves, top, hands[seat], search.rules) - spent)
+            fewest = min(fewest, game.fewest_turns(search.turns, search.moves, top, hands[seat], search.rules) - spent)
     return fewest
 
 
 @part_kernel
-def _open_frame(search: Search, depth: int, hand: np.uint64, top: int) -> None:
+def _open_frame(search: SolverMemory, depth: int, hand: np.uint64, top: int) -> None:
     """Begin to try every lead from a hand, listed on the stack of moves from ``top`` on."""
     frame = search.moves.work[depth]
-    frame.hand, frame.next, frame.end = hand, top, game.lead_moves(search.moves, top, hand, search.rules)
+    frame.hand, frame.next, frame.end = hand, top, game.append_leads(search.moves, top, hand, search.rules)
 
 
 @inline_kernel
 def _retreat(moves: game.Moves, depth: int) -> int:
-    """Take back the move that led to a hand; returns the depth before it."""
+    """Take back the move that led to a hand, and return the depth before it."""
     frame = moves.work[depth]
     moves.tally[frame.segment] -= frame.weight
     return depth - 1
 
 
 @inline_kernel
-def _weigh(search: Search, depth: int, index: int, hands: np.ndarray, owner: int) -> tuple[int, int, int]:
-    """A move's weight, and with it the beatable moves so far, and those of them without a master."""
+def _weigh_move(search: SolverMemory, depth: int, index: int, hands: np.ndarray, owner: int) -> tuple[int, int, int]:
+    """Return a move's weight, with the beatable moves so far and those of them without a master."""
     moves, frame = search.moves, search.moves.work[depth]
-    code = game.code_after(moves, moves.mains[index], moves.kickers[index], search.rules)
-    weight, kept = _weight(hands, owner, code, search.landlord, search.rules), moves.tally[_segment_of(moves, index)]
+    code = game.code_after_move(moves, moves.mains[index], moves.kickers[index], search.rules)
+    weight, kept = (
+        _weight_of_target(hands, owner, code, search.landlord, search.rules),
+        moves.tally[_segment_of(moves, index)],
+    )
     beatable, without_master = frame.beatable, frame.without_master
     if weight > 0:
         beatable += 1
@@ -77,7 +80,7 @@ def _segment_of(moves: game.Moves, index: int) -> int:
 
 @inline_kernel
 def _advance(moves: game.Moves, depth: int, index: int, weight: int, beatable: int, without_master: int) -> int:
-    """Make a move; returns the depth behind it."""
+    """Make a move, and return the depth behind it."""
     segment, frame = _segment_of(moves, index), moves.work[depth + 1]
     moves.tally[segment] += weight
     frame.segment, frame.weight, frame.beatable, frame.without_master = segment, weight, beatable, without_master
@@ -85,8 +88,8 @@ def _advance(moves: game.Moves, depth: int, index: int, weight: int, beatable: i
 
 
 @part_kernel
-def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
-    """Whether a leader wins against any defence, by keeping the lead or taking it back at once.
+def can_run_out(search: SolverMemory, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
+    """Return whether a leader wins against any defence, by keeping the lead or taking it back at once.
 
     The hand is split into moves.  One that no opponent beats keeps the lead.  A beatable one is led while a master of
     its category, which beats every answer, is kept.  One beatable move without a master may be left for the end.
@@ -122,7 +125,7 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
         if not game.takes_lowest(frame.hand, rest):
             continue
         looked += 1
-        weight, beatable, without_master = _weigh(search, depth, index, hands, owner)
+        weight, beatable, without_master = _weigh_move(search, depth, index, hands, owner)
         if beatable > fewest_turns:
             continue
         if rest == U0:
@@ -134,8 +137,8 @@ def runs_out(search: Search, top: int, hands: np.ndarray, owner: int, spent: int
 
 
 @pure_kernel
-def quick_win(search: Search, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
-    """Whether a leader provably runs out.
+def has_quick_win(search: SolverMemory, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
+    """Return whether a leader provably runs out.
 
     Args:
         search: Memory.
@@ -145,7 +148,7 @@ def quick_win(search: Search, top: int, hands: np.ndarray, owner: int, spent: in
         spent: Moves that each opponent may have made since, from these hands.
     """
     landlord, rules = search.landlord, search.rules
-    needed = game.turns(search.turns, search.moves, top, hands[owner], rules)
+    needed = game.fewest_turns(search.turns, search.moves, top, hands[owner], rules)
     if needed == 1:
         return True
     trumps = np.int64(popcount(bomb_ranks(hands[owner], rules)) + (U1 if holds_rocket(hands[owner], rules) else U0))
@@ -156,12 +159,12 @@ def quick_win(search: Search, top: int, hands: np.ndarray, owner: int, spent: in
                 return False  # it beats every move but bombs
     if rules[R_CHAIN_FROM_QUAD] == U0:
         return False  # there a chain's legality depends on the rest of the hand, so the order would matter
-    return runs_out(search, top, hands, owner, spent)
+    return can_run_out(search, top, hands, owner, spent)
 
 
 @pure_kernel
-def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, rest: np.uint64) -> bool:
-    """Whether a reply to the node's mover wins at once: no opponent beats it, and its owner runs out after it.
+def _reply_wins(search: SolverMemory, ply: int, top: int, owner: int, code: np.uint64, rest: np.uint64) -> bool:
+    """Return whether a reply wins at once: no opponent beats it, and its owner runs out after it.
 
     The mover's hand only gets less before the reply, so its whole hand is used for what is left of it.  A partner of
     the mover who acts before the reply could take over: it must not go out by that, and the reply must beat
@@ -180,24 +183,24 @@ def _answers(search: Search, ply: int, top: int, owner: int, code: np.uint64, re
     players = np.int64(rules[R_PLAYERS])
     partner = seat + 1 if seat + 1 < players else np.int64(0)
     if partner != owner and seat != landlord:
-        if game.turns(search.turns, search.moves, top, hands[partner], rules) == 1:
+        if game.fewest_turns(search.turns, search.moves, top, hands[partner], rules) == 1:
             return False  # it may go out first
         lower = code not in (game.BOMBS, game.NOTHING) and (code & U15) != U0
         if lower and game.can_beat(hands[partner], code - U1, rules):
             return False
     if rest == U0:
         return True
-    if not game.unbeaten(hands, owner, code, landlord, rules):
+    if not game.is_unbeaten(hands, owner, code, landlord, rules):
         return False
     after = search.hands[ply + 1]
     after[0], after[1], after[2] = hands[0], hands[1], hands[2]
     after[owner] = rest
-    return quick_win(search, top, after, owner, np.int64(1))
+    return has_quick_win(search, top, after, owner, np.int64(1))
 
 
 @part_kernel
-def _highest_answer(search: Search, ply: int, top: int, code: np.uint64) -> int:
-    """The highest rank at which an opponent's reply of a target's own category wins at once; -1 if there is none."""
+def _highest_winning_reply(search: SolverMemory, ply: int, top: int, code: np.uint64) -> int:
+    """Return the highest rank at which an opponent's reply of the same category wins at once; -1 for none."""
     landlord, rules = search.landlord, search.rules
     moves, hands, seat = search.moves, search.hands[ply], search.frames[ply].seat
     segment = game.segment_of(code)
@@ -206,7 +209,7 @@ def _highest_answer(search: Search, ply: int, top: int, code: np.uint64) -> int:
         if (owner == landlord) == (seat == landlord):
             continue
         starts = game.reply_starts(hands[owner], code, rules)
-        end = game.put_group(moves, top, hands[owner], segment, starts, game.FOLLOWING, code & U15, rules)
+        end = game.append_group_moves(moves, top, hands[owner], segment, starts, game.FOLLOWING, code & U15, rules)
         if end > moves.mains.size:
             return best
         for index in range(end - 1, top - 1, -1):
@@ -214,15 +217,15 @@ def _highest_answer(search: Search, ply: int, top: int, code: np.uint64) -> int:
             if rank <= best:
                 break
             target = ((segment + U1) << U4) | np.uint64(rank)
-            if _answers(search, ply, end, owner, target, moves.rests[index]):
+            if _reply_wins(search, ply, end, owner, target, moves.rests[index]):
                 best = rank
                 break
     return best
 
 
 @part_kernel
-def _trump_answers(search: Search, ply: int, top: int) -> bool:
-    """Whether a bomb or the rocket of an opponent wins at once."""
+def _trump_wins(search: SolverMemory, ply: int, top: int) -> bool:
+    """Return whether a bomb or the rocket of an opponent wins at once."""
     landlord, rules = search.landlord, search.rules
     hands, seat = search.hands[ply], search.frames[ply].seat
     for owner in range(np.int64(rules[R_PLAYERS])):
@@ -231,21 +234,21 @@ def _trump_answers(search: Search, ply: int, top: int) -> bool:
         hand = hands[owner]
         if holds_rocket(hand, rules):
             code = game.BOMBS if rules[R_BOMBS_BEAT_ROCKET] == U1 else game.NOTHING
-            if _answers(search, ply, top, owner, code, hand & ~JOKERS):
+            if _reply_wins(search, ply, top, owner, code, hand & ~JOKERS):
                 return True
         bombs = bomb_ranks(hand, rules)
         while bombs != U0:
             rank = lowest_bit(bombs)
             bombs &= bombs - U1
             code = ((np.uint64(SEG_BOMB) + U1) << U4) | rank
-            if _answers(search, ply, top, owner, code, remove_cards(hand, U1 << rank, U4)):
+            if _reply_wins(search, ply, top, owner, code, remove_cards(hand, U1 << rank, U4)):
                 return True
     return False
 
 
 @part_kernel
-def threatened(search: Search, ply: int, top: int, main: np.uint64, kickers: np.uint64) -> bool:
-    """Whether a move of a node, not a pass, loses to a quick win.
+def loses_to_quick_win(search: SolverMemory, ply: int, top: int, main: np.uint64, kickers: np.uint64) -> bool:
+    """Return whether a move of a node, not a pass, loses to a quick win.
 
     What refutes a move refutes every lower one of its segment, so each segment is worked out once per node; the lowest
     move of a segment must come first.
@@ -260,18 +263,18 @@ def threatened(search: Search, ply: int, top: int, main: np.uint64, kickers: np.
     rules = search.rules
     if rules[R_CHAIN_FROM_QUAD] == U0:
         return False  # there a hand that gets less may gain replies
-    code = game.code_after(search.moves, main, kickers, rules)
-    if code in (game.BOMBS, game.NOTHING) or game.is_read_again(code, rules):
+    code = game.code_after_move(search.moves, main, kickers, rules)
+    if code in (game.BOMBS, game.NOTHING) or game.is_compared_by_any_trio(code, rules):
         return False
     threats, node = search.threats, search.frames[ply].start
     segment = np.int64(game.segment_of(code))
     if threats[segment, 0] != node:
-        threats[segment, 0], threats[segment, 1] = node, _highest_answer(search, ply, top, code)
+        threats[segment, 0], threats[segment, 1] = node, _highest_winning_reply(search, ply, top, code)
     if threats[segment, 1] > np.int64(code & U15):
         return True
     if segment == SEG_BOMB:
         return False
     if threats[TRUMPS, 0] != node:
         threats[TRUMPS, 0] = node
-        threats[TRUMPS, 1] = 1 if _trump_answers(search, ply, top) else 0
+        threats[TRUMPS, 1] = 1 if _trump_wins(search, ply, top) else 0
     return threats[TRUMPS, 1] == 1

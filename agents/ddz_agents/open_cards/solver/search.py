@@ -1,4 +1,4 @@
-"""Alpha-beta on win or lose, compiled: a search over whole moves with its own stack, so that it can stop and go on.
+"""The solver's alpha-beta search on win or lose, which can stop and go on: it keeps its own stack.
 
 A value is 1 if the landlord's side reaches the goal and 0 if not, so that alpha-beta is: the first move that suits the
 mover ends the search of a position.  Who cannot beat the table passes without a node of its own.
@@ -10,9 +10,15 @@ import numpy as np
 
 from ddz_agents.open_cards.solver import memory
 from ddz_agents.open_cards.solver import moves as game
-from ddz_agents.open_cards.solver.goals import after_bomb, decided, ends, plays_after, won_by
-from ddz_agents.open_cards.solver.memory import Search, look_up, place, store
-from ddz_agents.open_cards.solver.quick_wins import quick_win, threatened
+from ddz_agents.open_cards.solver.goals import (
+    goal_after_bomb,
+    is_decided_by_win,
+    plays_after,
+    value_at_end,
+    value_if_decided,
+)
+from ddz_agents.open_cards.solver.memory import SolverMemory, hash_node, look_up, store
+from ddz_agents.open_cards.solver.quick_wins import has_quick_win, loses_to_quick_win
 from ddz_agents.rules.prices import is_bomb
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.tables import MAIN_SEGMENT, SEGMENT_BASE
@@ -22,13 +28,15 @@ from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 # The score by which the first move to try is chosen: points for each move fewer to play, card, rank lower and pass.
 MOVE_POINTS, CARD_POINTS, RANK_POINTS, PASS_POINTS = np.int64(80), np.int64(25), np.int64(4), np.int64(-200)
-KNOWN = 4
+FROM_TABLE = 4
 """The bit of a value that came from the table."""
 
 
 @pure_kernel
-def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np.ndarray) -> tuple[int, int, np.uint64]:
-    """The seat that acts on a target: the first that beats it, from ``first`` seats after its owner on, else the owner.
+def find_acting_seat(
+    hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np.ndarray
+) -> tuple[int, int, np.uint64]:
+    """Find the seat that acts on a target: the first after its owner that beats it, else the owner.
 
     Args:
         hands: The hands, shape ``[3]``.
@@ -53,11 +61,11 @@ def settle(hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np
             acting, actor = passes, seat
     if acting < 0:
         return actor, np.int64(0), game.LEAD
-    return actor, acting, game.tightened(code, starts, rules)
+    return actor, acting, game.tighten_target(code, starts, rules)
 
 
 @part_kernel
-def _sort_in(moves: game.Moves, index: int, end: int) -> None:
+def _swap_best_to_front(moves: game.Moves, index: int, end: int) -> None:
     """Swap the best of the moves ``index..end-1`` to ``index``."""
     best = index
     for other in range(index + 1, end):
@@ -71,8 +79,8 @@ def _sort_in(moves: game.Moves, index: int, end: int) -> None:
 
 
 @inline_kernel
-def child_of(search: Search, ply: int, index: int) -> int:
-    """Make a move; returns its value if that is known at once, else -1 with the child on the stack."""
+def open_child(search: SolverMemory, ply: int, index: int) -> int:
+    """Make a move, and return its value if that is known at once, else -1 with the child on the stack."""
     rules = search.rules
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
     seat, main = frame.seat, moves.mains[index]
@@ -89,45 +97,45 @@ def child_of(search: Search, ply: int, index: int) -> int:
         hands[seat] = moves.rests[index]
         landlord = seat == search.landlord
         if is_bomb(main, rules):
-            child.goal = after_bomb(frame.goal)
+            child.goal = goal_after_bomb(frame.goal)
         child.plays = plays_after(frame.plays, landlord)
         if hands[seat] == U0:
-            return ends(child.goal, landlord, child.plays, rules)
+            return value_at_end(child.goal, landlord, child.plays, rules)
         owner, first = seat, np.int64(0)
-        code = game.code_after(moves, main, moves.kickers[index], rules)
-    acting, passes, code = settle(hands, owner, code, first, rules)
+        code = game.code_after_move(moves, main, moves.kickers[index], rules)
+    acting, passes, code = find_acting_seat(hands, owner, code, first, rules)
     child.seat, child.passes, child.code = acting, passes, code
-    return decided(child.goal, hands, plays_after(child.plays, acting == search.landlord), rules)
+    return value_if_decided(child.goal, hands, plays_after(child.plays, acting == search.landlord), rules)
 
 
 @part_kernel
-def _wins_at_once(search: Search, ply: int) -> bool:
-    """Whether one of the node's moves ends the game as its mover wants."""
+def _wins_at_once(search: SolverMemory, ply: int) -> bool:
+    """Return whether one of the node's moves ends the game as its mover wants."""
     rules = search.rules
     frame, moves = search.frames[ply], search.moves
     landlord = frame.seat == search.landlord
     plays = plays_after(frame.plays, landlord)
     for index in range(frame.first, frame.end):
         if moves.rests[index] == U0:
-            goal = after_bomb(frame.goal) if is_bomb(moves.mains[index], rules) else frame.goal
-            if ends(goal, landlord, plays, rules) == (1 if landlord else 0):
+            goal = goal_after_bomb(frame.goal) if is_bomb(moves.mains[index], rules) else frame.goal
+            if value_at_end(goal, landlord, plays, rules) == (1 if landlord else 0):
                 return True
     return False
 
 
 @part_kernel
-def _sift(search: Search, ply: int) -> int:
-    """Drop the node's moves that lose at once; returns the node's value if that decides it, else -1."""
+def _drop_losing_moves(search: SolverMemory, ply: int) -> int:
+    """Drop the node's moves that lose at once, and return its value if that decides it, else -1."""
     frame, moves = search.frames[ply], search.moves
     landlord = frame.seat == search.landlord
     wins = 1 if landlord else 0
     if _wins_at_once(search, ply):
         return wins
     stop, end = frame.first, frame.end
-    threats = won_by(frame.goal, not landlord)
+    threats = is_decided_by_win(frame.goal, not landlord)
     for index in range(frame.first, end):
         main, kickers = moves.mains[index], moves.kickers[index]
-        if threats and main != U0 and threatened(search, ply, end, main, kickers):
+        if threats and main != U0 and loses_to_quick_win(search, ply, end, main, kickers):
             continue
         moves.mains[stop], moves.kickers[stop] = main, kickers
         moves.rests[stop], moves.scores[stop] = moves.rests[index], -index
@@ -137,7 +145,7 @@ def _sift(search: Search, ply: int) -> int:
 
 
 @part_kernel
-def _score(search: Search, ply: int) -> None:
+def _score_moves(search: SolverMemory, ply: int) -> None:
     """Score the node's moves, the most promising highest."""
     rules = search.rules
     frame, moves = search.frames[ply], search.moves
@@ -146,7 +154,7 @@ def _score(search: Search, ply: int) -> None:
     for index in range(frame.first, end):
         main, rest = moves.mains[index], moves.rests[index]
         score = np.int64(held - popcount(rest)) * CARD_POINTS
-        score -= game.turns(search.turns, moves, end, rest, rules) * MOVE_POINTS
+        score -= game.fewest_turns(search.turns, moves, end, rest, rules) * MOVE_POINTS
         if main == U0:
             score += PASS_POINTS
         else:
@@ -157,35 +165,37 @@ def _score(search: Search, ply: int) -> None:
 
 
 @part_kernel
-def _enter(search: Search, ply: int) -> int:
-    """Open a node; returns its value if known at once, -1 with its moves on the stack, or -2 if the stack is full."""
+def _open_node(search: SolverMemory, ply: int) -> int:
+    """Open a node, and return its value if known, -1 with its moves on the stack, or -2 if the stack is full."""
     rules = search.rules
     frame, control, moves = search.frames[ply], search.control[0], search.moves
     control.nodes += 1
     frame.start = control.nodes
     seat, landlord = frame.seat, frame.seat == search.landlord
-    place(search, ply)
+    hash_node(search, ply)
     stored = look_up(search.table, frame.bucket, frame.name, frame.goal)
     if stored != memory.ABSENT:
-        return stored | KNOWN
+        return stored | FROM_TABLE
     code, first = frame.code, frame.first
     if code == game.LEAD:
-        if won_by(frame.goal, landlord) and quick_win(search, first, search.hands[ply], seat, np.int64(0)):
+        if is_decided_by_win(frame.goal, landlord) and has_quick_win(
+            search, first, search.hands[ply], seat, np.int64(0)
+        ):
             return 1 if landlord else 0
-        end = game.lead_moves(moves, first, search.hands[ply, seat], rules)
+        end = game.append_leads(moves, first, search.hands[ply, seat], rules)
     else:
-        end = game.follow_moves(moves, first, search.hands[ply, seat], code, rules)
+        end = game.append_replies(moves, first, search.hands[ply, seat], code, rules)
     if end > moves.mains.size:
         return -2
     frame.end = end
-    value = _sift(search, ply)
+    value = _drop_losing_moves(search, ply)
     if value < 0 and frame.end - frame.first > 1:
-        _score(search, ply)
+        _score_moves(search, ply)
     return value
 
 
 @pure_kernel
-def set_root(search: Search, row: np.ndarray, goal: int) -> None:
+def set_root(search: SolverMemory, row: np.ndarray, goal: int) -> None:
     """Start a search at a row of the engine between two moves; seats that cannot answer have passed.
 
     Args:
@@ -208,45 +218,45 @@ def set_root(search: Search, row: np.ndarray, goal: int) -> None:
     code = game.code_of_target(row[at.TARGET], row[at.KEY], rules)
     acting, passes = np.int64(row[at.SEAT]), np.int64(row[at.PASSES])
     if code != game.LEAD:
-        acting, passes, code = settle(search.hands[0], np.int64(row[at.OWNER]), code, passes, rules)
+        acting, passes, code = find_acting_seat(search.hands[0], np.int64(row[at.OWNER]), code, passes, rules)
     frame.seat, frame.passes, frame.code = acting, passes, code
     for _ in range(np.int64(row[at.BOMBS])):
-        goal = after_bomb(goal)
+        goal = goal_after_bomb(goal)
     frame.goal, frame.plays, frame.first = goal, plays, 0
-    value = decided(goal, search.hands[0], plays_after(plays, acting == landlord), rules)
+    value = value_if_decided(goal, search.hands[0], plays_after(plays, acting == landlord), rules)
     if row[at.STAGE] == np.uint64(at.STAGE_OVER):
-        value = ends(goal, np.int64(row[at.WINNER]) == landlord + 1, plays, rules)
+        value = value_at_end(goal, np.int64(row[at.WINNER]) == landlord + 1, plays, rules)
     if value >= 0:
         control.value, control.status = value, memory.DONE
 
 
 @inline_kernel
-def _wanted(search: Search, ply: int) -> int:
-    """The value that the mover of a node wants: 1, the goal, for the landlord."""
+def _wanted_value(search: SolverMemory, ply: int) -> int:
+    """Return the value that the mover of a node wants: 1, the goal, for the landlord."""
     return np.int64(1) if search.frames[ply].seat == search.landlord else np.int64(0)
 
 
 @inline_kernel
-def _leave(search: Search, ply: int, value: int) -> int:
-    """Store the value of a node, unless it comes from the table; returns it without the mark that says so."""
+def _close_node(search: SolverMemory, ply: int, value: int) -> int:
+    """Store the value of a node, unless it comes from the table, and return it unmarked."""
     frame = search.frames[ply]
-    if value & KNOWN == 0:
+    if value & FROM_TABLE == 0:
         store(search.table, frame.bucket, frame.name, frame.goal, value, search.control[0].nodes - frame.start)
     return value & 1
 
 
 @inline_kernel
-def _try_next(search: Search, ply: int) -> int:
-    """Try the best move that is left at a node; the value behind it, below 0 where it opens a node."""
+def _try_next_move(search: SolverMemory, ply: int) -> int:
+    """Try the best move that is left at a node, and return its value, below 0 where it opens a node."""
     frame = search.frames[ply]
     index = frame.next
-    _sort_in(search.moves, index, frame.end)
+    _swap_best_to_front(search.moves, index, frame.end)
     frame.next = index + 1
-    return child_of(search, ply, index)
+    return open_child(search, ply, index)
 
 
 @pure_kernel
-def run(search: Search, budget: int) -> int:
+def run_search(search: SolverMemory, budget: int) -> int:
     """Continue the search for at most ``budget`` nodes.
 
     The root is line 0 of ``hands`` and ``frames``; the status is ``FRESH`` at first, or ``DONE``.
@@ -268,29 +278,29 @@ def run(search: Search, budget: int) -> int:
     control.status = memory.RUNNING
     while True:
         if entering:  # the one place that opens nodes: it is compiled into this loop
-            value = _enter(search, ply)
+            value = _open_node(search, ply)
             entering = False
         if value == -2:
             control.status = memory.NO_ROOM
             return memory.NO_ROOM
         if value >= 0:  # of the node at ply
-            value = _leave(search, ply, value)
+            value = _close_node(search, ply, value)
             if ply == 0:
                 control.value, control.status = value, memory.DONE
                 return memory.DONE
             ply -= 1
-            if value == _wanted(search, ply):
+            if value == _wanted_value(search, ply):
                 continue
             value = np.int64(-1)
         if control.nodes >= stop:
             control.ply = ply
             return memory.RUNNING
         if search.frames[ply].next == search.frames[ply].end:
-            value = np.int64(1) - _wanted(search, ply)
+            value = np.int64(1) - _wanted_value(search, ply)
             continue
-        value = _try_next(search, ply)
+        value = _try_next_move(search, ply)
         if value < 0:
             ply += 1
             entering = True
-        elif value != _wanted(search, ply):
+        elif value != _wanted_value(search, ply):
             value = np.int64(-1)  # over, and not as the mover wants

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ddz_agents.open_cards.solver.goals import WIN
-from ddz_agents.open_cards.solver.memory import DONE, NO_ROOM, new_search
-from ddz_agents.open_cards.solver.moves import turns
-from ddz_agents.open_cards.solver.search import run, set_root
+from ddz_agents.open_cards.solver.memory import DONE, NO_ROOM, new_solver_memory
+from ddz_agents.open_cards.solver.moves import fewest_turns
+from ddz_agents.open_cards.solver.search import run_search, set_root
 from ddz_agents.worlds.determinize import Words
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine import layout as at
@@ -24,12 +24,12 @@ _SLICE = 20_000
 
 
 class UnsolvablePositionError(DouDizhuError):
-    """Not a position between two moves; the message says what the solver takes."""
+    """The solver does not take such a position; the message says what it takes."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of a search.
+    """The result of a search: who wins, or why that was not found.
 
     Attributes:
         landlord_wins: Whether the landlord reaches the goal; None if a limit came first.
@@ -65,10 +65,10 @@ class OpenSolver(WritableAfterUnpickling):
     def __init__(self, rules: Rules, nodes: int | None = None, megabytes: float = 64) -> None:
         self.rules, self.nodes = rules, nodes
         self._words = rules.words()
-        self._search = new_search(self._words, megabytes)
+        self._search = new_solver_memory(self._words, megabytes)
 
     def clear(self) -> None:
-        """Forget every position, so that a search takes as long as the first."""
+        """Forget every position, so that a search takes as long as the first one."""
         self._search.table[...] = 0
 
     def solve(self, state: State, *, goal: int = WIN, seconds: float | None = None) -> Solution:
@@ -83,7 +83,7 @@ class OpenSolver(WritableAfterUnpickling):
         Raises:
             UnsolvablePositionError: If it is not such a position.
         """
-        self._check(state)
+        self._check_state(state)
         return self.solve_row(state.row, goal, _deadline(seconds))
 
     def solve_row(self, row: Words, goal: int = WIN, stop: float | None = None) -> Solution:
@@ -101,7 +101,7 @@ class OpenSolver(WritableAfterUnpickling):
         wins, reason = None, ""
         while wins is None and not reason:
             budget = _SLICE if nodes is None else min(_SLICE, nodes - int(control["nodes"]))
-            status = run(search, budget)
+            status = run_search(search, budget)
             if status == DONE:
                 wins = bool(control["value"])
             elif status == NO_ROOM:
@@ -112,7 +112,7 @@ class OpenSolver(WritableAfterUnpickling):
                 reason = "seconds"
         return Solution(wins, reason, int(control["nodes"]), time.perf_counter() - start)
 
-    def after(self, row: Words, move: Move, stop: float | None = None) -> Solution:
+    def solve_after(self, row: Words, move: Move, stop: float | None = None) -> Solution:
         """Find out who wins after a move.
 
         Args:
@@ -125,7 +125,7 @@ class OpenSolver(WritableAfterUnpickling):
         return self.solve_row(row, stop=stop)
 
     def move_values(self, state: State, seconds: float | None = None) -> list[tuple[Move, bool | None]]:
-        """Every legal move and whether it wins for its mover; None where a limit came first.
+        """List every legal move and whether it wins for its mover; None where a limit came first.
 
         Args:
             state: A position between two moves.
@@ -134,17 +134,17 @@ class OpenSolver(WritableAfterUnpickling):
         Raises:
             UnsolvablePositionError: If it is not such a position.
         """
-        self._check(state)
+        self._check_state(state)
         landlord = state.seat == int(state.row[at.LANDLORD])
         stop = _deadline(seconds)
         values = list[tuple[Move, bool | None]]()
         for move in list_legal_moves(state.row, self._words):
-            wins = self.after(state.row, move, stop).landlord_wins
+            wins = self.solve_after(state.row, move, stop).landlord_wins
             values.append((move, None if wins is None else wins == landlord))
         return values
 
     def line(self, state: State, seconds: float | None = None) -> list[tuple[int, Move]]:
-        """A line to the end of the game: the winner plays winning moves, the loser its first move other than pass.
+        """Return a line to the end: the winner plays winning moves, the loser its first move other than pass.
 
         Args:
             state: A position between two moves.
@@ -153,32 +153,34 @@ class OpenSolver(WritableAfterUnpickling):
         Returns:
             ``(seat, move)`` for each; they stop short of the end where a limit came first.
         """
-        self._check(state)
+        self._check_state(state)
         stop = _deadline(seconds)
         game, line = state.copy(), list[tuple[int, Move]]()
         won = self.solve_row(game.row, stop=stop).landlord_wins
         while won is not None and not game.is_over:
-            move = self._move_for(game, won, stop)
+            move = self._find_move(game, won, stop)
             if move is None:
                 break
             line.append((game.seat, move))
             game.step(move)
         return line
 
-    def _move_for(self, game: State, landlord_wins: bool, stop: float | None) -> Move | None:
-        """A move that keeps a known verdict; None if a limit came before it was found."""
+    def _find_move(self, game: State, landlord_wins: bool, stop: float | None) -> Move | None:
+        """Find a move that keeps a known verdict; None if a limit came before it was found."""
         moves = sorted(list_legal_moves(game.row, self._words), key=lambda move: -len(move.cards))
         if (game.seat == int(game.row[at.LANDLORD])) != landlord_wins:
             return next((move for move in sorted(moves, key=lambda move: move.main) if move.main), moves[0])
-        return next((move for move in moves if self.after(game.row, move, stop).landlord_wins == landlord_wins), None)
+        return next(
+            (move for move in moves if self.solve_after(game.row, move, stop).landlord_wins == landlord_wins), None
+        )
 
     def fewest_moves(self, hand: Hand) -> int:
-        """The fewest moves that play a hand out without interference; 0 for an empty one."""
+        """Return the fewest moves that play a hand out without interference; 0 for an empty one."""
         search = self._search
-        return int(turns(search.turns, search.moves, 0, np.uint64(hand.word), self._words)) if len(hand) else 0
+        return int(fewest_turns(search.turns, search.moves, 0, np.uint64(hand.word), self._words)) if len(hand) else 0
 
     def stake(self, state: State, seconds: float | None = None) -> int | None:
-        """What the landlord wins from each peasant with best play, in base stakes.
+        """Return what the landlord wins from each peasant with best play, in base stakes.
 
         The search first finds out who wins, and then, from the doublings so far, whether one more is certain; few games
         have any.
@@ -193,7 +195,7 @@ class OpenSolver(WritableAfterUnpickling):
         Returns:
             A power of two, negative if the landlord loses; None if a limit came first.
         """
-        self._check(state)
+        self._check_state(state)
         stop = _deadline(seconds)
         won = self.solve_row(state.row, stop=stop).landlord_wins
         doublings, reached = int(state.row[at.BOMBS]), won
@@ -205,7 +207,7 @@ class OpenSolver(WritableAfterUnpickling):
             doublings += 1
         return None
 
-    def _check(self, state: State) -> None:
+    def _check_state(self, state: State) -> None:
         if not isinstance(state, State) or int(state.row[at.STAGE]) not in (at.STAGE_PLAY, at.STAGE_OVER):
             raise UnsolvablePositionError(
                 f"the solver takes a State between two moves of the play, with all hands, not {short_repr(state)}"

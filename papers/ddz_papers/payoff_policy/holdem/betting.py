@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.bidding.payoff import expected_payoff, final_payoff, opponent_win_rate
-from ddz_agents.bidding.tree import at_root, bring_up, go_down, new_tree, ucb
+from ddz_agents.bidding.tree import backpropagate, descend, new_tree, root_statistics, ucb
 from ddz_env.support.compiling import inline_kernel, kernel, pure_kernel
 
 STACK, SMALL_BLIND, BIG_BLIND, STEP = 20_000, 50, 100, 500
@@ -167,10 +167,10 @@ def search_bets(
                 if score > best_score:
                     best, best_score = np.int64(action), score
             expanded = tree.child[node, best] == 0
-            node = go_down(tree, node, best, depth, turn)
+            node = descend(tree, node, best, depth, turn)
             depth += 1
             bet(position, best)
         worth[0] = simulate(position, win_rates[iteration], how, full, by_stage)
         worth[1] = -worth[0]
-        bring_up(tree, depth, worth)
-    return at_root(tree)
+        backpropagate(tree, depth, worth)
+    return root_statistics(tree)

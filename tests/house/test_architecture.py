@@ -27,8 +27,8 @@ BELOW = {
 }
 """Which other packages each may import."""
 
-# The inner rooms of ddz_env, each with what it may import: the game itself, and what it stands on.
-INNER_ROOMS = {"ddz_env.support": ("ddz_env.support",), "ddz_env.core": ("ddz_env.core", "ddz_env.support")}
+# The inner folders of ddz_env, each with what it may import: the game itself, and its tools.
+INNER_FOLDERS = {"ddz_env.support": ("ddz_env.support",), "ddz_env.core": ("ddz_env.core", "ddz_env.support")}
 INNER_DEPENDENCIES = {"numpy", "numba", "typing_extensions"}  # the last for mypy alone
 
 
@@ -82,15 +82,15 @@ def test_a_package_imports_only_those_to_its_left(package: str) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("room", INNER_ROOMS)
-def test_an_inner_room_imports_numpy_numba_and_what_lies_below_it(room: str) -> None:
+@pytest.mark.parametrize("folder", INNER_FOLDERS)
+def test_an_inner_folder_imports_numpy_numba_and_what_lies_below_it(folder: str) -> None:
     allowed = INNER_DEPENDENCIES | sys.stdlib_module_names
     outward = [
         f"{where} imports {target}"
         for module in _modules()
-        if _within(module, room)
+        if _within(module, folder)
         for target, where in _imports(module).items()
-        if not any(_within(target, below) for below in INNER_ROOMS[room]) and target.split(".")[0] not in allowed
+        if not any(_within(target, below) for below in INNER_FOLDERS[folder]) and target.split(".")[0] not in allowed
     ]
     assert not outward
 
@@ -131,16 +131,16 @@ def test_scripts_of_the_page_do_not_import_each_other() -> None:
     assert not cycle
 
 
-def _room(module: str) -> str:
-    """The folder of a module; a module beside the rooms of a package is a room of its own."""
+def _folder(module: str) -> str:
+    """The folder of a module; a module beside the folders of a package stands for itself."""
     folder = module if _modules()[module].name == "__init__.py" else module.rpartition(".")[0]
     return module if folder in PACKAGES else folder
 
 
-def test_rooms_do_not_import_each_other() -> None:
+def test_folders_do_not_import_each_other() -> None:
     """Folders have an order too; a folder may import its own folders and be imported by them."""
-    rooms = ((_room(source), _room(target)) for source, target in _edges())
-    assert not _cycle((one, other) for one, other in rooms if not (_within(one, other) or _within(other, one)))
+    folders = ((_folder(source), _folder(target)) for source, target in _edges())
+    assert not _cycle((one, other) for one, other in folders if not (_within(one, other) or _within(other, one)))
 
 
 def test_every_file_has_a_docstring_that_says_what_it_is_and_none_is_named_utils() -> None:

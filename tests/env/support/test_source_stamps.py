@@ -214,5 +214,5 @@ def twice(number: int) -> int:
 
 def test_kernels_of_other_packages_have_stamps_of_their_own_imports() -> None:
     files = KernelSources(__name__, Path(__file__), None).files
-    assert ROOT / "tests" / "rooms.py" in files
+    assert ROOT / "tests" / "packages.py" in files
     assert twice(3) == 6

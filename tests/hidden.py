@@ -14,7 +14,7 @@ from ddz_env.core.cards import counts_to_word
 from ddz_env.core.engine.layout import BOTTOM, HANDS, HIDDEN, KNOWN, LANDLORD, NO_SEAT
 from ddz_env.core.notation import word_to_counts
 from ddz_env.playing.agent import Decision
-from ddz_env.saved_games import Deal, Record
+from ddz_env.saved_games import Deal, SavedGame
 from ddz_play.session import Session
 
 
@@ -58,11 +58,11 @@ class Scripted:
 
 
 @functools.cache
-def twin_games(rules: str, seat: int) -> tuple[Record, Record]:
+def twin_games(rules: str, seat: int) -> tuple[SavedGame, SavedGame]:
     """A whole game, and one with the same moves whose others hold, and keep to the end, other cards."""
     preset, rng = Rules.preset(rules), np.random.default_rng(seat)
     for seed in itertools.count():
-        session = Session(Record(Deal(preset, seed), ("rules",) * preset.players))
+        session = Session(SavedGame(Deal(preset, seed), ("rules",) * preset.players))
         session.let_agents_play()
         record = session.to_saved_game()
         over = record.deal.state(record.moves)
@@ -73,7 +73,7 @@ def twin_games(rules: str, seat: int) -> tuple[Record, Record]:
     raise AssertionError
 
 
-def _told(over: State, record: Record) -> Record:
+def _told(over: State, record: SavedGame) -> SavedGame:
     """The game that ended so, from the cards on."""
     view = over.view()
     hands = []
@@ -82,5 +82,5 @@ def _told(over: State, record: Record) -> Record:
         if seat == view.landlord:
             held -= view.landlord_cards.counts
         hands.append(Hand(tuple(held.tolist())))
-    deal = Deal.given(over.rules, hands, view.landlord_cards, opener=record.moves[0][0])
-    return Record(deal, (f"{__name__}:Scripted",) * over.rules.players, record.moves)
+    deal = Deal.from_cards(over.rules, hands, view.landlord_cards, opener=record.moves[0][0])
+    return SavedGame(deal, (f"{__name__}:Scripted",) * over.rules.players, record.moves)

@@ -52,7 +52,7 @@ def _ids_by_words() -> dict[tuple[int, int], int]:
     return {(move.main, counts_to_word(move.kicker_counts)): index for index, move in enumerate(flat_moves())}
 
 
-def check_covered(rules: Rules) -> None:
+def check_rules_covered(rules: Rules) -> None:
     """Refuse rules with moves that the flat table lacks.
 
     Raises:
@@ -116,7 +116,7 @@ class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type:
     def __init__(self, env: aec.raw_env) -> None:
         if not isinstance(env, aec.raw_env):
             raise errors.InvalidOptionError(f"the wrapper takes a dou_dizhu_v0.raw_env, not {short_repr(env)}")
-        check_covered(env.rules)
+        check_rules_covered(env.rules)
         super().__init__(env)
         self.inner = env
         moves = len(flat_moves())

@@ -24,7 +24,7 @@ _ORDER = (
 _Kickers = tuple[int, ...]
 
 
-def _kicker_sets(group: MainGroup) -> Iterator[_Kickers]:
+def _list_kicker_sets(group: MainGroup) -> Iterator[_Kickers]:
     """The kickers that RLCard allows, in lexicographic order.
 
     A solo rank is used at most three times (twice next to the body, a joker once), pairs differ, and the two jokers
@@ -44,7 +44,7 @@ def _kicker_sets(group: MainGroup) -> Iterator[_Kickers]:
             yield kickers
 
 
-def _sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
+def _rlcard_sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
     """The sort key of a body's kickers in RLCard's order.
 
     Lexicographic, but among planes of three with solos the kickers that differ come first, then trios, then pairs
@@ -73,6 +73,6 @@ def rlcard_actions() -> tuple[FlatAction, ...]:
     actions: list[FlatAction] = []
     for segment in (SEGMENTS[index] for category in _ORDER for index in segments_of(category)):
         for group in MAIN_GROUPS[segment.base : segment.base + segment.size]:
-            sets = _kicker_sets(group) if group.kicker_count else [()]
-            actions += [(group.id, kickers) for kickers in sorted(sets, key=functools.partial(_sort_key, group))]
+            sets = _list_kicker_sets(group) if group.kicker_count else [()]
+            actions += [(group.id, kickers) for kickers in sorted(sets, key=functools.partial(_rlcard_sort_key, group))]
     return tuple(actions)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ddz_env.core.state import State
 from ddz_env.core.view import View
 from ddz_env.rendering.ansi import render_ansi
-from ddz_env.rendering.snapshot import Snapshot, table_of
+from ddz_env.rendering.snapshot import Snapshot, take_snapshot
 from ddz_env.support.errors import InvalidPictureError, MissingDependencyError
 
 __all__ = ["InvalidPictureError", "MissingDependencyError", "Snapshot", "Window"]
@@ -42,10 +42,10 @@ def render_rgb(
         MissingDependencyError: If Pillow is not installed.
     """
     try:
-        from ddz_env.rendering.image import draw_table
+        from ddz_env.rendering.image import draw_snapshot
     except ImportError as error:
         raise MissingDependencyError("Pillow") from error
-    return draw_table(table_of(game, perspective), width, height)
+    return draw_snapshot(take_snapshot(game, perspective), width, height)
 
 
 class Window:

@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 
 from ddz_env.core.state import State
 from ddz_env.core.view import View
-from ddz_env.rendering.snapshot import SUITS_IN_ORDER, Card, Cards, LastMove, Seat, Snapshot, Suits, table_of
+from ddz_env.rendering.snapshot import SUITS_IN_ORDER, Card, Cards, LastMove, Seat, Snapshot, Suits, take_snapshot
 from ddz_env.rendering.texts import Texts
 
 _RESET = "\x1b[0m"
@@ -47,7 +47,7 @@ def render_ansi(
         width: Characters of a line; longer lines are written more tightly (80 are enough for 20 cards).  None for any.
         language: ``en`` or ``zh``.
         highest_first: Whether hands begin with their highest card, as players hold them.
-        suits: Which suit each copy of a rank has (:func:`ddz_env.rendering.snapshot.shuffled_suits`); in order if None.
+        suits: Which suit each copy of a rank has (:func:`ddz_env.rendering.snapshot.shuffle_suits`); in order if None.
 
     Returns:
         Some lines, the last without a line break.
@@ -65,11 +65,11 @@ def render_ansi(
           seat 2  peasant up     1  6♠
         seat 0 leads
     """
-    table = table_of(game, perspective, reveal=reveal, suits=SUITS_IN_ORDER if suits is None else suits)
-    return _Writer(colour, width, Texts(language), -1 if highest_first else 1).table(table)
+    table = take_snapshot(game, perspective, reveal=reveal, suits=SUITS_IN_ORDER if suits is None else suits)
+    return _TableWriter(colour, width, Texts(language), -1 if highest_first else 1).write_table(table)
 
 
-class _Writer:
+class _TableWriter:
     """Writes tables.
 
     Args:
@@ -84,75 +84,79 @@ class _Writer:
         self.role_width = max(cell_len(say(role)) for role in _ROLES)
         self.seat_width = cell_len(say("seat", seat=0))
 
-    def table(self, table: Snapshot) -> str:
+    def write_table(self, table: Snapshot) -> str:
         """The whole table."""
-        lines = [self._header(table), f"{self.say('landlord cards')}  {self._landlord_cards(table)}"]
+        lines = [self._write_header(table), f"{self.say('landlord cards')}  {self._write_landlord_cards(table)}"]
         for seat in table.seats:
-            lines.append(self._seat(seat))
+            lines.append(self._write_seat(seat))
             if seat.play is not None:
-                lines.append(self._play(seat.play))
+                lines.append(self._write_last_move(seat.play))
             if seat.acting and table.building is not None:
                 cards, left = table.building.cards, table.building.cards_left
-                built = (f"{self._cards(cards, gap)} + {self._backs(left, gap)}" for gap in _GAPS)
-                lines.append(self._fitting(*(self._indent() + text for text in built)))
+                built = (f"{self._write_cards(cards, gap)} + {self._write_backs(left, gap)}" for gap in _GAPS)
+                lines.append(self._first_that_fits(*(self._write_indent() + text for text in built)))
         lines.append(self._paint(_BOLD, table.status_in(self.say)))
         return "\n".join(line.rstrip() for line in lines)
 
-    def _header(self, table: Snapshot) -> str:
+    def _write_header(self, table: Snapshot) -> str:
         say = self.say
         facts = [table.rules, say("move number", number=table.moves), say("stake", stake=table.stake)]
         facts += [say("bombs", number=table.bombs)] + [say("undealt", number=table.undealt)] * bool(table.undealt)
         facts += [say("left out", cards=table.left_out)] * bool(table.left_out)
         return " · ".join(facts)
 
-    def _landlord_cards(self, table: Snapshot) -> str:
+    def _write_landlord_cards(self, table: Snapshot) -> str:
         if table.landlord_backs:
-            return self._backs(table.landlord_backs)
+            return self._write_backs(table.landlord_backs)
         face_down = f" {self.say('face down')}" if table.landlord is None and table.landlord_cards else ""
-        return (self._cards(table.landlord_cards) or self.say("none")) + face_down
+        return (self._write_cards(table.landlord_cards) or self.say("none")) + face_down
 
-    def _seat(self, seat: Seat) -> str:
+    def _write_seat(self, seat: Seat) -> str:
         marker = self._paint(_GOLD, ">") if seat.acting else " "
         role = set_cell_size(self.say(seat.role) if seat.role else "-", self.role_width)
         if seat.role == "landlord":
             role = self._paint(_GOLD, role)
         hands = (
-            " ".join(filter(None, [self._cards(seat.hand[:: self.order], gap), self._backs(seat.unseen, gap)]))
+            " ".join(
+                filter(None, [self._write_cards(seat.hand[:: self.order], gap), self._write_backs(seat.unseen, gap)])
+            )
             for gap in _GAPS
         )
         result = f"  [{seat.result:+g}]" if seat.result is not None else ""
         doubled = (f"  {self.say('doubled')}", "  ×2")
         extras = (self._paint(_BOLD, text * seat.doubled + result) for text in doubled)
         head = f"{marker} {self.say('seat', seat=seat.number)}  {role}  {seat.size:>2}  "
-        return self._fitting(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
+        return self._first_that_fits(*(f"{head}{hand}{extra}" for hand, extra in zip(hands, extras, strict=True)))
 
-    def _play(self, play: LastMove) -> str:
+    def _write_last_move(self, play: LastMove) -> str:
         if play.cards:
-            texts = [*(self._cards(play.cards, gap) for gap in _GAPS), play.text]
-            return self._fitting(*(self._played(play, f"{text}  {self.say(play.category)}") for text in texts))
+            texts = [*(self._write_cards(play.cards, gap) for gap in _GAPS), play.text]
+            return self._first_that_fits(
+                *(self._write_move(play, f"{text}  {self.say(play.category)}") for text in texts)
+            )
         # Cards are not dimmed: nested sequences would end the dimming at the first card.
         text = self.say.move(play.text)
-        return self._played(play, text if play.current or play.to_beat else self._paint(_DIM, text))
+        return self._write_move(play, text if play.current or play.to_beat else self._paint(_DIM, text))
 
-    def _played(self, play: LastMove, text: str) -> str:
+    def _write_move(self, play: LastMove, text: str) -> str:
         age = "" if play.current else self._paint(_DIM, f"  {self.say('earlier')}")
-        return f"{self._indent('=> ')}{text}" if play.to_beat else f"{self._indent()}{text}{age}"
+        return f"{self._write_indent('=> ')}{text}" if play.to_beat else f"{self._write_indent()}{text}{age}"
 
-    def _fitting(self, *candidates: str) -> str:
+    def _first_that_fits(self, *candidates: str) -> str:
         """The first text that fits a line, else the last."""
         fitting = (text for text in candidates if self.width is None or cell_len(_ESCAPE.sub("", text)) <= self.width)
         return next(fitting, candidates[-1])
 
-    def _cards(self, cards: Cards, gap: str = " ") -> str:
-        return gap.join(map(self._card, cards))
+    def _write_cards(self, cards: Cards, gap: str = " ") -> str:
+        return gap.join(map(self._write_card, cards))
 
-    def _card(self, card: Card) -> str:
+    def _write_card(self, card: Card) -> str:
         return self._paint(_RED_CARD if card.is_red else _BLACK_CARD, str(card))
 
-    def _backs(self, number: int, gap: str = " ") -> str:
+    def _write_backs(self, number: int, gap: str = " ") -> str:
         return gap.join([self._paint(_BACK, "??" if gap else "?")] * number)
 
-    def _indent(self, mark: str = "") -> str:
+    def _write_indent(self, mark: str = "") -> str:
         """The space below a seat's role, with a mark at its end."""
         return " " * (self.seat_width + self.role_width + len(">     20  ") - len(mark)) + mark
 

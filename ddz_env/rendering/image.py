@@ -35,15 +35,15 @@ _FINE = 4
 _ASPECT = 1.4
 
 Align = Literal["left", "centre", "right"]
-Drawn = Card | Literal["back", "slot"]
+CardPicture = Card | Literal["back", "slot"]
 Colour = tuple[int, int, int]
-_BACK: list[Drawn] = ["back"]
-_SLOT: list[Drawn] = ["slot"]
+_BACK: list[CardPicture] = ["back"]
+_SLOT: list[CardPicture] = ["slot"]
 _BELOW_JOKERS = {"back": (BLACK_JOKER, 1), "slot": (RED_JOKER, 1)}
 
 
 @dataclass(frozen=True)
-class Place:
+class SeatPlace:
     """Where a seat is drawn, in units.
 
     Attributes:
@@ -67,16 +67,16 @@ class Place:
     room: float
 
 
-_BOTTOM = Place(480, "centre", plate=433, hand=476, play_x=480, play=338, card=79, room=900)
-_LEFT = Place(24, "left", plate=98, hand=138, play_x=72, play=214, card=48, room=420)
-_RIGHT = Place(936, "right", plate=98, hand=138, play_x=888, play=214, card=48, room=420)
-_TOP = Place(480, "centre", plate=98, hand=138, play_x=480, play=214, card=48, room=700)
+_BOTTOM = SeatPlace(480, "centre", plate=433, hand=476, play_x=480, play=338, card=79, room=900)
+_LEFT = SeatPlace(24, "left", plate=98, hand=138, play_x=72, play=214, card=48, room=420)
+_RIGHT = SeatPlace(936, "right", plate=98, hand=138, play_x=888, play=214, card=48, room=420)
+_TOP = SeatPlace(480, "centre", plate=98, hand=138, play_x=480, play=214, card=48, room=700)
 _PLACES = {2: (_BOTTOM, _TOP), 3: (_BOTTOM, _RIGHT, _LEFT)}
 _PLAY_CARD = 54.0
 _LANDLORD_CARD = 46.0
 
 
-def draw_table(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> npt.NDArray[np.uint8]:
+def draw_snapshot(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> npt.NDArray[np.uint8]:
     """Draw a table.
 
     Args:
@@ -93,7 +93,7 @@ def draw_table(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> npt
     for name, value, low, high in zip(("width", "height"), (width, height), _SMALLEST, _LARGEST, strict=True):
         check_integer(name, value, low, high, InvalidPictureError)
     painter = _Painter(int(width), int(height))
-    painter.table(table)
+    painter.draw_table(table)
     return np.asarray(painter.picture, dtype=np.uint8).copy()
 
 
@@ -106,89 +106,93 @@ class _Painter:
     """
 
     def __init__(self, width: int, height: int) -> None:
-        self.picture = _felt(width, height).copy()
+        self.picture = _draw_felt(width, height).copy()
         self.pen = ImageDraw.Draw(self.picture)
         self.scale = min(width / WIDTH, height / HEIGHT)
         self.origin = ((width - WIDTH * self.scale) / 2, (height - HEIGHT * self.scale) / 2)
 
-    def table(self, table: Snapshot) -> None:
+    def draw_table(self, table: Snapshot) -> None:
         """The whole table."""
-        self._facts(table)
-        self._landlord_cards(table)
+        self._draw_facts(table)
+        self._draw_landlord_cards(table)
         players = len(table.seats)
         for seat in table.seats:
             place = _PLACES[players][(seat.number - (table.viewer or 0)) % players]
-            self._seat(table, seat, place)
-        self._status(table)
+            self._draw_seat(table, seat, place)
+        self._draw_status(table)
 
     # What lies on the table.
 
-    def _facts(self, table: Snapshot) -> None:
+    def _draw_facts(self, table: Snapshot) -> None:
         """The rules and the stage on the left, the stake on the right."""
-        self._text(24, 30, "Dou Dizhu", 24, _WHITE, "left")
+        self._draw_text(24, 30, "Dou Dizhu", 24, _WHITE, "left")
         stage = {"kicker": "play", "bid": "auction", "double": "doubling", "show": "showing", "over": "game over"}
-        self._text(24, 57, f"{table.rules} rules · {stage.get(table.stage, table.stage)}", 15, _SOFT, "left")
-        self._text(936, 30, f"Stake {table.stake}", 24, _GOLD, "right")
+        self._draw_text(24, 57, f"{table.rules} rules · {stage.get(table.stage, table.stage)}", 15, _SOFT, "left")
+        self._draw_text(936, 30, f"Stake {table.stake}", 24, _GOLD, "right")
         facts = f"move {table.moves}" + (f" · {pluralize(table.bombs, 'bomb')}" if table.bombs else "")
-        self._text(936, 57, facts, 15, _SOFT, "right")
-        self._text(936, 80, f"left out {table.left_out}" if table.left_out else "", 12, _SOFT, "right")
+        self._draw_text(936, 57, facts, 15, _SOFT, "right")
+        self._draw_text(936, 80, f"left out {table.left_out}" if table.left_out else "", 12, _SOFT, "right")
 
-    def _landlord_cards(self, table: Snapshot) -> None:
+    def _draw_landlord_cards(self, table: Snapshot) -> None:
         """The landlord cards, or what was not dealt where the rules have none."""
-        cards: list[Drawn] = [*table.landlord_cards, *_BACK * table.landlord_backs]
+        cards: list[CardPicture] = [*table.landlord_cards, *_BACK * table.landlord_backs]
         caption = "landlord cards" if table.landlord is not None else "landlord cards, face down"
         if not cards and table.undealt:
             cards, caption = ["back"] * min(table.undealt, 4), f"{table.undealt} undealt"
         if cards:
             step = _LANDLORD_CARD + 5 if len(cards) <= 3 else 24
-            self._row(cards, (480, 10), _LANDLORD_CARD, 400, "centre", step)
-            self._text(480, 85, caption, 12, _SOFT, "centre")
+            self._draw_card_row(cards, (480, 10), _LANDLORD_CARD, 400, "centre", step)
+            self._draw_text(480, 85, caption, 12, _SOFT, "centre")
 
-    def _status(self, table: Snapshot) -> None:
+    def _draw_status(self, table: Snapshot) -> None:
         """One sentence in the middle."""
         text = table.status[0].upper() + table.status[1:]
         over = table.stage == "over"
         size, height = (19, 32) if over else (15, 28)
         colour = _GOLD if over else _SOFT
-        self._label((480, 315 - height / 2), height, text, size, colour, "centre", margin=18, golden=over)
+        self._draw_label((480, 315 - height / 2), height, text, size, colour, "centre", margin=18, golden=over)
 
     # A seat.
 
-    def _seat(self, table: Snapshot, seat: Seat, place: Place) -> None:
+    def _draw_seat(self, table: Snapshot, seat: Seat, place: SeatPlace) -> None:
         building = table.building if seat.acting else None
-        self._plate(seat, place)
+        self._draw_plate(seat, place)
         chosen = set(building.cards) if building else set()
-        hand: list[Drawn] = [*_BACK * seat.unseen, *(card for card in reversed(seat.hand) if card not in chosen)]
-        self._row(hand, (place.x, place.hand), place.card, place.room, place.align, place.card * 0.52)
+        hand: list[CardPicture] = [*_BACK * seat.unseen, *(card for card in reversed(seat.hand) if card not in chosen)]
+        self._draw_card_row(hand, (place.x, place.hand), place.card, place.room, place.align, place.card * 0.52)
         if building is not None:
-            cards: list[Drawn] = [*building.cards, *_SLOT * building.cards_left]
-            self._row(cards, (place.play_x, place.play), _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5)
+            cards: list[CardPicture] = [*building.cards, *_SLOT * building.cards_left]
+            self._draw_card_row(
+                cards, (place.play_x, place.play), _PLAY_CARD, place.room - 60, place.align, _PLAY_CARD * 0.5
+            )
         elif seat.play is not None:
-            self._play(seat.play, place)
+            self._draw_last_move(seat.play, place)
 
-    def _plate(self, seat: Seat, place: Place) -> None:
+    def _draw_plate(self, seat: Seat, place: SeatPlace) -> None:
         """Number, role (the landlord's is golden), cards in hand, and in gold doubling and the result."""
         text = " · ".join(filter(None, [f"Seat {seat.number}", seat.role, pluralize(seat.size, "card")]))
         marks = ["x2"] * seat.doubled + ([f"{seat.result:+g}"] if seat.result is not None else [])
         colour = _GOLD if seat.role == "landlord" else _WHITE
         corner = place.x, place.plate
-        self._label(corner, 32, text, 16, colour, place.align, marks="   ".join(marks), golden=seat.acting)
+        self._draw_label(corner, 32, text, 16, colour, place.align, marks="   ".join(marks), golden=seat.acting)
 
-    def _play(self, play: LastMove, place: Place) -> None:
+    def _draw_last_move(self, play: LastMove, place: SeatPlace) -> None:
         """The last move of a seat: its cards, or a pass, a bid or an answer to doubling in words."""
         corner, current = (place.play_x, place.play), play.current or play.to_beat
         if play.cards:
             room = place.room - 60
-            self._row(play.cards, corner, _PLAY_CARD, room, place.align, 27, halo=play.to_beat, faded=not current)
+            self._draw_card_row(
+                play.cards, corner, _PLAY_CARD, room, place.align, 27, halo=play.to_beat, faded=not current
+            )
         else:
             corner, colour = (place.play_x, place.play + 20), _WHITE if play.current else _FADED
-            self._label(corner, 34, play.text, 18, colour, place.align, margin=15)
+            self._draw_label(corner, 34, play.text, 18, colour, place.align, margin=15)
 
     # Marks on the picture; all lengths are units.
 
-    def _row(
+    def _draw_card_row(
         self,
-        cards: Sequence[Drawn],
+        cards: Sequence[CardPicture],
         corner: tuple[float, float],
         width: float,
         room: float,
@@ -202,17 +206,17 @@ class _Painter:
         if not cards:
             return
         x, y = corner
-        pixels = self._pixels(width)
+        pixels = self._to_pixels(width)
         if len(cards) > 1:
             step = min(step, (room - width) / (len(cards) - 1))
         total = width + step * (len(cards) - 1)
         left = _left_edge(x, total, align)
         if halo:
-            self._panel(left - 5, y - 5, total + 10, width * _ASPECT + 10, golden=True)
+            self._draw_panel(left - 5, y - 5, total + 10, width * _ASPECT + 10, golden=True)
         for number, card in enumerate(cards):
-            self._paste(_card(card, pixels, faded), left + number * step, y)
+            self._paste_picture(_card_picture(card, pixels, faded), left + number * step, y)
 
-    def _label(
+    def _draw_label(
         self,
         corner: tuple[float, float],
         height: float,
@@ -226,40 +230,40 @@ class _Painter:
         golden: bool = False,
     ) -> None:
         """A text on a panel, with golden marks behind it."""
-        width = self._length(f"{text}   {marks}" if marks else text, size) + 2 * margin
+        width = self._text_width(f"{text}   {marks}" if marks else text, size) + 2 * margin
         left, middle = _left_edge(corner[0], width, align), corner[1] + height / 2
-        self._panel(left, corner[1], width, height, golden=golden)
-        self._text(left + margin, middle, text, size, colour, "left")
-        self._text(left + width - margin, middle, marks, size, _GOLD, "right")
+        self._draw_panel(left, corner[1], width, height, golden=golden)
+        self._draw_text(left + margin, middle, text, size, colour, "left")
+        self._draw_text(left + width - margin, middle, marks, size, _GOLD, "right")
 
-    def _panel(self, x: float, y: float, width: float, height: float, *, golden: bool = False) -> None:
+    def _draw_panel(self, x: float, y: float, width: float, height: float, *, golden: bool = False) -> None:
         fill, outline = (_ACTING, (*_GOLD, 255)) if golden else (_DARK, None)
-        size = self._pixels(width), self._pixels(height), self._pixels(min(height / 2, 12))
-        self._paste(_rounded(*size, fill, outline), x, y)
+        size = self._to_pixels(width), self._to_pixels(height), self._to_pixels(min(height / 2, 12))
+        self._paste_picture(_draw_rounded_panel(*size, fill, outline), x, y)
 
-    def _paste(self, sprite: Image.Image, x: float, y: float) -> None:
+    def _paste_picture(self, sprite: Image.Image, x: float, y: float) -> None:
         at = round(self.origin[0] + x * self.scale), round(self.origin[1] + y * self.scale)
         self.picture.paste(sprite, at, sprite)
 
-    def _text(self, x: float, y: float, text: str, size: float, colour: tuple[int, ...], align: Align) -> None:
+    def _draw_text(self, x: float, y: float, text: str, size: float, colour: tuple[int, ...], align: Align) -> None:
         anchor = {"left": "lm", "centre": "mm", "right": "rm"}[align]
         at = self.origin[0] + x * self.scale, self.origin[1] + y * self.scale
-        self.pen.text(at, text, (*colour, 255), _font(self._pixels(size)), anchor)
+        self.pen.text(at, text, (*colour, 255), _load_font(self._to_pixels(size)), anchor)
 
-    def _length(self, text: str, size: float) -> float:
-        return _font(self._pixels(size)).getlength(text) / self.scale
+    def _text_width(self, text: str, size: float) -> float:
+        return _load_font(self._to_pixels(size)).getlength(text) / self.scale
 
-    def _pixels(self, units: float) -> int:
+    def _to_pixels(self, units: float) -> int:
         return max(round(units * self.scale), 1)
 
 
 @lru_cache(maxsize=64)
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def _load_font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size)
 
 
 @lru_cache(maxsize=4)
-def _felt(width: int, height: int) -> Image.Image:
+def _draw_felt(width: int, height: int) -> Image.Image:
     """The green table, lighter in the middle, with a wooden rim."""
     table = ImageOps.colorize(Image.radial_gradient("L").resize((width, height)), _FELT, _FELT_EDGE)
     rim = max(round(min(width / WIDTH, height / HEIGHT) * 6), 1)
@@ -270,7 +274,7 @@ def _felt(width: int, height: int) -> Image.Image:
 
 
 @lru_cache(maxsize=64)
-def _rounded(
+def _draw_rounded_panel(
     width: int, height: int, radius: int, fill: tuple[int, ...], outline: tuple[int, ...] | None
 ) -> Image.Image:
     """A panel with smooth edges, RGBA."""
@@ -281,17 +285,17 @@ def _rounded(
 
 
 @lru_cache(maxsize=1)
-def _sheet() -> Image.Image:
+def _draw_card_sheet() -> Image.Image:
     """The pictures of all cards: a column for each rank, a line for each suit; below the jokers a back and a slot."""
     return Image.open(Path(__file__).with_name("cards.png")).convert("RGBA")
 
 
 @lru_cache(maxsize=512)
-def _card(card: Drawn, width: int, faded: bool) -> Image.Image:
+def _card_picture(card: CardPicture, width: int, faded: bool) -> Image.Image:
     """A card, RGBA; one of an earlier trick is in the shade, one that is still to be chosen an empty place."""
     column, line = _BELOW_JOKERS[card] if isinstance(card, str) else (card.rank, card.copy)
-    w, h = _sheet().width // NUM_RANKS, _sheet().height // len(SUITS)
-    picture = _sheet().crop((column * w, line * h, (column + 1) * w, (line + 1) * h))
+    w, h = _draw_card_sheet().width // NUM_RANKS, _draw_card_sheet().height // len(SUITS)
+    picture = _draw_card_sheet().crop((column * w, line * h, (column + 1) * w, (line + 1) * h))
     picture = picture.resize((width, round(width * _ASPECT)), Image.Resampling.LANCZOS)
     if not faded:
         return picture

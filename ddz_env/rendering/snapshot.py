@@ -93,7 +93,7 @@ class LastMove:
 
 
 @dataclass(frozen=True)
-class Building:
+class HalfBuiltMove:
     """A move whose kickers are being chosen.
 
     Attributes:
@@ -179,7 +179,7 @@ class Snapshot:
     bombs: int
     moves: int
     on_lead: bool
-    building: Building | None
+    building: HalfBuiltMove | None
     winner: int | None
     spring: bool
 
@@ -224,17 +224,17 @@ class Snapshot:
         return say("must beat", seat=seat, move=self.to_beat.text)
 
 
-def role_text(role: str, players: int) -> str:
+def format_role(role: str, players: int) -> str:
     """A role as people read it: ``peasant down``, or of two players ``peasant``."""
     return role.partition("_")[0] if players == 2 else role.replace("_", " ")
 
 
-def shuffled_suits(seed: int) -> Suits:
+def shuffle_suits(seed: int) -> Suits:
     """Which suit each copy of a rank has, shape ``[13, 4]``: every rank's are shuffled."""
     return np.random.default_rng(seed).permuted(SUITS_IN_ORDER, axis=1)
 
 
-def table_of(
+def take_snapshot(
     game: State | View,
     perspective: int | None = None,
     *,
@@ -248,14 +248,14 @@ def table_of(
         game: A game, or what a seat knows of it.
         perspective: The seat that looks; None shows every hand of a ``State``.  A ``View`` has its own.
         reveal: Show every hand of a ``State``, with the suits that the perspective has seen so far.
-        suits: Which suit each copy of a rank has (:func:`shuffled_suits`).
+        suits: Which suit each copy of a rank has (:func:`shuffle_suits`).
         later: Of a game that is over, the ``(seat, move)`` that follow: what they play keeps its suits.
 
     Raises:
         InvalidPictureError: If there is no such seat, or the perspective is not that of the view.
 
     Example:
-        >>> table = table_of(State.new(seed=1), perspective=1)
+        >>> table = take_snapshot(State.new(seed=1), perspective=1)
         >>> [(seat.role, seat.size, seat.unseen) for seat in table.seats]
         [('landlord', 20, 17), ('peasant down', 17, 0), ('peasant up', 17, 17)]
     """
@@ -266,13 +266,13 @@ def table_of(
             raise InvalidPictureError(
                 f"this is the view of seat {game.seat}: it cannot show the perspective of seat {perspective}"
             )
-        return _Reader(game, game.seat, suits).table()
+        return _SnapshotReader(game, game.seat, suits).read_table()
     if perspective is None or reveal:
-        return _Reader(game, None, suits, perspective, later).table()
-    return _Reader(game.view(perspective), perspective, suits).table()
+        return _SnapshotReader(game, None, suits, perspective, later).read_table()
+    return _SnapshotReader(game.view(perspective), perspective, suits).read_table()
 
 
-class _Reader:
+class _SnapshotReader:
     """Reads a table from the row of a state or a view, and the history.
 
     Args:
@@ -293,12 +293,12 @@ class _Reader:
         self.landlord, self.seats = self.view.landlord, range(self.rules.players)
         self.state = State(self.row, self.rules)  # what a view hides, it does not know either
         self.bottom = Hand.from_word(int(self.row[at.BOTTOM])).counts
-        self.bottom_cards, self.hands, self.moves = self._numbered(viewer if seen_by is None else seen_by)
-        self.trick_start = _trick_start(self.history, self.rules.players)
+        self.bottom_cards, self.hands, self.moves = self._number_cards(viewer if seen_by is None else seen_by)
+        self.trick_start = _find_trick_start(self.history, self.rules.players)
 
-    def table(self) -> Snapshot:
+    def read_table(self) -> Snapshot:
         """The table as a snapshot."""
-        seats = tuple(map(self._seat, self.seats))
+        seats = tuple(map(self._read_seat, self.seats))
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
         unseen = sum(seat.unseen for seat in seats) + face_down
         return Snapshot(
@@ -317,12 +317,12 @@ class _Reader:
             bombs=int(self.row[at.BOMBS]),
             moves=int(self.row[at.MOVES]),
             on_lead=int(self.row[at.TARGET]) == 0,
-            building=self._building(),
+            building=self._read_half_built_move(),
             winner=self.state.winner,
             spring=self.state.winner is not None and bool(is_spring(self.row, self.rules.words())),
         )
 
-    def _numbered(self, observer: int | None) -> tuple[Cards, list[Cards], list[Cards]]:
+    def _number_cards(self, observer: int | None) -> tuple[Cards, list[Cards], list[Cards]]:
         """Every card that can be seen, with its copy.
 
         Args:
@@ -331,46 +331,46 @@ class _Reader:
         Returns:
             The landlord cards; what each seat holds and shows; the cards of each move.
         """
-        deck = Deck(len(self.seats), self.suits)
+        deck = VisibleDeck(len(self.seats), self.suits)
         played = [np.array(self.view.played(seat).counts) for seat in self.seats]
-        held = self._held()
-        bottom = self._see_deal(deck, observer, [own + more for own, more in zip(played, held, strict=True)])
+        held = self._known_hands()
+        bottom = self._reveal_deal(deck, observer, [own + more for own, more in zip(played, held, strict=True)])
         for seat, counts in enumerate(played):  # before the history begins
             deck.play(seat, counts - sum(np.array(move.cards.counts) for mover, move in self.history if mover == seat))
-        moves = [self._see_move(deck, seat, move) for seat, move in self.history]
-        self._see_moves_to_come(deck)
+        moves = [self._reveal_move(deck, seat, move) for seat, move in self.history]
+        self._reveal_later_moves(deck)
         for seat, counts in enumerate(held):  # hands that are shown in the end only
-            deck.see(seat, counts)
+            deck.reveal(seat, counts)
         return bottom, [tuple(sorted(hand)) for hand in deck.hands], moves
 
-    def _held(self) -> list[npt.NDArray[np.int64]]:
+    def _known_hands(self) -> list[npt.NDArray[np.int64]]:
         """What is known of the cards that each seat holds, by rank."""
         words = [int(self.row[at.HANDS + seat]) for seat in self.seats]
         if self.landlord is not None:
             words[self.landlord] = words[self.landlord] or int(self.row[at.KNOWN])
         return [np.array(Hand.from_word(word).counts) for word in words]
 
-    def _see_deal(self, deck: Deck, observer: int | None, dealt: list[npt.NDArray[np.int64]]) -> Cards:
+    def _reveal_deal(self, deck: VisibleDeck, observer: int | None, dealt: list[npt.NDArray[np.int64]]) -> Cards:
         """See the observer's hand, the landlord cards, then the other open hands; returns the landlord cards."""
         first = observer or 0
         others = set(self.seats) if observer is None or self.rules.open_hands else set[int]()
         if self.landlord is not None:
             dealt[self.landlord] = dealt[self.landlord] - self.bottom
             others |= {self.landlord} if self.view.is_shown else set()
-        deck.see(first, dealt[first])
+        deck.reveal(first, dealt[first])
         bottom = deck.draw(self.bottom)
         for seat in sorted(others - {first}):
-            deck.see(seat, dealt[seat])
+            deck.reveal(seat, dealt[seat])
         if self.landlord is not None:
             deck.take(self.landlord, bottom)
         return bottom
 
-    def _see_move(self, deck: Deck, seat: int, move: Move) -> Cards:
+    def _reveal_move(self, deck: VisibleDeck, seat: int, move: Move) -> Cards:
         """The cards of a move, which leave their hand: the body's, then the kickers'."""
         body = deck.play(seat, move.group.need) if move.group is not None else ()
         return body + deck.play(seat, move.kicker_counts) if move.kickers else body
 
-    def _see_moves_to_come(self, deck: Deck) -> None:
+    def _reveal_later_moves(self, deck: VisibleDeck) -> None:
         """See the cards of the moves after this position, in their order."""
         to_come = np.zeros((len(self.seats), NUM_RANKS), np.int64)
         leads = [seat for seat, move in self.later if len(move.cards)]
@@ -378,15 +378,15 @@ class _Reader:
             to_come[leads[0]] -= self.bottom
         for seat, move in self.later:
             to_come[seat] += move.cards.counts
-            deck.see(seat, to_come[seat])
+            deck.reveal(seat, to_come[seat])
 
-    def _seat(self, seat: int) -> Seat:
+    def _read_seat(self, seat: int) -> Seat:
         return Seat(
             number=seat,
-            role=role_text(self.state.role(seat) or "", self.rules.players),
+            role=format_role(self.state.role(seat) or "", self.rules.players),
             hand=self.hands[seat],
             size=self.view.hand_sizes[seat],
-            play=self._play(seat),
+            play=self._read_last_move(seat),
             acting=self._is_acting(seat),
             doubled=(int(self.row[at.DOUBLES]) >> (2 * seat)) & 3 == 2,
             result=self.state.returns()[seat] if self.stage == "over" else None,
@@ -395,7 +395,7 @@ class _Reader:
     def _is_acting(self, seat: int) -> bool:
         return self.stage != "over" and self.view.acting_seat == seat
 
-    def _moves_of_this_stage(self) -> range:
+    def _action_ids_of_stage(self) -> range:
         """Action ids of the moves that lie on the table now."""
         if self.stage == "double":
             return range(DOUBLE_BASE, DOUBLE_BASE + 2)
@@ -403,8 +403,8 @@ class _Reader:
             return range(BID_BASE, DOUBLE_BASE)
         return range(KICKER_BASE)
 
-    def _play(self, seat: int) -> LastMove | None:
-        shown = self._moves_of_this_stage()
+    def _read_last_move(self, seat: int) -> LastMove | None:
+        shown = self._action_ids_of_stage()
         for number, (mover, move) in reversed([*enumerate(self.history)]):
             if mover == seat and move.main in shown:
                 return LastMove(
@@ -416,20 +416,20 @@ class _Reader:
                 )
         return None
 
-    def _building(self) -> Building | None:
+    def _read_half_built_move(self) -> HalfBuiltMove | None:
         if self.stage != "kicker":
             return None
         group, left = MAIN_GROUPS[int(self.row[at.PENDING])], int(self.row[at.LEFT])
         held, chosen = self.hands[self.view.acting_seat], Hand.from_word(int(self.row[at.CHOSEN])).counts
-        return Building(
+        return HalfBuiltMove(
             category=CATEGORIES[group.category].name,
-            cards=_picked(held, group.need) + _picked(held, chosen),
+            cards=_pick_cards(held, group.need) + _pick_cards(held, chosen),
             kickers_left=left,
             cards_left=left * group.kicker_size,
         )
 
 
-class Deck:
+class VisibleDeck:
     """The cards that an observer gets to see: the copies of each rank are numbered in the order of their appearance.
 
     Args:
@@ -445,17 +445,17 @@ class Deck:
         self.hands: list[Cards] = [()] * players
         self._next = [0] * NUM_RANKS
 
-    def see(self, seat: int, counts: Counts) -> Cards:
+    def reveal(self, seat: int, counts: Counts) -> Cards:
         """Some cards of a hand; those that were hidden until now are drawn."""
         missing = list(counts)
         for card in self.hands[seat]:
             missing[card.rank] -= 1
         self.hands[seat] += self.draw(missing)
-        return _picked(self.hands[seat], counts)
+        return _pick_cards(self.hands[seat], counts)
 
     def play(self, seat: int, counts: Counts) -> Cards:
-        """Some cards of a hand, as :meth:`see` gives them, which then leave it."""
-        cards = self.see(seat, counts)
+        """Some cards of a hand, as :meth:`reveal` gives them, which then leave it."""
+        cards = self.reveal(seat, counts)
         self.hands[seat] = tuple(card for card in self.hands[seat] if card not in cards)
         return cards
 
@@ -475,7 +475,7 @@ class Deck:
         return tuple(cards)
 
 
-def _picked(cards: Cards, counts: Counts) -> Cards:
+def _pick_cards(cards: Cards, counts: Counts) -> Cards:
     """The first cards of each rank, by rank."""
     left, picked = list(counts), []
     for card in cards:
@@ -485,7 +485,7 @@ def _picked(cards: Cards, counts: Counts) -> Cards:
     return tuple(sorted(picked))
 
 
-def _trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:
+def _find_trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:
     """The number of the move that led the trick under way; ``len(history)`` on lead."""
     start, passes = 0, 0
     for number, (_, move) in enumerate(history):

@@ -1,6 +1,6 @@
 """Games as readable files: the cards that a game starts from, and its moves."""
 
-from ddz_env.saved_games.deal import Deal, RecordError
-from ddz_env.saved_games.saved_game import PERSON, Record
+from ddz_env.saved_games.deal import Deal, SavedGameError
+from ddz_env.saved_games.saved_game import PERSON, SavedGame
 
-__all__ = ["PERSON", "Deal", "Record", "RecordError"]
+__all__ = ["PERSON", "Deal", "SavedGame", "SavedGameError"]

@@ -24,14 +24,14 @@ from ddz_env.support.checks import check_integer, check_seed
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidDealError, Message, pluralize
 
 _NOTHING = Hand((0,) * NUM_RANKS)
-_MADE = "move {number}, {move} of seat {seat}: {why}"
+_MOVE_REFUSED = "move {number}, {move} of seat {seat}: {why}"
 
 Moves = Sequence[tuple[int, Move]]
 """Whole moves with the seats that made them, in order."""
 
 
-class RecordError(DouDizhuError):
-    """A text is not a record of a game, or the game in it cannot be played; the message names the line."""
+class SavedGameError(DouDizhuError):
+    """A text is not a saved game, or the game in it cannot be played; the message names the line."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Deal:
         self.state()  # refuses what cannot be dealt
 
     @classmethod
-    def observed(cls, rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
+    def from_one_hand(cls, rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
         """A deal of which one seat's hand is known, as at a real table (no auction; seat 0 is the landlord).
 
         Args:
@@ -84,7 +84,7 @@ class Deal:
         return cls(rules, hands=hands, bottom=bottom if rules.bottom else _NOTHING)
 
     @classmethod
-    def given(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
+    def from_cards(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
         """Cards that are known.
 
         Args:
@@ -121,14 +121,14 @@ class Deal:
             IllegalMoveError: If one is impossible, or another seat was to move; the message says why.
         """
         if self.observer is not None:
-            return self._made_up(moves)
+            return self._invent_state(moves)
         if self.hands is None:
             state = State.new(self.seed, self.rules, self.game)
         else:
             hands = [hand for hand in self.hands if hand is not None]
             options: dict[str, Any] = {"check_sizes": not self.endgame, "seed": self.seed}
             state = State.from_hands(hands, self.bottom or _NOTHING, self.rules, **options)
-        return _played(state, moves)
+        return _play_moves(state, moves)
 
     def _check_observed(self) -> None:
         rules, hands = self.rules, self.hands or ()
@@ -148,16 +148,18 @@ class Deal:
             )
         check_landlord_cards(self.bottom or _NOTHING, rules)
 
-    def _made_up(self, moves: Moves) -> State:
+    def _invent_state(self, moves: Moves) -> State:
         """The game with hands for the others that could have played all this."""
         needed = np.zeros((self.rules.players, NUM_RANKS), np.int64)
         for number, (seat, move) in enumerate(moves, 1):
             if not 0 <= seat < len(needed):
-                raise IllegalMoveError(_MADE, number=number, move=move, seat=seat, why=Message("there is no such seat"))
+                raise IllegalMoveError(
+                    _MOVE_REFUSED, number=number, move=move, seat=seat, why=Message("there is no such seat")
+                )
             needed[seat] += move.cards.counts
         needed[0] = np.maximum(needed[0] - (self.bottom or _NOTHING).counts, 0)
         try:
-            return _played(self._filled(needed), moves)
+            return _play_moves(self._fill_hands(needed), moves)
         except IllegalMoveError as error:
             if "moves" not in error.message.values:
                 raise
@@ -165,7 +167,7 @@ class Deal:
                 ILLEGAL_MOVE_TEXT, **error.message.values
             ) from None  # those moves are of a hand that may be made up
 
-    def _filled(self, needed: npt.NDArray[np.int64]) -> State:
+    def _fill_hands(self, needed: npt.NDArray[np.int64]) -> State:
         """A game in which every other seat is dealt what it needs, counts ``[players, 15]``, and some of what is left.
 
         Raises:
@@ -188,11 +190,11 @@ class Deal:
         return fill_hands(least, rules, self.seed)
 
 
-def _played(state: State, moves: Moves) -> State:
+def _play_moves(state: State, moves: Moves) -> State:
     """Play moves, each by the seat that is named."""
     for number, (seat, move) in enumerate(moves, 1):
         if seat != state.seat or state.is_over:
             why = Message("the game is over") if state.is_over else Message("it is seat {seat}'s turn", seat=state.seat)
-            raise IllegalMoveError(_MADE, number=number, move=move, seat=seat, why=why)
+            raise IllegalMoveError(_MOVE_REFUSED, number=number, move=move, seat=seat, why=why)
         state.step(move)
     return state

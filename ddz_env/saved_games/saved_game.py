@@ -17,7 +17,7 @@
 
 ``#`` begins a remark.  An unknown hand is ``?``.  A player whose name would not be read back as it is (with a ``#``,
 a line break, blanks around it) is quoted as a JSON string.  A game that a seed dealt is dealt again when
-it is read, and its hands are compared with those written down, so that a record replays exactly or not at all.
+it is read, and its hands are compared with those written down, so that a saved game replays exactly or not at all.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_env import Hand, Move, Rules
-from ddz_env.saved_games.deal import Deal, RecordError
+from ddz_env.saved_games.deal import Deal, SavedGameError
 from ddz_env.support.atomic_files import read_text, replace_file
 from ddz_env.support.errors import DouDizhuError, Message, short_repr
 
 PERSON = "person"
 """The player of a seat that a person holds."""
 
-_FIRST = "Dou Dizhu game 1"
+_FIRST_LINE = "Dou Dizhu game 1"
 _UNKNOWN = "?"
-_MOST_CHARACTERS = 1_000_000
-_WHOLE = re.compile("[0-9]{1,20}")
+_MAX_CHARACTERS = 1_000_000
+_WHOLE_NUMBER = re.compile("[0-9]{1,20}")
 """As many digits as a seed may have: Python refuses to read thousands."""
 
 
 @dataclass(frozen=True)
-class Record:
+class SavedGame:
     """A game from its deal to its last move.
 
     Attributes:
@@ -55,7 +55,7 @@ class Record:
         remarks: Lines for the reader, written at the end behind ``#``; not read back.
 
     Raises:
-        RecordError: If there is not one player for each seat, or a remark has several lines.
+        SavedGameError: If there is not one player for each seat, or a remark has several lines.
     """
 
     deal: Deal
@@ -65,18 +65,18 @@ class Record:
 
     def __post_init__(self) -> None:
         if len(self.players) != self.deal.rules.players:
-            raise RecordError(f"{self.deal.rules.players} seats need as many players, not {len(self.players)}")
+            raise SavedGameError(f"{self.deal.rules.players} seats need as many players, not {len(self.players)}")
         for remark in self.remarks:
             if len(remark.splitlines()) > 1:
-                raise RecordError(f"a remark is one line, not {short_repr(remark)}")
+                raise SavedGameError(f"a remark is one line, not {short_repr(remark)}")
 
     def __str__(self) -> str:
         deal, start = self.deal, self.deal.state()
-        lines = [_FIRST, f"rules: {deal.rules.name}", f"seed: {deal.seed}"]
+        lines = [_FIRST_LINE, f"rules: {deal.rules.name}", f"seed: {deal.seed}"]
         lines += [f"game: {deal.game}"] * (deal.game > 0)
         lines += ["cards: given"] * (deal.hands is not None) + ["endgame: yes"] * deal.endgame
-        lines += [f"player {seat}: {_quoted(name)}" for seat, name in enumerate(self.players)]
-        hands, bottom = _dealt(deal) if deal.hands is None else (deal.hands, deal.bottom)
+        lines += [f"player {seat}: {_quote_name(name)}" for seat, name in enumerate(self.players)]
+        hands, bottom = _list_dealt_cards(deal) if deal.hands is None else (deal.hands, deal.bottom)
         lines += [f"seat {seat}: {_UNKNOWN if hand is None else hand}" for seat, hand in enumerate(hands)]
         if start.rules.bottom:
             lines.append(f"landlord cards: {_UNKNOWN if bottom is None else bottom}")
@@ -84,15 +84,16 @@ class Record:
         return "\n".join([*lines, *(f"# {remark}" for remark in self.remarks), ""])
 
     @classmethod
-    def parse(cls, text: str) -> Record:
-        """Read a record.
+    def parse(cls, text: str) -> SavedGame:
+        """Read a saved game.
 
         Raises:
-            RecordError: If the text is not a record, or a move in it cannot be played; the message names the line.
+            SavedGameError: If the text is not a saved game, or a move in it cannot be played; the message
+                names the line.
         """
-        if not isinstance(text, str) or not text.startswith(_FIRST) or len(text) > _MOST_CHARACTERS:
-            raise RecordError(
-                "a record begins with the line {line}, not {text}", line=repr(_FIRST), text=short_repr(text)
+        if not isinstance(text, str) or not text.startswith(_FIRST_LINE) or len(text) > _MAX_CHARACTERS:
+            raise SavedGameError(
+                "a saved game begins with the line {line}, not {text}", line=repr(_FIRST_LINE), text=short_repr(text)
             )
         lines = [(number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines()[1:], start=2)]
         fields: dict[str, str] = {}
@@ -101,16 +102,16 @@ class Record:
             name, colon, value = line.partition(":")
             if colon and not moves:
                 if name in fields:
-                    raise RecordError(f"line {number}: {name!r} appears twice")
+                    raise SavedGameError(f"line {number}: {name!r} appears twice")
                 fields[name.strip()] = value.strip()
             elif line:
                 moves.append((number, line))
         try:
             deal, players = _read_fields(fields)
-        except RecordError:
+        except SavedGameError:
             raise
         except DouDizhuError as error:
-            raise RecordError(f"the deal cannot be read: {error}") from error
+            raise SavedGameError(f"the deal cannot be read: {error}") from error
         return cls(deal, players, _read_moves(deal, moves))
 
     def save(self, path: Path) -> None:
@@ -122,43 +123,43 @@ class Record:
         replace_file(path, str(self).encode(), mode=0o600)
 
     @classmethod
-    def load(cls, path: Path) -> Record:
+    def load(cls, path: Path) -> SavedGame:
         """Read a file.
 
         Raises:
-            RecordError: If it cannot be read or is not a record.
+            SavedGameError: If it cannot be read or is not a saved game.
         """
         try:
             text = read_text(path)
         except (OSError, UnicodeDecodeError) as error:
-            raise RecordError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+            raise SavedGameError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
         try:
             return cls.parse(text)
-        except RecordError as error:
-            raise RecordError(f"{path}: {error}") from error
+        except SavedGameError as error:
+            raise SavedGameError(f"{path}: {error}") from error
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A player's name as its line has it, in quotes where it could not be read back without."""
     if name and name == name.strip() and name.isprintable() and "#" not in name and not name.startswith('"'):
         return name
     return json.dumps(name).replace("#", "\\u0023")
 
 
-def _unquoted(text: str) -> str:
-    """The inverse of :func:`_quoted`.
+def _unquote_name(text: str) -> str:
+    """The inverse of :func:`_quote_name`.
 
     Raises:
-        RecordError: If the quotes hold no text.
+        SavedGameError: If the quotes hold no text.
     """
     if not text.startswith('"'):
         return text
     with contextlib.suppress(ValueError):
         return str(json.loads(text))  # what begins with quotes and can be read is a text
-    raise RecordError(f"a player in quotes is a JSON string, not {short_repr(text)}")
+    raise SavedGameError(f"a player in quotes is a JSON string, not {short_repr(text)}")
 
 
-def _dealt(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
+def _list_dealt_cards(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
     """The hands and the landlord cards that a seed deals; the landlord's hand does not have them yet."""
     state = deal.state()
     landlord, bottom = state.view().landlord, state.bottom
@@ -169,29 +170,29 @@ def _dealt(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
 def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
     """The deal and the players of the lines before the moves."""
     rules = Rules.preset(fields.pop("rules", "standard"))
-    seed, game = (_number(name, fields.pop(name, "0")) for name in ("seed", "game"))
+    seed, game = (_parse_number(name, fields.pop(name, "0")) for name in ("seed", "game"))
     given, endgame = fields.pop("cards", "dealt") == "given", fields.pop("endgame", "no") == "yes"
     seats = range(rules.players)
-    players = tuple(_unquoted(fields.pop(f"player {seat}", PERSON)) for seat in seats)
-    hands = tuple(_hand(fields.pop(f"seat {seat}", _UNKNOWN)) for seat in seats)
-    bottom = _hand(fields.pop("landlord cards", _UNKNOWN if rules.bottom else ""))
+    players = tuple(_unquote_name(fields.pop(f"player {seat}", PERSON)) for seat in seats)
+    hands = tuple(_parse_hand(fields.pop(f"seat {seat}", _UNKNOWN)) for seat in seats)
+    bottom = _parse_hand(fields.pop("landlord cards", _UNKNOWN if rules.bottom else ""))
     if fields:
-        raise RecordError(f"there is no {short_repr(next(iter(fields)))} in a record")
+        raise SavedGameError(f"a saved game has no field {short_repr(next(iter(fields)))}")
     if given:
         return Deal(rules, seed, hands=hands, bottom=bottom, endgame=endgame), players
     deal = Deal(rules, seed, game)
-    if (hands, bottom) != _dealt(deal):
-        raise RecordError(f"seed {seed} deals other hands than those written here (another version of the package?)")
+    if (hands, bottom) != _list_dealt_cards(deal):
+        raise SavedGameError(f"seed {seed} deals other hands than those written here (another version of the package?)")
     return deal, players
 
 
-def _number(name: str, text: str) -> int:
-    if not _WHOLE.fullmatch(text):
-        raise RecordError(f"{name} is a whole number below 2**64, not {short_repr(text)}")
+def _parse_number(name: str, text: str) -> int:
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise SavedGameError(f"{name} is a whole number below 2**64, not {short_repr(text)}")
     return int(text)
 
 
-def _hand(text: str) -> Hand | None:
+def _parse_hand(text: str) -> Hand | None:
     return None if text == _UNKNOWN else Hand.parse(text)
 
 
@@ -203,16 +204,16 @@ def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int
         for number, line in lines:
             where = Message("line {number}", number=number)
             seat, _, text = line.partition(" ")
-            if not _WHOLE.fullmatch(seat):
-                raise RecordError(f"a move is a seat and its move, as '0 34567', not {short_repr(line)}")
+            if not _WHOLE_NUMBER.fullmatch(seat):
+                raise SavedGameError(f"a move is a seat and its move, as '0 34567', not {short_repr(line)}")
             moves.append((int(seat), Move.parse(text, deal.rules)))
             if deal.observer is None:
                 if int(seat) != state.seat:
-                    raise RecordError(f"it is seat {state.seat}'s turn, not seat {seat}'s")
+                    raise SavedGameError(f"it is seat {state.seat}'s turn, not seat {seat}'s")
                 state.step(moves[-1][1])
         where = Message("the moves cannot be played")
         if deal.observer is not None:
             deal.state(moves)
     except DouDizhuError as error:
-        raise RecordError("{where}: {why}", where=where, why=error.message) from error
+        raise SavedGameError("{where}: {why}", where=where, why=error.message) from error
     return tuple(moves)

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from ddz_env import Rules
 from ddz_env.playing.registry import make_agent
-from ddz_env.saved_games import Deal, Record
+from ddz_env.saved_games import Deal, SavedGame
 from ddz_play.session import Session
 
 
@@ -64,7 +64,7 @@ def play(address, model, seed=7):
     """A game of three text agents, move by move, and what each of them used up."""
     name = f"chat:{address},model={model}"
     agents = {seat: make_agent(name) for seat in range(3)}
-    session = Session(Record(Deal(Rules(), seed), (name,) * 3), agents)
+    session = Session(SavedGame(Deal(Rules(), seed), (name,) * 3), agents)
     while not session.is_over:
         turn = session.let_agent_play()
         print(f"seat {turn.seat} ({session.role(turn.seat)}): {turn.text}")

@@ -21,7 +21,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from ddz_env import Rules, __version__
 from ddz_env.playing.game import AgentFaultError
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_env.support.checks import check_integer
 from ddz_env.support.errors import DouDizhuError
 from ddz_play.dialogue import position_text, read_move, rules_text
@@ -57,7 +57,7 @@ class GameTable:
         preset = Rules.preset("standard" if rules is None else rules)
         seat = check_integer("seat", 0 if seat is None else seat, 0, preset.players - 1)
         deal = Deal(preset, secrets.randbits(64) if seed is None else parse_seed(seed))
-        session = Session(Record(deal, assign_seats(self._agents, seat, preset.players)))
+        session = Session(SavedGame(deal, assign_seats(self._agents, seat, preset.players)))
         self.close()
         self._session = session
         return f"{rules_text(preset)}\n\n{self._describe_position(session)}"

@@ -11,7 +11,7 @@ import pytest
 
 from ddz_env import Move, Rules
 from ddz_env.core.refusals import ILLEGAL_MOVE_TEXT
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_env.support.errors import DouDizhuError, Message, pluralize
 from ddz_play.session import Replay, Session
 from ddz_play.texts import Texts, load_catalogue
@@ -24,7 +24,7 @@ def wrong_moves() -> Iterator[Callable[[], object]]:
     """What a person may type, and what may be wrong about it."""
     for text in ("zebra", "33333", "34", "333+456", "333+4+5", "bid 7"):
         yield functools.partial(Move.parse, text)
-    game = Session(Record(Deal(Rules(), seed=7), (PERSON,) * 3))
+    game = Session(SavedGame(Deal(Rules(), seed=7), (PERSON,) * 3))
     yield from (functools.partial(game.play, text) for text in ("333", "pass", "bid 1"))
     yield from (game.undo, functools.partial(game.undo, 9), functools.partial(Replay(game.to_saved_game()).go_to, 9))
 

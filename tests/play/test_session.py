@@ -13,7 +13,7 @@ from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.cards import counts_to_word
 from ddz_env.playing.agent import Decision
 from ddz_env.playing.search_statistics import NO_HOLDER, Belief, Candidate
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_env.support.errors import GameOverError, IllegalMoveError, InvalidDealError
 from ddz_play.session import HiddenCardsError, NotYourTurnError, Session, SessionError
 from ddz_play.session.advice import ask_for_advice
@@ -25,20 +25,20 @@ PEOPLE = (PERSON,) * 3
 
 
 def new(seed: int, players: tuple[str, ...] = PEOPLE, rules: Rules = STANDARD) -> Session:
-    return Session(Record(Deal(rules, seed), players))
+    return Session(SavedGame(Deal(rules, seed), players))
 
 
-def finished(seed: int, rules: Rules = STANDARD) -> Record:
+def finished(seed: int, rules: Rules = STANDARD) -> SavedGame:
     session = new(seed, ("rules",) * 3, rules)
     session.let_agents_play()
     return session.to_saved_game()
 
 
-def seen_from(record: Record, seat: int) -> Deal:
+def seen_from(record: SavedGame, seat: int) -> Deal:
     """The table of a game as one seat sees it at the beginning."""
     start = record.deal.state()
     hand = start.hand(seat) - start.bottom if seat == 0 else start.hand(seat)
-    return Deal.observed(record.deal.rules, seat, hand, start.bottom)
+    return Deal.from_one_hand(record.deal.rules, seat, hand, start.bottom)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[str]:
@@ -64,10 +64,10 @@ FIELDS = {
 """What a viewer gets.  Before a new field is added here, make sure that it hides what is hidden."""
 
 
-def same_to(seat: int) -> Iterator[tuple[Record, Record]]:
+def same_to(seat: int) -> Iterator[tuple[SavedGame, SavedGame]]:
     """Pairs of games that are the same to a seat: a true one, and one with other hidden hands."""
     record = finished(2 + seat)
-    yield record, Record(seen_from(record, seat), PEOPLE, record.moves)
+    yield record, SavedGame(seen_from(record, seat), PEOPLE, record.moves)
     yield twin_games("bidding,doubling=true", seat)
 
 
@@ -77,7 +77,7 @@ def test_a_seat_is_told_the_same_whatever_the_others_hold(seat: int) -> None:
     found: set[str] = set()
     for record, other in same_to(seat):
         seed = record.deal.seed  # decides the suits, which everybody sees
-        true, seen = (Session(Record(replace(one.deal, seed=seed), PEOPLE)) for one in (record, other))
+        true, seen = (Session(SavedGame(replace(one.deal, seed=seed), PEOPLE)) for one in (record, other))
         differ = False
         for number, (mover, move) in enumerate(record.moves):
             told = true.seat_view(seat)
@@ -122,7 +122,7 @@ def test_who_looks_at_hidden_cards_gives_no_advice() -> None:
             ask("cheating-uct")
     deal = seen_from(finished(1), 1)
     with pytest.raises(HiddenCardsError, match="unknown at this table"):
-        Session(Record(deal, (PERSON, PERSON, "cheating-uct")))
+        Session(SavedGame(deal, (PERSON, PERSON, "cheating-uct")))
 
 
 def test_only_the_seat_to_act_moves() -> None:
@@ -176,7 +176,7 @@ def test_a_decision_taken_back_leaves_no_trace() -> None:
 
 def test_an_agent_has_heard_the_game_and_nothing_that_was_taken_back() -> None:
     agent = Listener()
-    session = Session(Record(Deal(STANDARD, 8), (PERSON, "listener", PERSON)), {1: agent})
+    session = Session(SavedGame(Deal(STANDARD, 8), (PERSON, "listener", PERSON)), {1: agent})
     session.play(session.view(0).legal_moves()[1])
     session.let_agents_play()
     session.play(session.hint("rules").move)
@@ -192,7 +192,7 @@ def test_new_cards_are_dealt_when_all_decline_and_can_be_taken_back() -> None:
     turns = [session.play("no bid") for _ in range(3)]
     assert [turn.redealt for turn in turns] == [False, False, True]
     assert [session.view(seat).hand for seat in range(3)] != first
-    again = Record.parse(str(session.to_saved_game()))
+    again = SavedGame.parse(str(session.to_saved_game()))
     assert Session(again).view(0).hand == session.view(0).hand
     session.undo(1)
     assert [session.view(seat).hand for seat in range(3)] == first
@@ -208,8 +208,8 @@ def test_an_observed_table_refuses_what_cannot_have_been_played() -> None:
         ("bidding", own, "an auction"),
     ):
         with pytest.raises(InvalidDealError, match=message):
-            Deal.observed(Rules.preset(rules), 0, hand, bottom)
-    table = Session(Record(Deal.observed(STANDARD, 1, own, bottom), PEOPLE))
+            Deal.from_one_hand(Rules.preset(rules), 0, hand, bottom)
+    table = Session(SavedGame(Deal.from_one_hand(STANDARD, 1, own, bottom), PEOPLE))
     for look in (table.view, table.seat_view, lambda seat: table.hint("rules", seat)):
         with pytest.raises(HiddenCardsError, match="seen from seat 1"):
             look(0)

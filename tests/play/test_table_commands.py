@@ -15,7 +15,7 @@ from ddz_env import Rules
 from ddz_env.core.actions import CATEGORIES
 from ddz_env.core.move_names import move_name
 from ddz_env.rendering.texts import LANGUAGES
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_play.session import Replay, Session
 from ddz_play.texts import Texts, load_catalogue
 from tests.hidden import twin_games
@@ -34,11 +34,11 @@ def told(*arguments: object, text: str | None = None, code: int = 0) -> str:
     return result.stdout
 
 
-def lowest(rules: str, seed: int, seat: int) -> tuple[Record, str]:
+def lowest(rules: str, seed: int, seat: int) -> tuple[SavedGame, str]:
     """A game against ``rules`` in which the person plays what comes last in the list, and what they type for it."""
     preset = Rules.preset(rules)
     players = tuple(PERSON if place == seat else "rules" for place in range(preset.players))
-    session, typed = Session(Record(Deal(preset, seed), players)), []
+    session, typed = Session(SavedGame(Deal(preset, seed), players)), []
     session.let_agents_play()
     while not session.is_over:
         move = session.view(seat).legal_moves()[-1]
@@ -59,7 +59,7 @@ def test_a_game_is_played_to_its_end_with_mistakes_and_hints(
     file, say = tmp_path / "game.txt", Texts(language)
     options = ("--agents", "rules", "--seed", "1", "--seat", seat, "--rules", rules, "--lang", language, "--out", file)
     screen = told("play", *options, text=f"?\nzebra\n9999\n提示 rules\nhint ghost\n{typed}")
-    assert Record.load(file).moves == record.moves
+    assert SavedGame.load(file).moves == record.moves
     assert f"rules {say('would play', agent='', move='').split()[0]}" in screen
     assert say("help") in screen
     assert say("still out", cards="").strip() in screen
@@ -74,7 +74,7 @@ def test_a_person_may_leave_and_the_game_is_kept(monkeypatch: pytest.MonkeyPatch
     for name, typed in (("quit", "3\nquit\n"), ("end", "3\n")):
         file = tmp_path / f"{name}.txt"
         assert "kept in" in told("play", *RULES, "--out", file, text=typed)
-        assert Session(Record.load(file)).waits_for == PERSON
+        assert Session(SavedGame.load(file)).waits_for == PERSON
     monkeypatch.setattr("builtins.input", Mock(side_effect=["3", KeyboardInterrupt]))
     told("play", *RULES, "--out", tmp_path / "cut.txt", code=130)
     assert (tmp_path / "cut.txt").read_bytes() == (tmp_path / "end.txt").read_bytes()
@@ -85,8 +85,8 @@ def test_the_next_unshuffled_game_has_the_cards_of_the_kept_one(tmp_path: Path) 
     first, second, rules = tmp_path / "1.txt", tmp_path / "2.txt", ("--rules", "standard,unshuffled=true")
     told("watch", "random", *rules, "--seed", "1", "--out", first)
     told("watch", "random", *rules, "--seed", "2", "--after", first, "--out", second)
-    last = Record.load(first)
-    assert Record.load(second).deal == Replay(last, len(last.moves)).next_deal(2)
+    last = SavedGame.load(first)
+    assert SavedGame.load(second).deal == Replay(last, len(last.moves)).next_deal(2)
     assert "same unshuffled rules" in refused("watch", "random", "--after", first)
 
 
@@ -110,7 +110,7 @@ def test_a_person_is_shown_nothing_that_its_seat_does_not_know(
 def test_watched_games_are_shown_and_kept(tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     watched = told("watch", "rules", "random", "rules", "--seed", "5", "--out", file)
-    record = Record.load(file)
+    record = SavedGame.load(file)
     assert record.players == ("rules", "random", "rules")
     assert record.deal.state(record.moves).is_over
     lines = [line for line in watched.splitlines() if re.match(r"seat \d .*\(", line)]
@@ -123,8 +123,8 @@ def test_watched_games_are_shown_and_kept(tmp_path: Path) -> None:
 def test_a_saved_game_is_reviewed_for_people_and_programs(tmp_path: Path) -> None:
     file = tmp_path / "game.txt"
     told("watch", "random", "--seed", "5", "--out", file)
-    whole = Record.load(file)
-    record = Record(whole.deal, whole.players, whole.moves[:12])
+    whole = SavedGame.load(file)
+    record = SavedGame(whole.deal, whole.players, whole.moves[:12])
     record.save(file)
     found = [json.loads(line) for line in ddz("replay", file, "--review", "--json").stdout.splitlines()]
     assert [(one["seat"], one["move"]) for one in found] == [(seat, str(move)) for seat, move in record.moves]

@@ -52,7 +52,7 @@ GAMES = {game.name: game for game in (OLDER, NEWER)}
 """The games by name: the older one with fixed seats, and the newer one with an auction."""
 
 
-def botzone_game(name: str) -> BotzoneGame:
+def find_botzone_game(name: str) -> BotzoneGame:
     """A game by its name.
 
     Raises:
@@ -61,14 +61,14 @@ def botzone_game(name: str) -> BotzoneGame:
     return GAMES[check_choice("game", name, GAMES, InvalidOptionError)]
 
 
-def game_of(rules: Rules) -> BotzoneGame:
+def game_for_rules(rules: Rules) -> BotzoneGame:
     """The platform's game in which a bot plays under some rules.
 
     Raises:
         InvalidRulesError: If the platform has none (doubling, robbing, two players, half a deck ...).
 
     Example:
-        >>> game_of(Rules.preset("bidding")).name
+        >>> game_for_rules(Rules.preset("bidding")).name
         'FightTheLandlord2'
     """
     strange = rules.half_deck or rules.doubling or rules.showing or rules.bidding not in ("fixed", "once")
@@ -108,7 +108,7 @@ class Combination(NamedTuple):
             return category.long_weight
         return category.weight
 
-    def refusal(self, target: Combination) -> str:
+    def refusal_code(self, target: Combination) -> str:
         """Why a judge refuses this as an answer to ``target``: its own word, empty if it is legal."""
         mine, theirs = (PRIORITIES.get(each.category, 1) for each in (self, target))
         if mine != theirs:
@@ -123,31 +123,31 @@ class Combination(NamedTuple):
 PASS = Combination("pass", -1, 0, 0)
 
 
-def combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
+def recognize_combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
     """What card ids mean in a game; None if they form nothing.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.
 
     Example:
-        >>> combination([0, 1, 2, 3, 4, 5, 6, 7, 8, 12], GAMES["FightTheLandlord"])
+        >>> recognize_combination([0, 1, 2, 3, 4, 5, 6, 7, 8, 12], GAMES["FightTheLandlord"])
         Combination(category='shuttle+solos', rank=0, length=2, kickers=2)
-        >>> combination([0, 1, 2, 3, 4, 5, 6, 7, 8, 12], GAMES["FightTheLandlord2"]) is None
+        >>> recognize_combination([0, 1, 2, 3, 4, 5, 6, 7, 8, 12], GAMES["FightTheLandlord2"]) is None
         True
     """
-    return _read(tuple(cards_to_counts(cards)), game.name) if cards else PASS
+    return _recognize_category(tuple(cards_to_counts(cards)), game.name) if cards else PASS
 
 
 @functools.lru_cache(maxsize=1 << 14)
-def _read(counts: tuple[int, ...], name: str) -> Combination | None:
-    game, hand = botzone_game(name), Hand(counts)
+def _recognize_category(counts: tuple[int, ...], name: str) -> Combination | None:
+    game, hand = find_botzone_game(name), Hand(counts)
     for move in list_readings(hand, game.rules):
         if (group := move.group) is not None:
             return Combination(move.category, group.rank, group.length, len(hand) - sum(group.need))
-    return _sparse_shuttle(counts) if game.quad_kickers == 1 else None
+    return _recognize_sparse_shuttle(counts) if game.quad_kickers == 1 else None
 
 
-def _sparse_shuttle(counts: tuple[int, ...]) -> Combination | None:
+def _recognize_sparse_shuttle(counts: tuple[int, ...]) -> Combination | None:
     """A shuttle with one solo or one pair per quad."""
     quads = [rank for rank, count in enumerate(counts) if count == 4]
     if len(quads) < 2 or quads[-1] - quads[0] != len(quads) - 1 or quads[-1] >= CHAIN_RANKS:
@@ -176,24 +176,24 @@ class BotzoneDeal(NamedTuple):
     def state(self, game: BotzoneGame) -> State:
         """The deal as a game of ours that begins; with an auction seat 0 opens it."""
         hands = [Hand.from_ids([card for card in ids if card not in self.publiccard]) for ids in self.allocation]
-        return opened(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
+        return with_seat_0_opening(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
 
 
-def opened(state: State) -> State:
+def with_seat_0_opening(state: State) -> State:
     """A game with its auction, if any, opened by seat 0, as on the platform; elsewhere the opener is drawn."""
     if state.stage == "bid":
         state.row[at.SEAT] = state.row[at.OWNER] = state.row[at.BIDS] = 0
     return state
 
 
-def deal_cards(game: BotzoneGame, rng: np.random.Generator) -> BotzoneDeal:
+def shuffle_and_deal(game: BotzoneGame, rng: np.random.Generator) -> BotzoneDeal:
     """Shuffle and deal."""
     cards = rng.permutation(NUM_CARDS).tolist()
     first = cards[_BOTTOM : _BOTTOM + _HAND] if game.has_auction else cards[: _BOTTOM + _HAND]
     return BotzoneDeal([first, cards[20:37], cards[37:]], cards[:_BOTTOM])
 
 
-def read_deal(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
+def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
     """The deal in a judge's ``initdata`` (an object, or its text); None if there is none.
 
     Raises:
@@ -212,7 +212,7 @@ def read_deal(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
         publiccard = allocation[0][:_BOTTOM]
     deal = BotzoneDeal(allocation, [] if publiccard is None else publiccard)
     sizes = [_HAND if game.has_auction else _HAND + _BOTTOM, _HAND, _HAND]
-    if not _is_whole(deal, game, sizes):
+    if not _is_complete_deal(deal, game, sizes):
         raise InvalidDealError(
             f"allocation must give {', '.join(map(str, sizes))} of the 54 card ids, and publiccard {_BOTTOM}"
             f"{'' if game.has_auction else ' of seat 0'}; got {short_repr(deal.allocation)}"
@@ -220,7 +220,7 @@ def read_deal(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
     return deal
 
 
-def _is_whole(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
+def _is_complete_deal(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
     """Whether every card is dealt once, and the landlord cards are where the game has them."""
     try:
         cards = [card for hand in deal.allocation for card in hand] + deal.publiccard * game.has_auction
@@ -230,6 +230,6 @@ def _is_whole(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
         return False
 
 
-def last_two(played: Sequence[Sequence[int]]) -> list[list[int]]:
+def last_two_moves(played: Sequence[Sequence[int]]) -> list[list[int]]:
     """The ``history`` of a request: what the last two seats played, ``[]`` for a pass or nothing yet."""
     return [[], [], *map(list, played)][-2:]

@@ -20,14 +20,16 @@ import numpy as np
 from ddz_env.peers.botzone import games
 from ddz_env.peers.botzone.games import NEWER, OLDER, PASS, SEATS, BotzoneDeal, BotzoneGame, Combination
 
-MOST_BID = 3
+MAX_BID = 3
 _LOSES, _GAINS = -1, 2.5
 """The older game: the landlord's score and the others' where a fault ends it, or the other way round."""
 
 Log = Sequence[Mapping[str, Any]]
 
 
-def judge(game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Generator | None = None) -> dict[str, Any]:
+def next_output(
+    game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Generator | None = None
+) -> dict[str, Any]:
     """The next output of a game's judge.
 
     Args:
@@ -44,7 +46,7 @@ def judge(game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Genera
     Raises:
         InvalidDealError: If ``initdata`` is not a deal of the game.
     """
-    deal = games.read_deal(initdata, game) or games.deal_cards(game, rng or np.random.default_rng())
+    deal = games.parse_initdata(initdata, game) or games.shuffle_and_deal(game, rng or np.random.default_rng())
     output = _judge_bidding(log, deal) if game.has_auction else _judge_fixed(log, deal)
     if not log:
         seed = str(initdata.get("seed", "0")) if isinstance(initdata, Mapping) else "0"
@@ -52,22 +54,22 @@ def judge(game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Genera
     return output
 
 
-def _request(seat: int, content: Mapping[str, Any], display: Mapping[str, Any]) -> dict[str, Any]:
+def _make_request(seat: int, content: Mapping[str, Any], display: Mapping[str, Any]) -> dict[str, Any]:
     return {"command": "request", "content": {str(seat): content}, "display": display}
 
 
-def _finish(scores: Sequence[float], before: Mapping[str, Any], **after: Any) -> dict[str, Any]:
+def _final_output(scores: Sequence[float], before: Mapping[str, Any], **after: Any) -> dict[str, Any]:
     """The final output: the scores by seat, and the display."""
     named = {str(seat): score for seat, score in enumerate(scores)}
     return {"command": "finish", "content": named, "display": {**before, **named, **after}}
 
 
-def _combination(cards: Sequence[int], game: BotzoneGame) -> Combination:
+def _combination_or_pass(cards: Sequence[int], game: BotzoneGame) -> Combination:
     """What cards mean; a pass where they form nothing."""
-    return games.combination(cards, game) or PASS
+    return games.recognize_combination(cards, game) or PASS
 
 
-class _Table:
+class _MatchTable:
     """The cards of a match.
 
     Args:
@@ -85,12 +87,12 @@ class _Table:
         self.dealt = [list(hand) for hand in deal.allocation]
         self.dealt[landlord] += deal.publiccard * game.has_auction
         self.played: list[list[int]] = []
-        self._gone: set[int] = set()
+        self._played_cards: set[int] = set()
 
     def play(self, cards: list[int]) -> None:
         """Put cards on the table; none are a pass."""
         self.played.append(cards)
-        self._gone.update(cards)
+        self._played_cards.update(cards)
 
     @property
     def turn(self) -> int:
@@ -98,26 +100,26 @@ class _Table:
         return (self._landlord + len(self.played)) % SEATS
 
     @property
-    def rest(self) -> list[int]:
+    def remaining_cards(self) -> list[int]:
         """The cards that the seat to act still holds."""
-        return [card for card in self.dealt[self.turn] if card not in self._gone]
+        return [card for card in self.dealt[self.turn] if card not in self._played_cards]
 
     @property
     def event(self) -> dict[str, Any]:
         """The last move as it is displayed; empty before the first."""
-        return {"event": {"player": self._last, "action": self.played[-1]}} if self.played else {}
+        return {"event": {"player": self._last_seat, "action": self.played[-1]}} if self.played else {}
 
     @property
     def is_over(self) -> bool:
         """Whether a seat has gone out."""
-        return bool(self.played) and set(self.dealt[self._last]) <= self._gone
+        return bool(self.played) and set(self.dealt[self._last_seat]) <= self._played_cards
 
     @property
     def target(self) -> list[int] | None:
         """The cards that must be beaten; None on lead."""
         return next((cards for cards in reversed(self.played[-2:]) if cards), None)
 
-    def fault(self, answer: Mapping[str, Any]) -> str:
+    def find_fault(self, answer: Mapping[str, Any]) -> str:
         """The judge's error code for an answer; empty if it may be played."""
         response, newer = answer.get("response"), self._game.has_auction
         if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
@@ -126,17 +128,17 @@ class _Table:
         for index, card in enumerate(cards):
             if card not in dealt or (newer and isinstance(card, float)):
                 return "MISSING_CARD"
-            if card in self._gone or card in cards[:index]:
+            if card in self._played_cards or card in cards[:index]:
                 return "REPEATED_CARD"
-        reading = games.combination(cards, self._game)
+        reading = games.recognize_combination(cards, self._game)
         if reading is None:
             return "INVALID_CARDTYPE" if newer else "BAD_FORMAT"
         if reading == PASS:
             return "" if self.target else "INVALID_PASS"
-        return reading.refusal(_combination(self.target, self._game)) if self.target else ""
+        return reading.refusal_code(_combination_or_pass(self.target, self._game)) if self.target else ""
 
     @property
-    def _last(self) -> int:
+    def _last_seat(self) -> int:
         return (self.turn - 1) % SEATS
 
 
@@ -144,37 +146,37 @@ class _Table:
 
 
 def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
-    table = _Table(OLDER, deal, 0)
+    table = _MatchTable(OLDER, deal, 0)
     for entry in log[1::2]:
         answer = entry.get(str(table.turn), {})
         try:
-            reason = table.fault(answer)
+            reason = table.find_fault(answer)
         except Exception:  # answers of other types than the judge expects
             reason = "BAD_FORMAT"
         if reason:
-            return _forfeit(table, answer, reason)
+            return _end_by_fault(table, answer, reason)
         table.play(sorted(answer["response"]))
     if table.is_over:
-        return _finish(fixed_scores(table.played, (table.turn - 1) % SEATS), table.event)
-    content: dict[str, Any] = {"history": games.last_two(table.played)}
+        return _final_output(score_fixed_game(table.played, (table.turn - 1) % SEATS), table.event)
+    content: dict[str, Any] = {"history": games.last_two_moves(table.played)}
     if len(table.played) < SEATS:
         content = {"own": deal.allocation[table.turn], **content, "publiccard": deal.publiccard}
-    return _request(table.turn, content, table.event or deal._asdict())
+    return _make_request(table.turn, content, table.event or deal._asdict())
 
 
-def _forfeit(table: _Table, answer: Mapping[str, Any], reason: str) -> dict[str, Any]:
+def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) -> dict[str, Any]:
     """The end by a fault; the judge takes a first answer that it cannot read for that of a seat -1."""
     turn, response = table.turn, answer.get("response")
     action: Any = table.played[-1] if table.played else []
     if not table.played and (reason.startswith("INVALID_INPUT") or not hasattr(response, "__len__")):
         turn = -1
     elif not reason.startswith("INVALID_INPUT"):
-        action = response if reason in ("MISSING_CARD", "REPEATED_CARD") else _sorted(response)
+        action = response if reason in ("MISSING_CARD", "REPEATED_CARD") else _sort_cards(response)
     scores = [_LOSES, _GAINS, _GAINS] if turn <= 0 else [_GAINS, _LOSES, _LOSES]
-    return _finish(scores, {"event": {"player": turn, "action": action}, "errorInfo": reason})
+    return _final_output(scores, {"event": {"player": turn, "action": action}, "errorInfo": reason})
 
 
-def _sorted(response: Any) -> Any:
+def _sort_cards(response: Any) -> Any:
     """Cards in order; what cannot be sorted stays as it is."""
     try:
         return sorted(response)
@@ -182,7 +184,7 @@ def _sorted(response: Any) -> Any:
         return response
 
 
-def fixed_scores(played: Sequence[Sequence[int]], winner: int) -> list[float]:
+def score_fixed_game(played: Sequence[Sequence[int]], winner: int) -> list[float]:
     """The scores of a finished game: 2 for the winners, and weights; the peasants share theirs equally.
 
     Args:
@@ -191,7 +193,7 @@ def fixed_scores(played: Sequence[Sequence[int]], winner: int) -> list[float]:
     """
     weights = [0] * SEATS
     for turn, cards in enumerate(played):
-        weights[turn % SEATS] += _combination(cards, OLDER).weight
+        weights[turn % SEATS] += _combination_or_pass(cards, OLDER).weight
     scores = [(2 if (seat == 0) == (winner == 0) else 0) + weights[seat] / 100 for seat in range(SEATS)]
     shared = (scores[1] + scores[2]) / 2
     return [scores[0], shared, shared]
@@ -209,29 +211,29 @@ def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
     bids, landlord = read_bids(log, errors)
     if landlord is None:
         seat = len(bids)
-        return _request(seat, {"own": deal.allocation[seat], "bid": bids}, {**deal._asdict(), "bid": bids})
-    table = _Table(NEWER, deal, landlord)
+        return _make_request(seat, {"own": deal.allocation[seat], "bid": bids}, {**deal._asdict(), "bid": bids})
+    table = _MatchTable(NEWER, deal, landlord)
     for entry in log[2 * len(bids) + 1 :: 2]:
-        table.play(_counted(table, entry, errors))
+        table.play(_cards_that_count(table, entry, errors))
     if all(errors):
-        return _finish([-1] * SEATS, {}, errored=errors)
+        return _final_output([-1] * SEATS, {}, errored=errors)
     if table.is_over:
-        return _finish(bidding_scores(table.played, bids, landlord), table.event, landlord=landlord)
+        return _final_output(score_bidding_game(table.played, bids, landlord), table.event, landlord=landlord)
     seat = table.turn
-    content: dict[str, Any] = {"history": games.last_two(table.played)}
+    content: dict[str, Any] = {"history": games.last_two_moves(table.played)}
     if len(table.played) < SEATS:
         content |= {"own": deal.allocation[seat], "publiccard": deal.publiccard, "landlord": landlord}
         content |= {"pos": seat, "finalbid": max(1, *bids)}
-    output = _request(seat, content, {"landlord": landlord, "bid": bids, "errored": errors, **table.event})
+    output = _make_request(seat, content, {"landlord": landlord, "bid": bids, "errored": errors, **table.event})
     return {**output, "content": {}} if errors[seat] else output
 
 
-def _counted(table: _Table, entry: Mapping[str, Any], errors: Errors) -> list[int]:
+def _cards_that_count(table: _MatchTable, entry: Mapping[str, Any], errors: Errors) -> list[int]:
     """The cards of an answer as they count: after a fault a pass, or on lead the smallest card."""
     answer = entry.get(str(table.turn), {"verdict": "OK", "response": []})
-    if reason := table.fault(answer):
+    if reason := table.find_fault(answer):
         errors[table.turn] = errors[table.turn] or reason
-        return [] if table.target else [min(table.rest)]
+        return [] if table.target else [min(table.remaining_cards)]
     return sorted(answer["response"])
 
 
@@ -242,25 +244,25 @@ def read_bids(log: Log, errors: Errors) -> tuple[list[int], int | None]:
     """
     bids: list[int] = []
     for seat, entry in enumerate(log[1 : 2 * SEATS : 2]):
-        bid = _bid(entry.get(str(seat), {}).get("response"))
-        if bid is None or (bid != 0 and not max(bids, default=0) < bid <= MOST_BID):
+        bid = _parse_bid(entry.get(str(seat), {}).get("response"))
+        if bid is None or (bid != 0 and not max(bids, default=0) < bid <= MAX_BID):
             errors[seat] = "INVALID_BID"
             bid = 0
         bids.append(bid)
-        if bid == MOST_BID:
+        if bid == MAX_BID:
             break
-    over = len(bids) == SEATS or MOST_BID in bids
+    over = len(bids) == SEATS or MAX_BID in bids
     return bids, bids.index(max(bids)) if over else None
 
 
-def _bid(response: Any) -> int | None:
+def _parse_bid(response: Any) -> int | None:
     try:
         return int(response)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def bidding_scores(played: Sequence[Sequence[int]], bids: Sequence[int], landlord: int) -> list[int]:
+def score_bidding_game(played: Sequence[Sequence[int]], bids: Sequence[int], landlord: int) -> list[int]:
     """The scores of a finished game: the bid, doubled by every bomb, the rocket, spring and anti-spring.
 
     Args:
@@ -268,7 +270,7 @@ def bidding_scores(played: Sequence[Sequence[int]], bids: Sequence[int], landlor
         bids: The bids from seat 0 on.
         landlord: The landlord's seat.
     """
-    doublings = sum(_combination(cards, NEWER).category in games.PRIORITIES for cards in played)
+    doublings = sum(_combination_or_pass(cards, NEWER).category in games.PRIORITIES for cards in played)
     landlord_won = len(played) % SEATS == 1
     peasants = [cards for turn, cards in enumerate(played) if turn % SEATS]
     landlord_moves = [cards for cards in played[::SEATS] if cards]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ddz_env import Move, State, View
 from ddz_env.core.actions import BID_BASE
-from ddz_env.peers.botzone.games import GAMES, NEWER, OLDER, SEATS, BotzoneDeal, BotzoneGame, read_deal
+from ddz_env.peers.botzone.games import GAMES, NEWER, OLDER, SEATS, BotzoneDeal, BotzoneGame, parse_initdata
 from ddz_env.peers.botzone.judges import read_bids
 from ddz_env.peers.botzone.player import read_move
 from ddz_env.support.atomic_files import read_text
@@ -68,7 +68,7 @@ class BotzoneLog:
             BotzoneLogError: If the log does not have it.
         """
         first = self.outputs[0]
-        deal = read_deal(first.get("initdata") or first.get("display"), self.game)
+        deal = parse_initdata(first.get("initdata") or first.get("display"), self.game)
         if deal is None:
             raise BotzoneLogError("the judge's first entry has no allocation: without the deal nothing replays")
         return deal
@@ -114,7 +114,7 @@ class BotzoneLog:
             raise BotzoneLogError(f"move {len(decisions)} does not fit: {error}") from error
         return state, decisions
 
-    def record(self) -> str:
+    def to_text(self) -> str:
         """A readable record: the hands as dealt, the landlord cards, then one move per line in notation."""
         start = self.deal.state(self.game)
         state, decisions = self.replay()

@@ -19,8 +19,8 @@ from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_RANKS, cards_to_counts
 from ddz_env.core.notation import Hand, list_readings
 from ddz_env.core.state import fill_hands
-from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, opened
-from ddz_env.peers.botzone.judges import MOST_BID
+from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, with_seat_0_opening
+from ddz_env.peers.botzone.judges import MAX_BID
 from ddz_env.playing.agent import Agent, agent_input, is_cheating
 from ddz_env.playing.game import AgentFaultError, call_agent, notify_of_game, play_agent_move
 from ddz_env.playing.generators import make_agent_generator
@@ -35,7 +35,7 @@ class InvalidRequestError(DouDizhuError):
     """Malformed Botzone request or answer."""
 
 
-class Knowledge(NamedTuple):
+class SeatKnowledge(NamedTuple):
     """What a seat knows from its requests.
 
     Attributes:
@@ -49,7 +49,7 @@ class Knowledge(NamedTuple):
     held: list[int]
 
 
-class _Story(NamedTuple):
+class _PublicHistory(NamedTuple):
     """The game so far, read from requests and answers.
 
     Attributes:
@@ -69,7 +69,7 @@ class _Story(NamedTuple):
     played: list[list[int]]
 
 
-def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> Knowledge:
+def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> SeatKnowledge:
     """The position in which a seat has to answer.
 
     Args:
@@ -82,8 +82,8 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
         InvalidMoveError: If they contain a move that our rules do not have: a shuttle with one kicker per quad.
     """
     try:
-        story = _story(game, requests, responses)
-        state = _possible(game, story)
+        story = _read_public_history(game, requests, responses)
+        state = _make_consistent_state(game, story)
         for bid in story.bids:
             state.step(Move(BID_BASE + bid))
         for cards in story.played:
@@ -95,7 +95,7 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
         raise InvalidRequestError(f"these are not requests of {game.name}: {reason}") from error
     held = story.own + (story.public if story.seat == story.landlord else [])
     played = {card for cards in story.played for card in cards}
-    return Knowledge(state, story.seat, sorted(card for card in held if card not in played))
+    return SeatKnowledge(state, story.seat, sorted(card for card in held if card not in played))
 
 
 def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
@@ -114,7 +114,7 @@ def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
     return readings[0]
 
 
-def pick(move: Move, held: Sequence[int]) -> list[int]:
+def choose_card_ids(move: Move, held: Sequence[int]) -> list[int]:
     """The ids with which a seat plays a move: the lowest that it holds of each rank.
 
     Raises:
@@ -129,10 +129,10 @@ def pick(move: Move, held: Sequence[int]) -> list[int]:
     return chosen
 
 
-def _story(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> _Story:
+def _read_public_history(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> _PublicHistory:
     first = requests[0]
     if "bid" in first and len(requests) == 1:
-        return _Story(len(first["bid"]), list(first["own"]), [], -1, list(map(int, first["bid"])), [])
+        return _PublicHistory(len(first["bid"]), list(first["own"]), [], -1, list(map(int, first["bid"])), [])
     asked = list(requests)
     answers = list(responses)
     spoken = [asked.pop(0), answers.pop(0)] if "bid" in first else None
@@ -141,7 +141,7 @@ def _story(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> _
     if game.has_auction:
         seat, landlord, hand = first["pos"], first["landlord"], list(first["own"])
         turns = (seat - landlord) % SEATS
-        bids = _bids(spoken, seat, landlord, first["finalbid"])
+        bids = _known_bids(spoken, seat, landlord, first["finalbid"])
     else:
         landlord, bids = 0, []
         seat = turns = 2 if first["history"][0] else len(before)
@@ -149,22 +149,22 @@ def _story(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> _
     played = [list(cards) for cards in first["history"][SEATS - 1 - turns :]]
     for answer, request in zip(answers, asked[1:], strict=True):
         played += [list(answer), *map(list, request["history"])]
-    return _Story(seat, hand, list(first["publiccard"]), landlord, bids, played)
+    return _PublicHistory(seat, hand, list(first["publiccard"]), landlord, bids, played)
 
 
-def _bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
+def _known_bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
     """The auction as far as the seat knows it."""
     bids = [*map(int, spoken[0]["bid"]), int(spoken[1])] if spoken else []
-    if MOST_BID in bids:
+    if MAX_BID in bids:
         return bids
     bids += [0] * (SEATS - len(bids))
     heard = seat + 1 if spoken else 0
     if landlord >= heard:
         bids[landlord] = final
-    return bids[: landlord + 1] if bids[landlord] == MOST_BID else bids
+    return bids[: landlord + 1] if bids[landlord] == MAX_BID else bids
 
 
-def _possible(game: BotzoneGame, story: _Story) -> State:
+def _make_consistent_state(game: BotzoneGame, story: _PublicHistory) -> State:
     """Some deal that agrees with the moves: each other seat holds what it has played, and unseen cards."""
     least = np.zeros((SEATS + 1, NUM_RANKS), np.int64)
     for turn, cards in enumerate(story.played):
@@ -173,7 +173,7 @@ def _possible(game: BotzoneGame, story: _Story) -> State:
     if story.landlord >= 0:
         least[story.landlord] = np.maximum(least[story.landlord] - least[SEATS], 0)
     least[story.seat] = cards_to_counts(story.own)
-    return opened(fill_hands(least, game.rules))
+    return with_seat_0_opening(fill_hands(least, game.rules))
 
 
 class BotzonePlayer:
@@ -197,7 +197,7 @@ class BotzonePlayer:
         self._agent, self._game, self._seed = agent, game, seed
         self._requests: list[Mapping[str, Any]] = []
         self._responses: list[Any] = []
-        self._told: int | None = None
+        self._num_notified: int | None = None
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to a message.
@@ -210,31 +210,35 @@ class BotzonePlayer:
             ``{"response": ids}`` or ``{"response": bid}``, with ``debug`` where something went wrong.
         """
         if "requests" in message:
-            self._requests, self._responses, self._told = list(message["requests"]), list(message["responses"]), None
+            self._requests, self._responses, self._num_notified = (
+                list(message["requests"]),
+                list(message["responses"]),
+                None,
+            )
         else:
             self._requests.append(message)
         answer: dict[str, Any]
         try:
             answer = {"response": self._choose(read_requests(self._game, self._requests, self._responses))}
         except Exception as error:  # a bot that falls silent loses
-            answer = {"response": _harmless(self._requests, self._responses), "debug": str(error)}
+            answer = {"response": _safe_answer(self._requests, self._responses), "debug": str(error)}
         self._responses.append(answer["response"])
         return answer
 
-    def _choose(self, knowledge: Knowledge) -> int | list[int]:
+    def _choose(self, knowledge: SeatKnowledge) -> int | list[int]:
         state, seat, agent = knowledge.state, knowledge.seat, self._agent
         history = state.history
-        self._told = notify_of_game(agent, seat, state.rules, history, self._told)
+        self._num_notified = notify_of_game(agent, seat, state.rules, history, self._num_notified)
         if state.seat != seat:
             raise AgentFaultError(agent.name, seat, "act", "the requests ask another seat")
         rng = make_agent_generator([self._seed, seat, len(history)])
         move = play_agent_move(
             state.copy(), agent, call_agent(agent, seat, "act", agent.act, agent_input(agent, state), rng)
         )
-        return move.main - BID_BASE if state.stage == "bid" else pick(move, knowledge.held)
+        return move.main - BID_BASE if state.stage == "bid" else choose_card_ids(move, knowledge.held)
 
 
-def _harmless(requests: Requests, responses: list[Any]) -> int | list[int]:
+def _safe_answer(requests: Requests, responses: list[Any]) -> int | list[int]:
     """A pass, no bid, or on lead the smallest card."""
     last = requests[-1]
     if "history" not in last:
@@ -247,7 +251,9 @@ def _harmless(requests: Requests, responses: list[Any]) -> int | list[int]:
     return sorted(held - answered)[:1]
 
 
-def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: int = 0, stay: bool = True) -> None:
+def answer_messages(
+    agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: int = 0, stay: bool = True
+) -> None:
     """Answer messages until the input ends.
 
     What the agent itself prints goes to standard error.
@@ -271,7 +277,7 @@ def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: 
             raise InvalidRequestError(f"a message is a line of JSON: {error}") from error
         with contextlib.redirect_stdout(sys.stderr):
             if player is None:
-                player = BotzonePlayer(agent, game_of_message(message), seed)
+                player = BotzonePlayer(agent, game_of_first_message(message), seed)
             answer = player.answer(message)
         say(json.dumps(answer))
         if not stay:
@@ -279,7 +285,7 @@ def serve(agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: 
         say(KEEP_RUNNING)
 
 
-def game_of_message(message: Mapping[str, Any]) -> BotzoneGame:
+def game_of_first_message(message: Mapping[str, Any]) -> BotzoneGame:
     """The game that a first message belongs to.
 
     Raises:

@@ -22,31 +22,31 @@ from ddz_env.core.engine.layout import HIDDEN
 from ddz_env.core.notation import Hand
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
-from ddz_env.peers.openspiel.observers import whole_hand
+from ddz_env.peers.openspiel.observers import all_cards_held
 
 Split = tuple[int, ...]
 """How many cards of a rank each receiver gets."""
 
-MOST_COPIES = 4
+MAX_COPIES = 4
 
 
 @functools.cache
-def all_splits(receivers: int) -> tuple[Split, ...]:
+def list_splits(receivers: int) -> tuple[Split, ...]:
     """Every split of one to four cards, by cards and then lexicographically; a chance action is its index here."""
-    every = itertools.product(range(MOST_COPIES + 1), repeat=receivers)
+    every = itertools.product(range(MAX_COPIES + 1), repeat=receivers)
     return tuple(
-        sorted((split for split in every if 0 < sum(split) <= MOST_COPIES), key=lambda split: (sum(split), split))
+        sorted((split for split in every if 0 < sum(split) <= MAX_COPIES), key=lambda split: (sum(split), split))
     )
 
 
 @functools.cache
-def _numbered(copies: int, receivers: int) -> tuple[tuple[int, Split], ...]:
+def _splits_with_actions(copies: int, receivers: int) -> tuple[tuple[int, Split], ...]:
     """The splits of some cards, with their chance actions."""
-    return tuple((number, split) for number, split in enumerate(all_splits(receivers)) if sum(split) == copies)
+    return tuple((number, split) for number, split in enumerate(list_splits(receivers)) if sum(split) == copies)
 
 
 @functools.cache
-def outcomes_of(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
+def list_outcomes(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
     """The splits of a rank that fit, with their probabilities.
 
     Args:
@@ -60,7 +60,7 @@ def outcomes_of(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float]
     ways = comb(sum(places), copies)
     return tuple(
         (number, prod(map(comb, places, split)) / ways)
-        for number, split in _numbered(copies, len(places))
+        for number, split in _splits_with_actions(copies, len(places))
         if all(map(operator.le, split, places))
     )
 
@@ -86,7 +86,7 @@ class PartialDeal:
         sizes = [rules.hand_size] * rules.players + [rules.bottom]
         sizes.append(sum(rules.deck) - sum(sizes))
         places = (*sizes[: rules.players], *(size for size in sizes[rules.players :] if size))
-        return cls(rules, (), places)._through_forced_ranks()
+        return cls(rules, (), places)._deal_forced_ranks()
 
     @property
     def is_done(self) -> bool:
@@ -96,11 +96,11 @@ class PartialDeal:
     @property
     def outcomes(self) -> tuple[tuple[int, float], ...]:
         """Chance actions of the next rank with their probabilities; none for a rank that is not in the deck."""
-        return outcomes_of(self.rules.deck[len(self.splits)], self.places)
+        return list_outcomes(self.rules.deck[len(self.splits)], self.places)
 
-    def give(self, action: int) -> PartialDeal:
+    def apply_chance_action(self, action: int) -> PartialDeal:
         """The deal after a chance action."""
-        return self._with(all_splits(len(self.places))[action])._through_forced_ranks()
+        return self._with_split(list_splits(len(self.places))[action])._deal_forced_ranks()
 
     def hands(self) -> list[Hand]:
         """What each receiver has got, the seats' hands first."""
@@ -110,26 +110,26 @@ class PartialDeal:
         """The chance actions from here that deal the given hands, one hand per receiver."""
         deal, splits = self, [*zip(*(hand.counts for hand in hands), strict=True)]
         while not deal.is_done:
-            action = all_splits(len(self.places)).index(splits[len(deal.splits)])
+            action = list_splits(len(self.places)).index(splits[len(deal.splits)])
             yield action
-            deal = deal.give(action)
+            deal = deal.apply_chance_action(action)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> PartialDeal:
         return self  # immutable, and copied with every state
 
-    def _with(self, split: Split) -> PartialDeal:
+    def _with_split(self, split: Split) -> PartialDeal:
         places = tuple(most - number for most, number in zip(self.places, split, strict=True))
         return PartialDeal(self.rules, (*self.splits, split), places)
 
-    def _through_forced_ranks(self) -> PartialDeal:
+    def _deal_forced_ranks(self) -> PartialDeal:
         deal = self
         while not deal.is_done and len(deal.outcomes) < 2:
-            splits = [all_splits(len(deal.places))[action] for action, _ in deal.outcomes]
-            deal = deal._with(splits[0] if splits else (0,) * len(deal.places))
+            splits = [list_splits(len(deal.places))[action] for action, _ in deal.outcomes]
+            deal = deal._with_split(splits[0] if splits else (0,) * len(deal.places))
         return deal
 
 
-def resampled_hands(state: State, player: int, draw: Callable[[], float]) -> list[Hand]:
+def resample_hands(state: State, player: int, draw: Callable[[], float]) -> list[Hand]:
     """What each receiver of the deal could have been dealt, as far as a player knows.
 
     Args:
@@ -142,22 +142,22 @@ def resampled_hands(state: State, player: int, draw: Callable[[], float]) -> lis
         if the rules deal none.
     """
     rules, view = state.rules, state.view(player)
-    cards = _shuffled(Hand.from_word(int(view.row[HIDDEN])), draw)
+    cards = _shuffle_ranks(Hand.from_word(int(view.row[HIDDEN])), draw)
     hands = []
     for seat in range(rules.players):
-        held = whole_hand(state, seat)
+        held = all_cards_held(state, seat)
         if seat != player and not rules.open_hands:
             face_up = view.known_cards if seat == view.landlord else Hand.parse("")
-            drawn = _take(cards, view.hand_sizes[seat] - len(face_up))
+            drawn = _take_cards(cards, view.hand_sizes[seat] - len(face_up))
             held = drawn + face_up + view.played(seat)
         hands.append(held - state.bottom if seat == view.landlord else held)
     if rules.bottom:
-        hands.append(state.bottom if view.landlord is not None else _take(cards, rules.bottom))
-    undealt = _take(cards, sum(rules.deck) - sum(map(len, hands)))
+        hands.append(state.bottom if view.landlord is not None else _take_cards(cards, rules.bottom))
+    undealt = _take_cards(cards, sum(rules.deck) - sum(map(len, hands)))
     return [*hands, undealt] if undealt else hands
 
 
-def _shuffled(pool: Hand, draw: Callable[[], float]) -> Iterator[int]:
+def _shuffle_ranks(pool: Hand, draw: Callable[[], float]) -> Iterator[int]:
     """The ranks of a pool's cards in random order (Fisher and Yates)."""
     ranks = [rank for rank, count in enumerate(pool.counts) for _ in range(count)]
     while ranks:
@@ -166,6 +166,6 @@ def _shuffled(pool: Hand, draw: Callable[[], float]) -> Iterator[int]:
         yield ranks.pop()
 
 
-def _take(cards: Iterator[int], number: int) -> Hand:
+def _take_cards(cards: Iterator[int], number: int) -> Hand:
     counts = Counter(next(cards) for _ in range(number))
     return Hand(tuple(counts[rank] for rank in range(NUM_RANKS)))

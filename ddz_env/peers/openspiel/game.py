@@ -14,8 +14,8 @@ from ddz_env.core.notation import kicker_ranks, word_to_counts
 from ddz_env.core.rules import Rules
 from ddz_env.core.state import State
 from ddz_env.peers.openspiel import observers
-from ddz_env.peers.openspiel.dealing import PartialDeal, all_splits, resampled_hands
-from ddz_env.peers.openspiel.observers import half_built, max_moves, opener_of
+from ddz_env.peers.openspiel.dealing import PartialDeal, list_splits, resample_hands
+from ddz_env.peers.openspiel.observers import first_seat_to_act, half_built_move, max_moves
 from ddz_env.support.errors import InvalidRulesError
 
 NAME = "python_ddz"
@@ -39,7 +39,7 @@ def return_bounds(rules: Rules) -> tuple[float, float]:
         return -1.0, 1.0
     if rules.scoring == "botzone":
         weight = max(category.long_weight or category.weight for category in CATEGORIES)
-        return 0.0, 2.0 + observers.cards_in_play(rules) * weight / 100
+        return 0.0, 2.0 + observers.max_cards_played(rules) * weight / 100
     bombs = sum(count == _QUAD for count in rules.deck) if rules.bombs and "bomb" in rules.categories else 0
     doublings = bombs + (rules.deck[-2:] == (1, 1) and "rocket" in rules.categories)
     base = _HIGHEST[rules.bidding] * (2 if rules.showing else 1)
@@ -48,7 +48,7 @@ def return_bounds(rules: Rules) -> tuple[float, float]:
     return -most, most
 
 
-def _game_type(zero_sum: bool = True) -> Any:
+def _make_game_type(zero_sum: bool = True) -> Any:
     return pyspiel.GameType(
         short_name=NAME,
         long_name="Dou Dizhu (ddz_env)",
@@ -67,12 +67,12 @@ def _game_type(zero_sum: bool = True) -> Any:
     )
 
 
-def _game_info(rules: Rules) -> Any:
+def _make_game_info(rules: Rules) -> Any:
     lowest, highest = return_bounds(rules)
     places = len(PartialDeal.start(rules).places)
     return pyspiel.GameInfo(
         num_distinct_actions=NUM_ACTIONS,
-        max_chance_outcomes=len(all_splits(places)) + (rules.players if rules.bidding != "fixed" else 0),
+        max_chance_outcomes=len(list_splits(places)) + (rules.players if rules.bidding != "fixed" else 0),
         num_players=rules.players,
         min_utility=lowest,
         max_utility=highest,
@@ -82,7 +82,7 @@ def _game_info(rules: Rules) -> Any:
 
 
 @functools.cache
-def rules_of(text: str, scoring: str = "") -> Rules:
+def rules_from_text(text: str, scoring: str = "") -> Rules:
     """The rules of a game's parameters.
 
     An auction in which everybody declines ends with zero for all where the preset would deal again: a tree has to end.
@@ -111,7 +111,7 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
     """Dou Dizhu as a game of OpenSpiel.
 
     Args:
-        params: ``rules`` and ``scoring`` (:func:`rules_of`).
+        params: ``rules`` and ``scoring`` (:func:`rules_from_text`).
 
     Raises:
         InvalidRulesError: If there are no such rules.
@@ -121,14 +121,14 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
         params = {"rules": "standard", "scoring": "", **(params or {})}
         # OpenSpiel writes a game as text, in which "," and "=" part parameters.
         params["rules"] = str(params["rules"]).replace(",", ";").replace("=", ":")
-        rules = rules_of(params["rules"], str(params["scoring"]))
-        super().__init__(_game_type(is_zero_sum(rules)), _game_info(rules), params)
+        rules = rules_from_text(params["rules"], str(params["scoring"]))
+        super().__init__(_make_game_type(is_zero_sum(rules)), _make_game_info(rules), params)
 
     @property
     def rules(self) -> Rules:
         """The rules, read from the parameters: a copy that OpenSpiel makes has no attributes of Python."""
         params = self.get_parameters()
-        return rules_of(params["rules"], params["scoring"])
+        return rules_from_text(params["rules"], params["scoring"])
 
     def new_initial_state(self) -> DouDizhuState:
         """The game before the deal."""
@@ -196,18 +196,18 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         twin: DouDizhuState = self.get_game().new_initial_state()
         if self.game is None:
             return twin
-        for action in twin.deal.actions_for(resampled_hands(self.game, player_id, probability_sampler)):
+        for action in twin.deal.actions_for(resample_hands(self.game, player_id, probability_sampler)):
             twin.apply_action(action)
         if twin.is_chance_node():
-            twin.apply_action(self._opener_base + opener_of(self.game))
+            twin.apply_action(self._opener_base + first_seat_to_act(self.game))
         completed = (action for _, move in self.game.history for action in move.actions)
-        for action in (*completed, *half_built_actions(self.game, player_id)):
+        for action in (*completed, *list_half_built_actions(self.game, player_id)):
             twin.apply_action(action)
         return twin
 
     @property
     def _opener_base(self) -> int:
-        return len(all_splits(len(self.deal.places)))
+        return len(list_splits(len(self.deal.places)))
 
     def _legal_actions(self, player: int) -> list[int]:
         return self.game.legal_actions() if self.game else []
@@ -216,18 +216,18 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         if self.game is not None:
             self.game.step_action(action)
         elif not self.deal.is_done:
-            self.deal = self.deal.give(action)
+            self.deal = self.deal.apply_chance_action(action)
             if self.deal.is_done and self.deal.rules.bidding == "fixed":
-                self.game = started(self.deal, 0)
+                self.game = start_state(self.deal, 0)
         else:
-            self.game = started(self.deal, action - self._opener_base)
+            self.game = start_state(self.deal, action - self._opener_base)
 
     def _action_to_string(self, player: int, action: int) -> str:
         if player != pyspiel.PlayerId.CHANCE:
             return action_name(action)
         if action >= self._opener_base:
             return f"seat {action - self._opener_base} opens"
-        return "deal " + "-".join(map(str, all_splits(len(self.deal.places))[action]))
+        return "deal " + "-".join(map(str, list_splits(len(self.deal.places))[action]))
 
     def __str__(self) -> str:
         """The deal, then every completed move, then a half-built one."""
@@ -236,31 +236,32 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
             return " ".join(dealt) or "before the deal"
         moves = [f"{seat}:{move}" for seat, move in self.game.history]
         stages = [
-            f"{self.game.seat}:{action_name(action)}..." for action in half_built_actions(self.game, self.game.seat)
+            f"{self.game.seat}:{action_name(action)}..."
+            for action in list_half_built_actions(self.game, self.game.seat)
         ]
-        return f"{' '.join(dealt)} | seat {opener_of(self.game)}, " + ", ".join((*moves, *stages))
+        return f"{' '.join(dealt)} | seat {first_seat_to_act(self.game)}, " + ", ".join((*moves, *stages))
 
 
-def started(deal: PartialDeal, opener: int) -> State:
+def start_state(deal: PartialDeal, opener: int) -> State:
     """The game of a finished deal with the seat that moves first."""
     rules, hands = deal.rules, deal.hands()
     bottom = hands[rules.players] if rules.bottom else ""
-    return State.from_hands(hands[: rules.players], bottom, rules, seed=_opening_seed(rules, opener))
+    return State.from_hands(hands[: rules.players], bottom, rules, seed=_find_opening_seed(rules, opener))
 
 
 @functools.cache
-def _opening_seed(rules: Rules, opener: int) -> int:
+def _find_opening_seed(rules: Rules, opener: int) -> int:
     """A seed under which a seat opens; with a fixed landlord any will do."""
-    return next(seed for seed in itertools.count() if opener_of(State.new(seed, rules)) == opener)
+    return next(seed for seed in itertools.count() if first_seat_to_act(State.new(seed, rules)) == opener)
 
 
-def half_built_actions(state: State, seat: int) -> list[int]:
+def list_half_built_actions(state: State, seat: int) -> list[int]:
     """The stages of a seat's own half-built move so far."""
-    main, chosen = half_built(state, seat)
+    main, chosen = half_built_move(state, seat)
     if not main:
         return []
     kickers = kicker_ranks(word_to_counts(chosen), MAIN_GROUPS[main].kicker_size)
     return [main, *(KICKER_BASE + rank for rank in kickers)]
 
 
-pyspiel.register_game(_game_type(), DouDizhuGame)
+pyspiel.register_game(_make_game_type(), DouDizhuGame)

@@ -28,18 +28,18 @@ _COPIES = 4.0
 _HIGHEST = np.maximum(OBSERVATION.high, 1).astype(np.float32)
 
 
-_SPEAKS = {"fixed": 0, "once": 3, "until-passed": 9, "robbing": 4}
+_MAX_BIDS_OF_AUCTION = {"fixed": 0, "once": 3, "until-passed": 9, "robbing": 4}
 """Bids in the longest auction: two passes, bid 1, a pass, bid 2, a pass, bid 3, two passes; a call and three robs."""
 
 
-def cards_in_play(rules: Rules) -> int:
+def max_cards_played(rules: Rules) -> int:
     """Cards that can be played: every other seat keeps one."""
     return rules.players * rules.hand_size + rules.bottom - (rules.players - 1)
 
 
-def most_answers(rules: Rules) -> int:
+def max_answers(rules: Rules) -> int:
     """Bids and answers to showing and doubling in the longest game."""
-    return _SPEAKS[rules.bidding] + rules.showing + (rules.players if rules.doubling else 0)
+    return _MAX_BIDS_OF_AUCTION[rules.bidding] + rules.showing + (rules.players if rules.doubling else 0)
 
 
 def max_moves(rules: Rules) -> int:
@@ -47,8 +47,8 @@ def max_moves(rules: Rules) -> int:
 
     As many actions are enough: a kicker is an action of its own, and also a card.
     """
-    cards = cards_in_play(rules)
-    return most_answers(rules) + cards + (cards - 1) * (rules.players - 1)
+    cards = max_cards_played(rules)
+    return max_answers(rules) + cards + (cards - 1) * (rules.players - 1)
 
 
 _text = functools.lru_cache(maxsize=2**16)(str)
@@ -62,12 +62,12 @@ class HasGame(Protocol):
     """The game; None before everything is dealt."""
 
 
-def opener_of(state: State) -> int:
+def first_seat_to_act(state: State) -> int:
     """The seat that moves first: the auction's opener, or the landlord."""
     return (int(state.row[at.BIDS]) >> 16) & 15
 
 
-def whole_hand(state: State, seat: int) -> Hand:
+def all_cards_held(state: State, seat: int) -> Hand:
     """Every card that a seat has held so far, the landlord cards included once it has them."""
     return Hand.from_word(int(add_hand(state.row[at.HANDS + seat], state.row[at.PLAYED + seat])))
 
@@ -76,7 +76,7 @@ def _has_landlord(state: State) -> bool:
     return int(state.row[at.LANDLORD]) != at.NO_SEAT
 
 
-def half_built(state: State, seat: int) -> tuple[int, int]:
+def half_built_move(state: State, seat: int) -> tuple[int, int]:
     """Main group and kickers so far of a seat's own half-built move, zeros if there is none."""
     if int(state.row[at.STAGE]) != at.STAGE_KICKER or state.seat != seat:
         return 0, 0
@@ -124,7 +124,7 @@ class InformationStateObserver(_Tensor):
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        answers = NUM_ACTIONS - BID_BASE if most_answers(rules) else 0
+        answers = NUM_ACTIONS - BID_BASE if max_answers(rules) else 0
         super().__init__(
             player=(rules.players,),
             hands=(rules.players, NUM_RANKS),
@@ -141,14 +141,14 @@ class InformationStateObserver(_Tensor):
         state = spiel_state.game
         if state is None:
             return
-        for seat in self._seen(state, player):
-            self.dict["hands"][seat] = np.divide(whole_hand(state, seat).counts, _COPIES)
+        for seat in self._visible_seats(state, player):
+            self.dict["hands"][seat] = np.divide(all_cards_held(state, seat).counts, _COPIES)
         if _has_landlord(state):
             self.dict["landlord_cards"][:] = np.divide(state.bottom.counts, _COPIES)
-        self.dict["opener"][opener_of(state)] = 1
+        self.dict["opener"][first_seat_to_act(state)] = 1
         for number, (seat, move) in enumerate(state.history):
             self._write_move(self.dict["moves"][number], seat, move)
-        main, chosen = half_built(state, player)
+        main, chosen = half_built_move(state, player)
         if main:
             self.dict["half_built"][:] = np.divide((MAIN_GROUPS[main].need, word_to_counts(chosen)), _COPIES)
 
@@ -165,15 +165,15 @@ class InformationStateObserver(_Tensor):
         state = spiel_state.game
         if state is None:
             return f"player {player}"
-        hands = " ".join(_text(whole_hand(state, seat)) for seat in self._seen(state, player))
+        hands = " ".join(_text(all_cards_held(state, seat)) for seat in self._visible_seats(state, player))
         shown = [f"player {player}", hands, _text(state.bottom) if _has_landlord(state) else ""]
-        moves = [f"seat {opener_of(state)}", *(f"{seat}:{_text(move)}" for seat, move in state.history)]
-        main, chosen = half_built(state, player)
+        moves = [f"seat {first_seat_to_act(state)}", *(f"{seat}:{_text(move)}" for seat, move in state.history)]
+        main, chosen = half_built_move(state, player)
         if main:
             moves.append(f"{player}:{action_name(main)}{Hand.from_word(chosen)}...")
         return " | ".join((*shown, ", ".join(moves)))
 
-    def _seen(self, state: State, player: int) -> list[int]:
+    def _visible_seats(self, state: State, player: int) -> list[int]:
         """The seats whose hands a player sees, including a landlord's shown hand."""
         shown = int(state.row[at.LANDLORD]) if is_hand_shown(state.row) else None
         return [seat for seat in range(self._rules.players) if self._rules.open_hands or seat in (player, shown)]
@@ -196,10 +196,12 @@ class ObservationObserver(_Tensor):
         if state is None:
             return f"player {player}"
         features = OBSERVATION.split(observe(state, player))
-        return " ".join(f"{name}={_feature_text(values.tolist())}" for name, values in features.items() if values.any())
+        return " ".join(
+            f"{name}={_format_feature(values.tolist())}" for name, values in features.items() if values.any()
+        )
 
 
-def _feature_text(values: list[int]) -> str:
+def _format_feature(values: list[int]) -> str:
     if len(values) == NUM_RANKS:
         return "".join(RANK_NAMES[rank] * count for rank, count in enumerate(values))
     return "".join(map(str, values))

@@ -19,7 +19,7 @@ from ddz_env.playing.game import notify_of_game
 from ddz_env.support.checks import check_integer, check_seed
 from ddz_env.support.errors import InvalidOptionError
 
-_MOST_SAMPLES = 2**31
+_MAX_SAMPLES = 2**31
 
 
 class Situation(NamedTuple):
@@ -34,7 +34,7 @@ class Situation(NamedTuple):
     before: tuple[str, int] | None
 
 
-def information_states(game: DouDizhuGame) -> dict[str, Situation]:
+def list_information_states(game: DouDizhuGame) -> dict[str, Situation]:
     """Every information state in which a player acts; each comes after the one before it."""
     situations: dict[str, Situation] = {}
     nothing: tuple[tuple[str, int] | None, ...] = (None,) * game.num_players()
@@ -51,7 +51,7 @@ def information_states(game: DouDizhuGame) -> dict[str, Situation]:
     return situations
 
 
-def tabular_policy(
+def estimate_tabular_policy(
     situations: Mapping[str, Situation], agent: Agent, samples: int = 1, seed: int = 0
 ) -> pyspiel.TabularPolicy:
     """How often an agent chooses each action.
@@ -61,7 +61,7 @@ def tabular_policy(
     needed, and the policy is uniform: that changes no return against any opponent.
 
     Args:
-        situations: Those of :func:`information_states`.
+        situations: Those of :func:`list_information_states`.
         agent: The agent; before each question it hears the game so far.
         samples: Questions in each information state, each with a generator of its own; 1 suffices where nothing is
             random.
@@ -77,22 +77,25 @@ def tabular_policy(
     """
     if is_cheating(agent):
         raise InvalidOptionError(f"{agent.name} looks at the whole state: it has no policy on information states")
-    samples, seed = check_integer("samples", samples, 1, _MOST_SAMPLES, InvalidOptionError), check_seed(seed)
+    samples, seed = check_integer("samples", samples, 1, _MAX_SAMPLES, InvalidOptionError), check_seed(seed)
     chosen: dict[str, Counter[int]] = defaultdict(Counter)
     for number, (state, before) in enumerate(situations.values()):
         if before is not None and not chosen[before[0]][before[1]]:
             continue
-        for move, times in _answers(state, agent, samples, (seed, number)).items():
+        for move, times in _count_choices(state, agent, samples, (seed, number)).items():
             stage = state
             for action in move.actions:
                 chosen[stage.information_state_string()][action] += times
                 stage = stage.child(action)
     return pyspiel.TabularPolicy(
-        {key: _shares(situation.state.legal_actions(), chosen[key]) for key, situation in situations.items()}
+        {
+            key: _action_probabilities(situation.state.legal_actions(), chosen[key])
+            for key, situation in situations.items()
+        }
     )
 
 
-def _answers(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int, int]) -> Counter[Move]:
+def _count_choices(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int, int]) -> Counter[Move]:
     """How often the agent chooses each move at the start of a decision; empty in the middle of one."""
     game = state.game
     if game is None or game.stage == "kicker":
@@ -108,6 +111,6 @@ def _answers(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int,
     return answers
 
 
-def _shares(legal: list[int], chosen: Counter[int]) -> list[tuple[int, float]]:
+def _action_probabilities(legal: list[int], chosen: Counter[int]) -> list[tuple[int, float]]:
     total = chosen.total()
     return [(action, chosen[action] / total if total else 1 / len(legal)) for action in legal]

@@ -13,7 +13,7 @@ from ddz_env.support.errors import pluralize
 from ddz_training.cli.console import show
 
 if TYPE_CHECKING:
-    from ddz_env.saved_games import Record
+    from ddz_env.saved_games import SavedGame
 
 
 @click.command()
@@ -31,11 +31,11 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
       ddz replay runs/rules-games --deal 7
       ddz replay game.txt --review
     """
-    from ddz_env.saved_games import Record
+    from ddz_env.saved_games import SavedGame
     from ddz_training.data.games import DataSetError, read_games
 
     if review and deal is None:
-        _review(Record.load(games), as_json)
+        _review(SavedGame.load(games), as_json)
         return
     file = read_games(games)
     chosen = [recorded for recorded in file.games if deal is None or (recorded.deal, recorded.game) == (deal, game)]
@@ -52,7 +52,7 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
         click.echo(f"{pluralize(len(chosen), 'game')} replay as recorded")
 
 
-def _review(record: Record, as_json: bool) -> None:
+def _review(record: SavedGame, as_json: bool) -> None:
     """Say of every move what it lost in chances of winning."""
     from ddz_play.session import Replay
     from ddz_play.winning_chances import ChanceEstimator

@@ -142,14 +142,14 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
         pause: Seconds between two moves.
     """
     from ddz_env import Rules
-    from ddz_env.saved_games import Record
+    from ddz_env.saved_games import SavedGame
     from ddz_play.session import Session
     from ddz_play.texts import Texts
 
     texts = Texts(language)
     try:
         deal = _choose_deal(Rules.preset(options.rules), options.seed, options.after)
-        session = Session(Record(deal, tuple(players(deal.rules.players))))
+        session = Session(SavedGame(deal, tuple(players(deal.rules.players))))
         try:
             _play_to_the_end(session, texts, pause)
         finally:
@@ -164,13 +164,13 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
 
 def _choose_deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
     """Make a new deal, or the one that follows a kept game."""
-    from ddz_env.saved_games import Deal, Record
+    from ddz_env.saved_games import Deal, SavedGame
     from ddz_play.session import Replay
 
     seed = secrets.randbits(64) if seed is None else seed
     if after is None:
         return Deal(rules, seed)
-    last = Record.load(after)
+    last = SavedGame.load(after)
     if last.deal.rules != rules or not rules.unshuffled:
         raise CommandLineError(
             f"--after needs a game under the same unshuffled rules: {last.deal.rules.name} in {after}"

@@ -113,14 +113,14 @@ def train_once() -> None:
 def prepare_page() -> None:
     """Compile what the page compiles, and ask for a hint with its chances."""
     from ddz_env import Rules
-    from ddz_env.saved_games import PERSON, Deal, Record
+    from ddz_env.saved_games import PERSON, Deal, SavedGame
     from ddz_play.session import Session
     from ddz_play.web import preparing
     from ddz_play.winning_chances import ChanceEstimator
 
     for step in preparing.compile_steps(DEFAULT_AGENTS, ADVISER):
         compile_agent(step.agent, step.rules)
-    session = Session(Record(Deal(Rules()), (PERSON,) * 3))
+    session = Session(SavedGame(Deal(Rules()), (PERSON,) * 3))
     ChanceEstimator().add_chances(session.view(session.seat), session.hint("policy"), players=(PERSON, "hard", "hard"))
 
 

@@ -13,7 +13,7 @@ from ddz_env import Hand, Move, Rules, View
 from ddz_env.core.actions import CATEGORIES, MAIN_GROUPS, Category
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.move_names import kind_of_decision, move_name, past_move_name
-from ddz_env.rendering.snapshot import Seat, Snapshot, table_of
+from ddz_env.rendering.snapshot import Seat, Snapshot, take_snapshot
 from ddz_env.support.errors import pluralize
 
 FIRST_NUMBER = 101
@@ -126,7 +126,7 @@ def position_text(view: View) -> str:
 
 
 def _knowledge_lines(view: View) -> Iterator[str]:
-    table = table_of(view)
+    table = take_snapshot(view)
     yield f"You are seat {view.seat}."
     yield from (_seat_line(seat, view) for seat in table.seats)
     yield f"Landlord cards: {_landlord_cards_text(table)}. Stake: {table.stake}."

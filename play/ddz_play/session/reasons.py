@@ -11,7 +11,7 @@ from ddz_env import Hand, Move, View
 from ddz_env.core.actions import BOMB_CATEGORY, ROCKET_CATEGORY, MainGroup
 from ddz_env.core.cards import NUM_RANKS, RANK_NAMES
 from ddz_env.core.view import role_name
-from ddz_env.rendering.snapshot import role_text
+from ddz_env.rendering.snapshot import format_role
 from ddz_play.session.advice import CLEARLY_WEAKER_FROM, EQUAL_WITHIN, Advice, RankedMove
 from ddz_play.session.forced_wins import FewestMoves, legal_leads, possible_replies
 from ddz_play.texts import Texts
@@ -112,7 +112,7 @@ def _explain_cards(advice: Advice, view: View, texts: Texts) -> Iterator[str]:
     for seat, size in enumerate(view.hand_sizes):
         if seat != view.seat and 0 < size <= _NEARLY_OUT:
             players = view.rules.players
-            role = texts("the " + role_text(role_name(view.row, seat, players) or "", players))
+            role = texts("the " + format_role(role_name(view.row, seat, players) or "", players))
             stopped = seat in opposed and not move.is_pass and not possible_replies(view, move, [seat])
             yield texts(("why stopped" if stopped else "why last") + f" {size}", role=role)
 

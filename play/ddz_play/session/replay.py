@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ddz_env import Move
-from ddz_env.saved_games.saved_game import PERSON, Record
+from ddz_env.saved_games.saved_game import PERSON, SavedGame
 from ddz_env.support.checks import check_integer
 from ddz_play.session.advice import Advice, AdviserPool
 from ddz_play.session.errors import SessionError
@@ -54,7 +54,7 @@ class Replay(Session):
     Example:
         >>> from ddz_env import Rules
         >>> from ddz_env.saved_games import Deal
-        >>> game = Session(Record(Deal(Rules(), seed=1), ("random",) * 3))
+        >>> game = Session(SavedGame(Deal(Rules(), seed=1), ("random",) * 3))
         >>> turns = game.let_agents_play()
         >>> replay = Replay(game.to_saved_game())
         >>> replay.go_to(len(replay))
@@ -62,8 +62,8 @@ class Replay(Session):
         'over'
     """
 
-    def __init__(self, record: Record, number: int = 0, *, advisers: AdviserPool | None = None) -> None:
-        super().__init__(Record(record.deal, (PERSON,) * len(record.players)), shown=True, advisers=advisers)
+    def __init__(self, record: SavedGame, number: int = 0, *, advisers: AdviserPool | None = None) -> None:
+        super().__init__(SavedGame(record.deal, (PERSON,) * len(record.players)), shown=True, advisers=advisers)
         self.game = record
         self._first = len(record.moves) - len(record.deal.state(record.moves).history)  # of the last deal
         self.go_to(number)
@@ -91,9 +91,9 @@ class Replay(Session):
     def _future_moves(self) -> Sequence[tuple[int, Move]]:
         return self.game.moves[self.number :] if self.number >= self._first else ()
 
-    def branch_here(self, players: Sequence[str]) -> Record:
+    def branch_here(self, players: Sequence[str]) -> SavedGame:
         """Return the game up to this position, with other players: to play on from it."""
-        return Record(self.deal, tuple(players), self.moves)
+        return SavedGame(self.deal, tuple(players), self.moves)
 
     def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[ReviewedMove]:
         """Ask an agent about every recorded decision between several moves; the replay stops at the end of the game.

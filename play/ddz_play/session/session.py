@@ -17,9 +17,9 @@ from ddz_env.playing.game import notify_of_game, play_agent_move
 from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.registry import make_agent
 from ddz_env.playing.search_statistics import Belief
-from ddz_env.rendering.snapshot import Snapshot, Suits, role_text, shuffled_suits, table_of
+from ddz_env.rendering.snapshot import Snapshot, Suits, format_role, shuffle_suits, take_snapshot
 from ddz_env.saved_games.deal import Deal
-from ddz_env.saved_games.saved_game import PERSON, Record
+from ddz_env.saved_games.saved_game import PERSON, SavedGame
 from ddz_env.support.checks import as_integer, check_integer
 from ddz_env.support.errors import InvalidDealError, UnknownAgentError, short_repr
 from ddz_play.session.advice import Advice, AdviserPool, ask_for_advice, ask_for_belief
@@ -100,7 +100,7 @@ class Session:
     Example:
         >>> from ddz_env import Rules
         >>> from ddz_env.saved_games import Deal
-        >>> session = Session(Record(Deal(Rules(), seed=1), (PERSON, "random", "random")))
+        >>> session = Session(SavedGame(Deal(Rules(), seed=1), (PERSON, "random", "random")))
         >>> session.play("6").seat, session.waits_for
         (0, 'agent')
         >>> turns = session.let_agents_play()
@@ -110,7 +110,7 @@ class Session:
 
     def __init__(
         self,
-        record: Record,
+        record: SavedGame,
         agents: Mapping[int, Agent] | None = None,
         *,
         shown: bool = False,
@@ -129,7 +129,7 @@ class Session:
 
     def role(self, seat: int) -> str:
         """A seat's role: ``landlord``, ``peasant down``, ``peasant up``, ``peasant`` (of two players) or ``bidder``."""
-        return role_text(self._state.role(seat) or "bidder", self.rules.players)
+        return format_role(self._state.role(seat) or "bidder", self.rules.players)
 
     @property
     def moves(self) -> tuple[tuple[int, Move], ...]:
@@ -203,7 +203,7 @@ class Session:
         position, history, rules = self.position(viewer, reveal=reveal), self._state.history, self.rules
         mine = legal and viewer == self.seat and self.waits_for == PERSON
         return SeatView(
-            table=table_of(position, viewer, reveal=True, suits=self.suits, later=self._future_moves()),
+            table=take_snapshot(position, viewer, reveal=True, suits=self.suits, later=self._future_moves()),
             players=self.players,
             history=tuple((seat, past_move_name(history, number, rules)) for number, (seat, _) in enumerate(history)),
             waits_for=self.waits_for,
@@ -214,7 +214,7 @@ class Session:
     @functools.cached_property
     def suits(self) -> Suits:
         """The suits of this deal, for the eye: shuffled by its seed, and the same to the end."""
-        return shuffled_suits(self.deal.seed)
+        return shuffle_suits(self.deal.seed)
 
     def _future_moves(self) -> Sequence[tuple[int, Move]]:
         """The moves of this deal that come after the position: known in a replay, else none."""
@@ -372,10 +372,10 @@ class Session:
 
     # --- keeping ---
 
-    def to_saved_game(self) -> Record:
+    def to_saved_game(self) -> SavedGame:
         """The whole game as it can be saved, with all hands that are known."""
         remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
-        return Record(self.deal, self.players, tuple(self._moves), remarks)
+        return SavedGame(self.deal, self.players, tuple(self._moves), remarks)
 
     def next_deal(self, seed: int) -> Deal:
         """Deal the next game at this table: from a seed or, under unshuffled rules, with the cards of this game.

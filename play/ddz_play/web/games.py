@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.registry import LEVELS, make_agent
-from ddz_env.saved_games import PERSON, Record, RecordError
+from ddz_env.saved_games import PERSON, SavedGame, SavedGameError
 from ddz_env.support.errors import DouDizhuError
 from ddz_play.session import AdviserPool, Session
 from ddz_play.winning_chances import auction_changes_points
@@ -123,7 +123,7 @@ class GameStore:
             raise WebOptionError(f"games cannot be kept in {folder}: {error.strerror or error}") from error
         self.delete_expired()
 
-    def begin(self, record: Record) -> str:
+    def begin(self, record: SavedGame) -> str:
         """Begin a game, and return its name.
 
         Raises:
@@ -186,7 +186,7 @@ class GameStore:
         if record.players[seat] == PERSON:
             raise RequestError(f"seat {seat} is held by a person")
         players = (*record.players[:seat], agent, *record.players[seat + 1 :])
-        after = self.save(game, self._open_session(Record(record.deal, players, record.moves)))
+        after = self.save(game, self._open_session(SavedGame(record.deal, players, record.moves)))
         _close_quietly(game.session)
         return after
 
@@ -226,11 +226,11 @@ class GameStore:
 
     def _load(self, path: Path) -> Session:
         try:
-            return self._open_session(Record.load(path))
-        except RecordError as error:
+            return self._open_session(SavedGame.load(path))
+        except SavedGameError as error:
             raise GameLostError("the file of this game cannot be read any more") from error
 
-    def _open_session(self, record: Record) -> Session:
+    def _open_session(self, record: SavedGame) -> Session:
         for name in record.players:
             if name != PERSON:
                 self.check_agent(name)
@@ -250,7 +250,7 @@ class GameStore:
         return self._folder / f"{name}.game.txt"
 
 
-def _make_bidders(record: Record) -> dict[int, Agent]:
+def _make_bidders(record: SavedGame) -> dict[int, Agent]:
     """Make the agents that are levels: they bid, show and double for the points that count."""
     levels = [level.name for level in LEVELS if auction_changes_points(record.deal.rules)]
     levels_by_seat = {seat: name for seat, name in enumerate(record.players) if name in levels}

@@ -16,8 +16,8 @@ from ddz_env.core.rules import PRESETS
 from ddz_env.core.view import AUCTION_STAGES, ROLES
 from ddz_env.playing.agent import close_agent, is_cheating
 from ddz_env.playing.registry import LEVELS, estimate_compile_seconds, make_agent, parse_agent, split_bidder
-from ddz_env.rendering.snapshot import role_text
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.rendering.snapshot import format_role
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_env.support.errors import AmbiguousMoveError, DouDizhuError, IllegalMoveError, InvalidMoveError, Message
 from ddz_play.puzzles import load_puzzles, verdict
 from ddz_play.seating import parse_seed
@@ -80,7 +80,7 @@ class Server:
     def begin(self, body: Json) -> Json:
         """Begin a game: a new deal, a saved game or a puzzle."""
         if "record" in body:
-            record = Record.parse(_read_text(body, "record"))
+            record = SavedGame.parse(_read_text(body, "record"))
         elif "puzzle" in body:
             record = self._puzzle_game(_read_number(body, "puzzle"))
         else:
@@ -209,13 +209,13 @@ class Server:
             if any(a < b for a, b in zip(hand.counts, bottom.counts, strict=True)):
                 raise RequestError("the landlord's {number} cards have the landlord cards among them", number=len(hand))
             hand = hand - bottom
-        return self._advise_at_table(Deal.observed(rules, seat, hand, bottom), seat, body)
+        return self._advise_at_table(Deal.from_one_hand(rules, seat, hand, bottom), seat, body)
 
     # --- inside ---
 
     def _advise_at_table(self, deal: Deal, seat: int, body: Json) -> Json:
         """Play the moves that the person describes, and ask an agent for advice."""
-        session = Session(Record(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
+        session = Session(SavedGame(deal, (PERSON,) * deal.rules.players), advisers=self.games.advisers)
         for number, line in enumerate(_read_texts(body, "moves"), start=1):
             try:
                 session.play(line)
@@ -276,7 +276,7 @@ class Server:
         shape = thoughts_json(advice, belief, table.view(seat), texts) | {"better_in": better}
         return shape | {"played": next((move_name(move, advice.question) for move in played), None)}
 
-    def _deal_new_game(self, body: Json) -> Record:
+    def _deal_new_game(self, body: Json) -> SavedGame:
         rules = Rules.preset(_read_choice(body, "rules", OFFERED_RULES))
         players = [self.games.check_agent(name) for name in _read_texts(body, "agents")]
         if len(players) != rules.players:
@@ -285,16 +285,16 @@ class Server:
             players[_read_number(body, "seat", rules.players - 1)] = PERSON
         seed = secrets.randbits(64) if body.get("seed") is None else parse_seed(body["seed"])
         if body.get("after") is None:
-            return Record(Deal(rules, seed), tuple(players))
+            return SavedGame(Deal(rules, seed), tuple(players))
         with self.games.hold(_read_text(body, "after")) as last:
             if last.session.rules != rules:
                 raise RequestError("after names a game with other rules")
-            return Record(last.session.next_deal(seed), tuple(players))
+            return SavedGame(last.session.next_deal(seed), tuple(players))
 
-    def _puzzle_game(self, number: int) -> Record:
+    def _puzzle_game(self, number: int) -> SavedGame:
         if not 1 <= number <= len(self._puzzles):
             raise RequestError("puzzles are numbered from 1 to {most}", most=len(self._puzzles))
-        return Record(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
+        return SavedGame(self._puzzles[number - 1].deal(), (PERSON, SOLVER))
 
 
 _LABEL_TEXTS = {"peasant down": "peasant after landlord", "peasant up": "peasant before landlord"}
@@ -343,7 +343,7 @@ def _seat_roles(rules: Rules) -> list[str]:
     """The role of each seat; empty where an auction decides."""
     if rules.bidding != "fixed":
         return []
-    return [role_text(role, rules.players) for role in ROLES[: rules.players]]
+    return [format_role(role, rules.players) for role in ROLES[: rules.players]]
 
 
 def _seat_labels(rules: Rules) -> list[str]:
@@ -362,7 +362,7 @@ def _auction_deal(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
         raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
     left, size = str(Hand(rules.deck) - hand - bottom), rules.hand_size
     *others, rest = (Hand.parse(left[at : at + size]) for at in range(0, size * rules.players, size))
-    return Deal.given(rules, [*others[:seat], hand, *others[seat:]], bottom if len(bottom) else rest, opener=0)
+    return Deal.from_cards(rules, [*others[:seat], hand, *others[seat:]], bottom if len(bottom) else rest, opener=0)
 
 
 def _check_auction(session: Session, body: Json) -> None:

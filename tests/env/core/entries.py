@@ -19,7 +19,7 @@ from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.peers import flat_action
 from ddz_env.playing.registry import list_agent_options, make_agent
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_play.session import Replay, Session
 from ddz_play.texts import Texts
@@ -186,15 +186,15 @@ def _agents() -> dict[str, Entry]:
 
 def session() -> Session:
     """A game of three people that has just been dealt."""
-    return Session(Record(Deal(Rules(), 1), (PERSON,) * 3))
+    return Session(SavedGame(Deal(Rules(), 1), (PERSON,) * 3))
 
 
 def _table() -> dict[str, Entry]:
     own, seen = Hand.parse("3344567TJQQKA22BR"), session()
     return {
         "Deal(seed=)": lambda wrong: Deal(Rules(), wrong),
-        "Deal.observed(seat)": lambda wrong: Deal.observed(Rules(), wrong, own, Hand.parse("359")),
-        "Record.parse": Record.parse,
+        "Deal.from_one_hand(seat)": lambda wrong: Deal.from_one_hand(Rules(), wrong, own, Hand.parse("359")),
+        "SavedGame.parse": SavedGame.parse,
         "Session.view": seen.view,
         "Session.seat_view": seen.seat_view,
         "Session.play": lambda wrong: session().play(wrong),

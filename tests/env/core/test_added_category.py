@@ -14,7 +14,7 @@ from tests.packages import ROOT
 LAST = '    Category("shuttle+pairs"'
 ADDED = """
     Category("trio+2 solos", 3, kicker_size=1, kickers_per_link=2, weight=4),
-    Category("quad chain+solos", 4, _chain(4, 4, 1), kicker_size=1, kickers_per_link=1, weight=8),
+    Category("quad chain+solos", 4, _chain_lengths(4, 4, 1), kicker_size=1, kickers_per_link=1, weight=8),
 """
 """22 ids: no multiple of 8, and the main groups need one mask word more than before."""
 SCRIPT = """

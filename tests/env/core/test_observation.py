@@ -28,7 +28,7 @@ from ddz_env.core.observation import (
 from ddz_env.core.view import ROLES
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 from ddz_env.envs.stepping import INFO_WIDTH, write_info
-from ddz_env.saved_games import Record
+from ddz_env.saved_games import SavedGame
 from tests.hidden import Scripted, permuted, twin_games
 
 LAYOUTS = {"observation": OBSERVATION, "state": STATE, "concealed": CONCEALED}
@@ -196,7 +196,7 @@ def test_hidden_cards_change_nothing_that_a_seat_sees(rules: object) -> None:
     assert changed > 20
 
 
-def told_by_aec(record: Record, seat: int, infos: str) -> list[Any]:
+def told_by_aec(record: SavedGame, seat: int, infos: str) -> list[Any]:
     """What a seat gets from the environment of many agents, before each half of each move, and at the end."""
     env = dou_dizhu_v0.raw_env(rules=record.deal.rules, infos=infos)
     env.reset(seed=0, options={"deal": record.deal.state()})
@@ -209,7 +209,7 @@ def told_by_aec(record: Record, seat: int, infos: str) -> list[Any]:
     return told
 
 
-def told_by_gymnasium(record: Record, seat: int, infos: str, games: int) -> list[Any]:
+def told_by_gymnasium(record: SavedGame, seat: int, infos: str, games: int) -> list[Any]:
     """What a learner gets from the environment of one, or of several, when it is to decide, and at the end."""
     Scripted.moves = [move for _, move in record.moves]
     options: dict[str, Any] = {"opponents": Scripted(), "role": ROLES[seat], "infos": infos}

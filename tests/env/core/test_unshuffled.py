@@ -10,7 +10,7 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.core.engine import layout as at
 from ddz_env.core.state import game_key
 from ddz_env.gym import DouDizhuEnv
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_play.session import Replay, Session, SessionError
 from tests.oracles.unshuffled import Chance, cards_of, dealt, dealt_in, first_deal, played
 
@@ -51,7 +51,7 @@ def test_where_all_decline_the_hands_are_gathered_as_they_are() -> None:
 
 @pytest.mark.parametrize("rules", [UNSHUFFLED, AUCTION], ids=lambda rules: rules.bidding)
 def test_the_next_game_of_a_session_has_the_cards_of_the_last(rules: Rules) -> None:
-    session = Session(Record(Deal(rules, seed=5), ("random",) * 3))
+    session = Session(SavedGame(Deal(rules, seed=5), ("random",) * 3))
     with pytest.raises(SessionError, match="gathered when it is over"):
         session.next_deal(8)
     session.let_agents_play()
@@ -60,10 +60,10 @@ def test_the_next_game_of_a_session_has_the_cards_of_the_last(rules: Rules) -> N
     pile = played(move for _, move in end.history) + [rank for seat in range(3) for rank in cards_of(end.hand(seat))]
     deal = session.next_deal(8)
     assert dealt_in(deal.state()) == dealt(pile, -Chance(game_key(8)).below(54) % 54)
-    again = Record.parse(str(session.to_saved_game()))
+    again = SavedGame.parse(str(session.to_saved_game()))
     assert Replay(again, len(again.moves)).next_deal(8) == deal
-    following = Record(deal, (PERSON,) * 3)
-    assert Record.parse(str(following)) == following
+    following = SavedGame(deal, (PERSON,) * 3)
+    assert SavedGame.parse(str(following)) == following
 
 
 @pytest.mark.long

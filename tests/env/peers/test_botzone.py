@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from ddz_agents.random import RandomAgent
 from ddz_env import Move, Rules, State
 from ddz_env.core.actions import BID_BASE
-from ddz_env.peers.botzone.games import GAMES, combination, deal_cards, game_of
-from ddz_env.peers.botzone.judges import bidding_scores, fixed_scores, judge
+from ddz_env.peers.botzone.games import GAMES, game_for_rules, recognize_combination, shuffle_and_deal
+from ddz_env.peers.botzone.judges import next_output, score_bidding_game, score_fixed_game
 from ddz_env.peers.botzone.log import BotzoneLogError, read_log, read_logs
 from ddz_env.peers.botzone.player import KEEP_RUNNING, BotzonePlayer, InvalidRequestError, read_move, read_requests
 from ddz_env.playing.registry import make_agent
@@ -42,7 +42,7 @@ def test_a_match_of_our_agents_replays_to_the_byte(game: Any) -> None:
         again = read_log(str(log))
         assert str(again) == str(log)
         first = again.outputs[0]["initdata"]
-        judged = [judge(game, again.entries[:place], first) for place in range(0, len(again.entries), 2)]
+        judged = [next_output(game, again.entries[:place], first) for place in range(0, len(again.entries), 2)]
         assert judged == log.outputs
         state, decisions = again.replay()
         assert state.is_over
@@ -84,12 +84,12 @@ class Recorder(RandomAgent):
 def test_a_bot_of_ours_sees_what_its_seat_knows(game: Any) -> None:
     """The view made from the requests is the view of the real game to the bit."""
     for seed in range(2):
-        deal = deal_cards(game, np.random.default_rng(seed))
+        deal = shuffle_and_deal(game, np.random.default_rng(seed))
         initdata = {**deal._asdict(), "seed": "1"}
         recorders = [Recorder() for _ in range(3)]
         players = [BotzonePlayer(recorder, game, seed) for recorder in recorders]
         state, log = deal.state(game), []
-        said = judge(game, log, initdata)
+        said = next_output(game, log, initdata)
         asked, answers = defaultdict(list), defaultdict(list)
         while said["command"] == "request":
             [(seat, request)] = said["content"].items()
@@ -106,7 +106,7 @@ def test_a_bot_of_ours_sees_what_its_seat_knows(game: Any) -> None:
             answers[seat].append(response)
             state.step(Move(BID_BASE + response) if isinstance(response, int) else read_move(response, game))
             log += [{"output": said}, {seat: {"verdict": "OK", "response": response}}]
-            said = judge(game, log, initdata)
+            said = next_output(game, log, initdata)
         assert state.is_over
 
 
@@ -131,7 +131,7 @@ def at(shape: str) -> list[int]:
     ],
 )
 def test_each_judge_has_its_own_kickers_of_shuttles(cards: str, old: str | None, new: str | None) -> None:
-    found = [combination(at(cards), game) for game in (FIXED, BIDDING)]
+    found = [recognize_combination(at(cards), game) for game in (FIXED, BIDDING)]
     assert [each and each.category for each in found] == [old, new]
 
 
@@ -139,7 +139,7 @@ def test_each_judge_has_its_own_kickers_of_shuttles(cards: str, old: str | None,
 def test_every_move_of_ours_is_one_to_the_judge(game: Any) -> None:
     fixed = game.rules.replace(bidding="fixed")
     state = State.from_hands(["333344445566778", "9", "T"], rules=fixed, check_sizes=False)
-    assert all(combination(at(str(move.cards)), game) for move in state.legal_moves())
+    assert all(recognize_combination(at(str(move.cards)), game) for move in state.legal_moves())
 
 
 @pytest.mark.parametrize(
@@ -153,10 +153,10 @@ def test_every_move_of_ours_is_one_to_the_judge(game: Any) -> None:
 )
 def test_refusals_have_the_judges_words(reason: str, pairs: list[str]) -> None:
     for pair in pairs:
-        mine, theirs = (combination(at(cards), BIDDING) for cards in pair.split())
+        mine, theirs = (recognize_combination(at(cards), BIDDING) for cards in pair.split())
         assert mine is not None
         assert theirs is not None
-        assert mine.refusal(theirs) == reason, pair
+        assert mine.refusal_code(theirs) == reason, pair
 
 
 def entry(seat: int, response: Any, verdict: str = "OK") -> dict[str, Any]:
@@ -165,10 +165,10 @@ def entry(seat: int, response: Any, verdict: str = "OK") -> dict[str, Any]:
 
 def told(game: Any, initdata: Any, *entries: dict[str, Any]) -> list[dict[str, Any]]:
     log: list[dict[str, Any]] = []
-    said = [judge(game, log, initdata)]
+    said = [next_output(game, log, initdata)]
     for each in entries:
         log += [{"output": said[-1]}, each]
-        said.append(judge(game, log, initdata))
+        said.append(next_output(game, log, initdata))
     return said
 
 
@@ -195,7 +195,7 @@ def test_the_older_judge_ends_the_game_at_a_fault() -> None:
     assert second["content"]["1"]["history"] == [[], [4, 5, 6, 7]]
     assert second["display"] == {"event": {"player": 0, "action": [4, 5, 6, 7]}}
     with pytest.raises(InvalidDealError, match="publiccard"):
-        judge(FIXED, [], {**deal, "publiccard": [50, 51, 52]})
+        next_output(FIXED, [], {**deal, "publiccard": [50, 51, 52]})
 
 
 def test_the_newer_judge_plays_on_for_a_bot_at_fault() -> None:
@@ -221,9 +221,9 @@ def test_the_newer_judge_plays_on_for_a_bot_at_fault() -> None:
 
 def test_scores_by_hand() -> None:
     played = [at("3"), at("44"), at("BR"), at("5555"), [], [], at("A")]
-    assert fixed_scores(played, 0) == [2 + 12 / 100, (2 / 100 + 16 / 100) / 2, (2 / 100 + 16 / 100) / 2]
-    assert bidding_scores([at("3333"), [], [], at("4")], [0, 2, 3], 2) == [-12, -12, 24]
-    assert bidding_scores([at("3"), at("4"), [], at("5"), at("6")], [0, 0, 0], 0) == [-2, 1, 1]
+    assert score_fixed_game(played, 0) == [2 + 12 / 100, (2 / 100 + 16 / 100) / 2, (2 / 100 + 16 / 100) / 2]
+    assert score_bidding_game([at("3333"), [], [], at("4")], [0, 2, 3], 2) == [-12, -12, 24]
+    assert score_bidding_game([at("3"), at("4"), [], at("5"), at("6")], [0, 0, 0], 0) == [-2, 1, 1]
 
 
 @pytest.mark.parametrize("written_in", ["Python", pytest.param("C++", marks=pytest.mark.long)])
@@ -250,11 +250,11 @@ def test_a_process_a_move_gets_the_data_of_its_last_answer() -> None:
 
 
 def test_rules_without_a_game_of_the_platform() -> None:
-    assert game_of(Rules.preset("standard")) is game_of(Rules.preset("standard,unshuffled=true")) is FIXED
+    assert game_for_rules(Rules.preset("standard")) is game_for_rules(Rules.preset("standard,unshuffled=true")) is FIXED
     half_decks, auctions = ("half-deck", "half-deck-open"), ("bidding,doubling=true", "robbing")
     for preset in (*half_decks, *auctions, "mini", "openspiel", "standard,showing=true"):
         with pytest.raises(InvalidRulesError, match="Botzone has no game"):
-            game_of(Rules.preset(preset))
+            game_for_rules(Rules.preset(preset))
     with pytest.raises(InvalidAgentOptionError, match="no such file"):
         make_agent("botzone:./nothing")
     with pytest.raises(InvalidAgentOptionError, match="hidden cards"):

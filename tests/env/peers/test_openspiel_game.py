@@ -21,8 +21,8 @@ from ddz_env.core.rules import PRESETS, Rules
 from ddz_env.core.state import State
 from ddz_env.core.view import View
 from ddz_env.peers.openspiel.dealing import PartialDeal
-from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState, rules_of
-from ddz_env.peers.openspiel.policies import Situation, information_states, tabular_policy
+from ddz_env.peers.openspiel.game import DouDizhuGame, DouDizhuState, rules_from_text
+from ddz_env.peers.openspiel.policies import Situation, estimate_tabular_policy, list_information_states
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidOptionError, InvalidRulesError
 
@@ -47,7 +47,7 @@ def deals_of(rules: Rules) -> Iterator[tuple[PartialDeal, float]]:
         if deal.is_done:
             yield deal, probability
         else:
-            waiting += [(deal.give(action), probability * share) for action, share in deal.outcomes]
+            waiting += [(deal.apply_chance_action(action), probability * share) for action, share in deal.outcomes]
 
 
 def random_states(game: DouDizhuGame, seed: int) -> Iterator[DouDizhuState]:
@@ -121,12 +121,15 @@ def test_the_parameters_are_kept() -> None:
 @pytest.mark.parametrize(
     ("do", "error"),
     [
-        *((functools.partial(rules_of, rules), InvalidRulesError) for rules in ("minni", "standard,unshuffled=true")),
+        *(
+            (functools.partial(rules_from_text, rules), InvalidRulesError)
+            for rules in ("minni", "standard,unshuffled=true")
+        ),
         (lambda: DouDizhuGame({"rules": "half-deck"}), InvalidRulesError),
         (lambda: load("mini").make_py_observer(PRIVATE), InvalidRulesError),
         (lambda: next(random_states(load("mini"), 0)).apply_action(0), IllegalMoveError),
-        (lambda: tabular_policy({}, make_agent("cheating-minimax")), InvalidOptionError),
-        (lambda: tabular_policy({}, make_agent("random"), samples=0), InvalidOptionError),
+        (lambda: estimate_tabular_policy({}, make_agent("cheating-minimax")), InvalidOptionError),
+        (lambda: estimate_tabular_policy({}, make_agent("random"), samples=0), InvalidOptionError),
     ],
 )
 def test_what_cannot_be_is_refused(do: Callable[[], object], error: type[Exception]) -> None:
@@ -268,8 +271,8 @@ def test_cfr_converges(rules: str, iterations: int, most: float) -> None:
 def test_the_table_of_an_agent_plays_as_the_agent(name: str) -> None:
     """Its return against random play as player 1, over all deals: by OpenSpiel and by walking through our game."""
     game, agent = load(TINY), make_agent(name)
-    situations = information_states(game)
-    table = tabular_policy(situations, agent, samples=2)
+    situations = list_information_states(game)
+    table = estimate_tabular_policy(situations, agent, samples=2)
     assert set(table.policy_table()) == set(situations)
     uniform = pyspiel.UniformRandomPolicy(game)
     expected = pyspiel.expected_returns(game.new_initial_state(), [table, uniform], -1, False)[0]
@@ -308,7 +311,7 @@ def test_kickers_have_their_share_among_the_moves_with_the_same_body() -> None:
     assert moves[0].main == moves[1].main
     before = state.information_state_string(), moves[0].main
     situations = {before[0]: Situation(state, None), kickers.information_state_string(): Situation(kickers, before)}
-    table = tabular_policy(situations, Choosing(moves), samples=3).policy_table()
+    table = estimate_tabular_policy(situations, Choosing(moves), samples=3).policy_table()
     assert {action: share for action, share in table[before[0]] if share} == {moves[0].main: 1}
     told = {action: share for action, share in table[kickers.information_state_string()] if share}
     assert told == pytest.approx({moves[0].actions[1]: 1 / 3, moves[1].actions[1]: 2 / 3})

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, Rules, State
-from ddz_env.rendering import InvalidPictureError, Window, render_ansi, render_rgb, table_of
+from ddz_env.rendering import InvalidPictureError, Window, render_ansi, render_rgb, take_snapshot
 from ddz_env.rendering.snapshot import Cards, LastMove
 from tests.hidden import twin_games
 from tests.packages import ROOT
@@ -127,7 +127,7 @@ def test_a_card_keeps_its_suit(rules: Rules, perspective: int | None) -> None:
     hands: dict[int, Cards] = {}
     plays: dict[int, LastMove] = {}
     while True:
-        table = table_of(state, perspective)
+        table = take_snapshot(state, perspective)
         assert not bottom or table.landlord_cards == bottom
         bottom = table.landlord_cards
         for seat in table.seats:
@@ -165,7 +165,7 @@ def test_sizes_roles_turns_and_cards_are_those_of_the_game(game: State) -> None:
     """Hands and the cards of the last moves share no card, and no rank has a fifth copy."""
     seats = range(game.rules.players)
     for perspective in (None, *seats):
-        table = table_of(game, perspective)
+        table = take_snapshot(game, perspective)
         assert [seat.size for seat in table.seats] == [len(game.hand(seat)) for seat in seats]
         assert [seat.acting for seat in table.seats] == [not game.is_over and seat == game.seat for seat in seats]
         assert [seat.role == "landlord" for seat in table.seats] == [game.role(seat) == "landlord" for seat in seats]
@@ -211,8 +211,8 @@ def test_face_down_landlord_cards_do_not_reach_the_picture() -> None:
 
 def test_a_half_built_move_is_its_seats_secret() -> None:
     state, waiting = GAMES["kicker"](), dealt(hands=["3334445566", "7", "8"])
-    building = table_of(state).building
-    assert table_of(state, 0).building == building
+    building = take_snapshot(state).building
+    assert take_snapshot(state, 0).building == building
     assert building is not None
     assert "".join(str(card)[0] for card in building.cards) == "33344455"
     assert (building.category, building.kickers_left, building.cards_left) == ("plane+pairs", 1, 2)
@@ -227,14 +227,14 @@ def test_the_move_to_beat_is_marked() -> None:
         (("33", "66"), [("33", False, True), ("66", True, True), None]),
         (("pass", "pass", "7"), [("pass", False, False), ("7", True, True), ("pass", False, False)]),
     ):
-        plays = [seat.play for seat in table_of(after(state, *moves)).seats]
+        plays = [seat.play for seat in take_snapshot(after(state, *moves)).seats]
         assert [(play.text, play.to_beat, play.current) if play else None for play in plays] == expected
 
 
 def test_a_game_without_history_can_be_drawn() -> None:
     """A state wrapped around a row of a batch knows no moves."""
     bare = State(demo_game(7, 5).row.copy(), Rules.preset("standard"))
-    assert table_of(bare).status.endswith("must beat the last move or pass")
+    assert take_snapshot(bare).status.endswith("must beat the last move or pass")
     assert render_rgb(bare).any()
 
 

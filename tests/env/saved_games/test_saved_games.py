@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ddz_env import Hand, Move, Rules
-from ddz_env.saved_games import PERSON, Deal, Record, RecordError
+from ddz_env.saved_games import PERSON, Deal, SavedGame, SavedGameError
 from ddz_env.support.errors import DouDizhuError
 from ddz_play.session import Advice, RankedMove, Replay, ReviewedMove, Session, SessionError
 from tests.play.test_session import BIDDING, PEOPLE, STANDARD, finished, seen_from
@@ -21,19 +21,19 @@ from tests.play.test_session import BIDDING, PEOPLE, STANDARD, finished, seen_fr
 )
 def test_a_record_reads_back_and_replays_exactly(rules: str, tmp_path: Path) -> None:
     preset = Rules.preset(rules)
-    session = Session(Record(Deal(preset, seed=9, game=2), ("random",) * preset.players))
+    session = Session(SavedGame(Deal(preset, seed=9, game=2), ("random",) * preset.players))
     for _ in range(6):
         session.let_agent_play()
     file = tmp_path / "games" / "half.txt"
     session.to_saved_game().save(file)
-    resumed = Session(Record.load(file))
+    resumed = Session(SavedGame.load(file))
     for one in (session, resumed):
         one.let_agents_play()
     record = session.to_saved_game()
     assert resumed.to_saved_game() == record
-    assert Record.parse(str(record)) == replace(record, remarks=())
+    assert SavedGame.parse(str(record)) == replace(record, remarks=())
     file.write_bytes(codecs.BOM_UTF8 + str(record).encode())
-    assert Record.load(file) == Record.parse(str(record))
+    assert SavedGame.load(file) == SavedGame.parse(str(record))
     assert [name.name for name in file.parent.iterdir()] == ["half.txt"]
 
 
@@ -46,9 +46,9 @@ def test_cards_that_are_given_read_back_too() -> None:
     )
     for deal in (puzzle, seen_from(finished(4), 2)):
         players = (PERSON,) * deal.rules.players
-        again = Record.parse(str(Record(deal, players)))
+        again = SavedGame.parse(str(SavedGame(deal, players)))
         assert (again.deal, again.players) == (deal, players)
-    assert Session(Record(puzzle, (PERSON, "rules"))).seat_view(0).table.seats[1].unseen == 0  # open hands
+    assert Session(SavedGame(puzzle, (PERSON, "rules"))).seat_view(0).table.seats[1].unseen == 0  # open hands
 
 
 NAMES = ("policy:path=/tmp/#1/w", "  person ", "person\n1 3", "a\rb", "rules\u2028", '"', '"rules"', "#", " ", "")
@@ -57,9 +57,9 @@ NAMES += ("\\", "a: b", "rules ", "b\udcffc", "策略:path=/家/w", "a\x00", "\u
 
 def test_whatever_a_player_is_called_its_game_reads_back(tmp_path: Path) -> None:
     for name in NAMES:
-        record = Record(Deal(STANDARD, 7), (name, PERSON, "policy:path=a b"), ((0, Move.parse("4")),), ("a remark",))
+        record = SavedGame(Deal(STANDARD, 7), (name, PERSON, "policy:path=a b"), ((0, Move.parse("4")),), ("a remark",))
         record.save(tmp_path / "game.txt")
-        again = Record.load(tmp_path / "game.txt")
+        again = SavedGame.load(tmp_path / "game.txt")
         assert (again.deal, again.players, again.moves) == (record.deal, record.players, record.moves)
         assert "player 1: person\nplayer 2: policy:path=a b\n" in str(record)
         with pytest.raises(DouDizhuError):
@@ -68,11 +68,11 @@ def test_whatever_a_player_is_called_its_game_reads_back(tmp_path: Path) -> None
 
 def test_what_makes_no_record_is_refused_when_it_is_made() -> None:
     for change in ({"players": ("rules",) * 2}, {"remarks": ("two\nlines",)}):
-        with pytest.raises(RecordError):
-            replace(Record(Deal(STANDARD, 7), PEOPLE), **change)  # type: ignore[arg-type]
+        with pytest.raises(SavedGameError):
+            replace(SavedGame(Deal(STANDARD, 7), PEOPLE), **change)  # type: ignore[arg-type]
 
 
-GOOD = str(Record(Deal(STANDARD, 7), PEOPLE, ((0, Move.parse("4")),)))
+GOOD = str(SavedGame(Deal(STANDARD, 7), PEOPLE, ((0, Move.parse("4")),)))
 OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord cards: 359\n"
 
 
@@ -87,11 +87,11 @@ OBSERVED = "Dou Dizhu game 1\ncards: given\nseat 0: 3344567TJQQKA22BR\nlandlord 
     ],
 )
 def test_what_is_no_record_is_refused(text: str) -> None:
-    Record.parse(GOOD + "# a remark\n")
-    with pytest.raises(RecordError):
-        Record.parse(text)
-    with pytest.raises(RecordError, match="line 12: "):
-        Record.parse(GOOD + "1 zebra\n")
+    SavedGame.parse(GOOD + "# a remark\n")
+    with pytest.raises(SavedGameError):
+        SavedGame.parse(text)
+    with pytest.raises(SavedGameError, match="line 12: "):
+        SavedGame.parse(GOOD + "1 zebra\n")
 
 
 def test_whatever_is_changed_in_a_record_it_is_read_or_refused_by_name(tmp_path: Path) -> None:
@@ -103,14 +103,14 @@ def test_whatever_is_changed_in_a_record_it_is_read_or_refused_by_name(tmp_path:
             start = int(rng.integers(len("Dou Dizhu game 1\n"), len(text)))
             end = start + int(rng.integers(0, 12))
             try:
-                Record.parse(text[:start] + pieces[int(rng.integers(len(pieces)))] + text[end:])
-            except RecordError:
+                SavedGame.parse(text[:start] + pieces[int(rng.integers(len(pieces)))] + text[end:])
+            except SavedGameError:
                 refused += 1
     assert refused > 100
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     for name in ("none", "binary"):
-        with pytest.raises(RecordError, match=name):
-            Record.load(tmp_path / name)
+        with pytest.raises(SavedGameError, match=name):
+            SavedGame.load(tmp_path / name)
 
 
 def test_a_replay_goes_to_any_move_and_on_from_there() -> None:

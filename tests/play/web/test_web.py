@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Hand, Rules
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_play.puzzles import load_puzzles
 from ddz_play.session import Replay
 from ddz_play.web import preparing
@@ -34,7 +34,7 @@ def test_a_game_from_the_deal_to_its_replay(page: Page, seat: int, rules: str) -
     assert game["winner"] is not None
     assert game["open"]
     text = page.get(f"games/{name}/record")["text"]
-    total = len(Record.parse(text).moves)
+    total = len(SavedGame.parse(text).moves)
     assert total == game["number"]
     first, last = page.get(f"games/{name}/moves/0"), page.get(f"games/{name}/moves/{total}")
     assert last["over"]
@@ -59,7 +59,7 @@ def test_a_review_knows_what_every_move_lost(page: Page) -> None:
     while not game["over"]:
         game = page.step(game)
     story, losses = page.get(f"games/{name}/moves/0")["story"], []
-    replay = Replay(Record.parse(page.get(f"games/{name}/record")["text"]))
+    replay = Replay(SavedGame.parse(page.get(f"games/{name}/record")["text"]))
     for number, made in enumerate(story):
         replay.go_to(number)
         found = page.get(f"games/{name}/moves/{number}/chance")
@@ -85,7 +85,7 @@ def test_another_unshuffled_game_has_the_cards_of_the_one_before(page: Page) -> 
     before = page.finish(page.begin(seat=None, rules=rules))["id"]
     asked = {"rules": rules, "seat": None, "agents": ["rules"] * 3, "seed": 4, "after": before}
     texts = [page.get(f"games/{name}/record")["text"] for name in (before, page.post("games", asked)["id"])]
-    last, following = map(Record.parse, texts)
+    last, following = map(SavedGame.parse, texts)
     assert following.deal == Replay(last, len(last.moves)).next_deal(4)
 
 
@@ -186,7 +186,7 @@ app(["web", "--port", "0", "--folder", sys.argv[1], "--open"])
 def test_chosen_cards_that_are_several_moves_are_asked_back(page: Page) -> None:
     rules = Rules.preset("openspiel,bidding=fixed")
     hands = tuple(map(Hand.parse, ("33344455566677778", "8889999TTTTJJJJQQ", "34QQKKKKAAAA2222B")))
-    record = Record(Deal(rules, hands=hands, bottom=Hand.parse("56R")), (PERSON, "rules", "rules"))
+    record = SavedGame(Deal(rules, hands=hands, bottom=Hand.parse("56R")), (PERSON, "rules", "rules"))
     path = f"games/{page.post('games', {'record': str(record)})['id']}"
     readings = page.post(f"{path}/choice", {"text": "333444555666", "moves": 0})["readings"]
     assert len(readings) > 1
@@ -201,7 +201,7 @@ def test_a_puzzle_has_open_hands_and_a_solution_until_it_is_lost(page: Page) -> 
     assert page.get("puzzles")["tried"] == 1  # who asks gives up
     assert game["puzzle"]
     assert all(len(seat["hand"]) == seat["size"] for seat in game["table"]["seats"])
-    assert Record.parse(page.get(f"{path}/record")["text"]).deal.rules.open_hands  # else the solver may give no hint
+    assert SavedGame.parse(page.get(f"{path}/record")["text"]).deal.rules.open_hands  # else the solver may give no hint
     assert solved["wins"]
     for number, move in enumerate(solved["line"]):
         if number % 2:

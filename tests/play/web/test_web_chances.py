@@ -15,7 +15,7 @@ from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.engine.layout import HIDDEN, ROW_WORDS
 from ddz_env.core.engine.worlds import determinize
 from ddz_env.playing.registry import make_agent
-from ddz_env.saved_games import PERSON, Deal, Record
+from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_play.session import Advice, RankedMove, Replay, Session
 from ddz_play.session.forced_wins import FewestMoves, ForcedWins
 from ddz_play.session.reasons import explain
@@ -43,7 +43,7 @@ def positions(count: int, rules: Rules, most: int) -> Iterator[tuple[State, Sess
                 state.step(chosen)
         if not state.is_over and len(state.legal_moves()) > 1:
             count -= 1
-            yield state, Session(Record(Deal(rules, seed), (PERSON,) * 3, tuple(made)))
+            yield state, Session(SavedGame(Deal(rules, seed), (PERSON,) * 3, tuple(made)))
 
 
 def worlds(view: View, rng: np.random.Generator) -> Iterator[State]:
@@ -261,7 +261,7 @@ def test_chances_name_the_opponents_for_whom_they_hold(players: tuple[str, ...],
 
 @pytest.mark.parametrize(("player", "opponents"), [(PERSON, "hard"), ("hard", "policy")])
 def test_a_review_has_a_levels_chances_for_a_person_alone(player: str, opponents: str) -> None:
-    replay = Replay(Record(Deal(Rules(), 4), (player, "hard", "hard")))
+    replay = Replay(SavedGame(Deal(Rules(), 4), (player, "hard", "hard")))
     assert ChanceEstimator().review(replay).opponents == opponents
 
 
@@ -269,7 +269,7 @@ def test_points_of_a_declined_bid_are_not_made_up() -> None:
     chances, said = ChanceEstimator(), set()
     for seed in range(12):
         state = State.new(seed, Rules.preset("bidding"))
-        session = Session(Record(Deal(state.rules, seed), (PERSON,) * 3))
+        session = Session(SavedGame(Deal(state.rules, seed), (PERSON,) * 3))
         advice = chances.add_chances(state.view(), session.hint("rules"))
         declined = next(one for one in advice.options if advice.option_name(one) == "no bid")
         assert declined.score is None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Rules
-from ddz_env.saved_games import PERSON, Record
+from ddz_env.saved_games import PERSON, SavedGame
 from ddz_play.web.server import Server
 from tests.hidden import Scripted, twin_games
 from tests.play.web.web_page import BEGIN, LOWEST, SCRIPTED, Json, Page
@@ -30,7 +30,7 @@ def test_games_that_differ_in_hidden_cards_alone_give_the_same_answers(page: Pag
     for record in twin_games(rules, viewer):
         players = [SCRIPTED] * record.deal.rules.players
         players[viewer] = PERSON
-        names.append(page.post("games", {"record": str(Record(record.deal, tuple(players)))})["id"])
+        names.append(page.post("games", {"record": str(SavedGame(record.deal, tuple(players)))})["id"])
     Scripted.moves = [move for _, move in record.moves]
     own = f"{(record.deal.hands or ())[viewer]}{record.deal.bottom}"
     lacking = next(rank for rank in "RB2AK3456789TJQ" if rank not in own)

@@ -20,7 +20,7 @@ from urllib.request import Request, urlopen
 import pytest
 from filelock import FileLock
 
-from ddz_env.saved_games import Record
+from ddz_env.saved_games import SavedGame
 from ddz_play.web import games as kept
 from ddz_play.web.server import Server
 from ddz_training.measure.errors import InUseError
@@ -170,7 +170,7 @@ def test_the_server_ends_while_an_agent_hangs(tmp_path: Path) -> None:
             server.kill()
     assert server.returncode == 0
     assert "Traceback" not in errors
-    assert Record.load(tmp_path / f"{game['id']}.game.txt").moves == ()
+    assert SavedGame.load(tmp_path / f"{game['id']}.game.txt").moves == ()
 
 
 def test_a_failing_agent_tells_no_cards_and_can_be_replaced(page: Page, caplog: pytest.LogCaptureFixture) -> None:
@@ -193,7 +193,7 @@ def test_a_full_disk_changes_nothing(page: Page, monkeypatch: pytest.MonkeyPatch
     before = page.get(path)
     move = {"text": page.post(f"{path}/hint")["move"], "moves": 0}
     with monkeypatch.context() as patch:
-        patch.setattr(Record, "save", Mock(side_effect=NO_SPACE))
+        patch.setattr(SavedGame, "save", Mock(side_effect=NO_SPACE))
         assert "No space" in page.refused(f"{path}/move", move, 507)["error"]
         page.refused("games", BEGIN, 507)
     assert page.get(path) == before

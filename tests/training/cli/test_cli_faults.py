@@ -121,7 +121,7 @@ REFUSED = {
     "botzone match random random random --out old.txt": "is there already",
     "demo --out empty": "is a file",
     "export --half --out old.safetensors": "is there already",
-    "replay empty --review": "a record begins with the line",
+    "replay empty --review": "a saved game begins with the line",
     "solve --file old.txt": "old.txt:1: cannot read",
     "train belief --out empty": "is a file",
     "train curves --out curves": "is not a training curve",

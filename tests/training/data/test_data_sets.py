@@ -19,7 +19,7 @@ from ddz_env.core.observation import OBSERVATION, Layout, observe
 from ddz_env.core.observation import layout as layouts
 from ddz_env.core.rules import PRESETS
 from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
-from ddz_env.saved_games import Deal, Record
+from ddz_env.saved_games import Deal, SavedGame
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.botzone.match import play_match
 from ddz_training.data import table
@@ -62,7 +62,7 @@ def test_a_recorded_game_replays_to_the_bit_without_its_seed(preset: str, tmp_pa
         assert played.is_over
         assert game.replay(rules) == played
         text = str(game.record(rules, file.agents))
-        assert Record.parse(text).deal.state(Record.parse(text).moves).history == played.history
+        assert SavedGame.parse(text).deal.state(SavedGame.parse(text).moves).history == played.history
 
 
 def test_a_deal_that_nobody_bid_on_is_dealt_again_alike() -> None:
@@ -428,9 +428,13 @@ def test_games_saved_by_the_page_become_a_data_set(tmp_path: Path) -> None:
     played = record(tmp_path / "played", "rules", "random", deals=2)
     saved = [game.record(Rules(), ("person", "isuct:iterations=20")) for game in played]
     hand = saved[0].deal.hands[1]
-    seen = Deal.observed(Rules(), 1, hand, saved[0].deal.bottom)
+    seen = Deal.from_one_hand(Rules(), 1, hand, saved[0].deal.bottom)
     puzzle = Deal(Rules(), hands=(*map(Hand.parse, ("34", "5", "6")),), bottom=Hand.parse(""), endgame=True)
-    more = Record(seen, saved[0].players), Record(puzzle, saved[0].players), dataclasses.replace(saved[0], moves=())
+    more = (
+        SavedGame(seen, saved[0].players),
+        SavedGame(puzzle, saved[0].players),
+        dataclasses.replace(saved[0], moves=()),
+    )
     pages = tmp_path / "pages"
     pages.mkdir()
     for number, each in enumerate((*saved, *more)):
@@ -532,7 +536,7 @@ def test_what_holds_no_games_is_named(text: str | None, message: str, tmp_path: 
 def test_games_of_different_rules_or_without_an_end_make_no_data_set(tmp_path: Path) -> None:
     for preset in ("standard", "mini"):
         rules = Rules.preset(preset)
-        Record(Deal(rules, 1), ("person",) * rules.players).save(tmp_path / f"{preset}.game.txt")
+        SavedGame(Deal(rules, 1), ("person",) * rules.players).save(tmp_path / f"{preset}.game.txt")
     with pytest.raises(DataSetError, match="mini and standard"):
         keep_games(tmp_path / "set", [tmp_path])
     with pytest.raises(DataSetError, match="nothing to keep"):

@@ -14,7 +14,7 @@ from typing import Any
 from ddz_agents.external.botzone.agent import BotzoneAgent
 from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, command_of
 from ddz_env.peers.botzone.games import SEATS, BotzoneGame
-from ddz_env.peers.botzone.judges import judge
+from ddz_env.peers.botzone.judges import next_output
 from ddz_env.peers.botzone.log import BotzoneLog
 from ddz_env.peers.botzone.player import BotzonePlayer
 from ddz_env.playing.agent import Agent, close_agent
@@ -89,14 +89,14 @@ def play_match(game: BotzoneGame, agents: Sequence[str], seed: int = 0) -> Botzo
     entries: list[dict[str, Any]] = []
     with ExitStack() as leave:
         bots = [_seated(spec, game, seed, leave) for spec in agents]
-        said = judge(game, entries, None, rng)
+        said = next_output(game, entries, None, rng)
         deal = said["initdata"]
         while True:
             entries.append({"keep_running": False, "memory": 0, "output": said, "time": 0, "verdict": "OK"})
             if said["command"] == "finish":
                 return BotzoneLog(game, entries)
             entries.append({seat: bots[int(seat)].entry(request) for seat, request in said["content"].items()})
-            said = judge(game, entries, deal)
+            said = next_output(game, entries, deal)
 
 
 def _seated(spec: str, game: BotzoneGame, seed: int, leave: ExitStack) -> _OwnBot | _Program:

@@ -43,7 +43,7 @@ def bot(agent: str, seed: int, stay: bool) -> None:
 
     made = make_agent(agent)
     try:
-        player.serve(made, sys.stdin, lambda line: print(line, flush=True), seed, stay)
+        player.answer_messages(made, sys.stdin, lambda line: print(line, flush=True), seed, stay)
     finally:
         close_agent(made)
 
@@ -80,14 +80,14 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
       ddz botzone match rules botzone:./bot botzone:./bot
       ddz botzone match rules policy rules --game FightTheLandlord2 --out match.json
     """
-    from ddz_env.peers.botzone.games import botzone_game
+    from ddz_env.peers.botzone.games import find_botzone_game
     from ddz_env.support.atomic_files import replace_file
     from ddz_training.botzone.match import play_match
 
-    played = play_match(botzone_game(game), list(agents), seed)
+    played = play_match(find_botzone_game(game), list(agents), seed)
     if out is not None:
         replace_file(out, str(played).encode())
-    click.echo(played.record().removesuffix("\n"))
+    click.echo(played.to_text().removesuffix("\n"))
 
 
 @botzone.command()
@@ -104,4 +104,4 @@ def log(log: Path) -> None:
     from ddz_env.peers.botzone.log import read_logs
 
     for match in read_logs(log):
-        click.echo(match.record())
+        click.echo(match.to_text())

@@ -18,7 +18,7 @@ import numpy as np
 from ddz_env import Move, Rules, State
 from ddz_env.core.engine import layout as at
 from ddz_env.envs.deals import dealt_hands
-from ddz_env.saved_games import Deal, Record
+from ddz_env.saved_games import Deal, SavedGame
 from ddz_env.support.errors import DouDizhuError, InvalidRulesError, short_repr
 from ddz_training.measure.duplicate import LETTERS, Scores
 from ddz_training.measure.provenance import read_rules_settings, rules_settings
@@ -223,7 +223,7 @@ class RecordedGame:
         """The game's name in messages."""
         return f"game {self.game} of deal {self.deal}"
 
-    def record(self, rules: Rules, agents: Sequence[str]) -> Record:
+    def record(self, rules: Rules, agents: Sequence[str]) -> SavedGame:
         """The game as a record that people can read; deals that everybody declined are left out.
 
         Args:
@@ -240,10 +240,10 @@ class RecordedGame:
                 start, moves = state.copy(), []
             moves.append((state.seat, move))
         opener = start.seat if start.stage == "bid" else None
-        deal = Deal.given(rules, dealt_hands(start), start.bottom, opener)
+        deal = Deal.from_cards(rules, dealt_hands(start), start.bottom, opener)
         remarks = (f"deal {self.deal}, game {self.game}", f"win: {_numbers(self.win)}; stake: {_numbers(self.stake)}")
         names = dict(zip(LETTERS, agents, strict=False))
-        return Record(deal, tuple(names.get(letter, letter) for letter in self.seats), tuple(moves), remarks)
+        return SavedGame(deal, tuple(names.get(letter, letter) for letter in self.seats), tuple(moves), remarks)
 
 
 def _numbers(values: Sequence[float]) -> str:

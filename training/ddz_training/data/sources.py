@@ -27,7 +27,7 @@ from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.peers.botzone.games import SEATS
 from ddz_env.peers.botzone.log import read_logs
-from ddz_env.saved_games import Record
+from ddz_env.saved_games import SavedGame
 from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.data.dataset import DataSet, write_data_set
@@ -84,7 +84,7 @@ def read_games_of(path: Path) -> list[ForeignGame | None]:
 
     Raises:
         DataSetError: If it cannot be read.
-        RecordError: If a saved game cannot be read.
+        SavedGameError: If a saved game cannot be read.
         BotzoneLogError: If it is none of the forms, or a match does not replay under our rules.
     """
     try:
@@ -92,7 +92,7 @@ def read_games_of(path: Path) -> list[ForeignGame | None]:
     except (OSError, UnicodeDecodeError) as error:
         raise DataSetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if text.startswith("Dou Dizhu game"):
-        record = Record.load(path)
+        record = SavedGame.load(path)
         whole = record.deal.observer is None and not record.deal.endgame
         moves = [move for _, move in record.moves]
         return [ForeignGame(record.deal.state(), moves, record.players) if whole else None]

@@ -11,7 +11,7 @@ import numpy as np
 from ddz_agents.external.botzone.program import BotProgram, Limits, command_of
 from ddz_agents.external.botzone.session import BotSession
 from ddz_env import Move, Rules, View
-from ddz_env.peers.botzone.games import game_of
+from ddz_env.peers.botzone.games import game_for_rules
 from ddz_env.support.options import Options, Range, takes_options
 
 
@@ -64,7 +64,7 @@ class BotzoneAgent:
         Raises:
             InvalidRulesError: If the platform has no game with the rules.
         """
-        game_of(rules)
+        game_for_rules(rules)
         self._end(seat)
 
     def act(self, view: View, rng: np.random.Generator) -> Move:

@@ -14,8 +14,8 @@ from ddz_env import Move, View
 from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_CARDS, NUM_RANKS, card_rank
 from ddz_env.core.engine import layout as at
-from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_of, last_two
-from ddz_env.peers.botzone.judges import MOST_BID
+from ddz_env.peers.botzone.games import SEATS, BotzoneGame, game_for_rules, last_two_moves
+from ddz_env.peers.botzone.judges import MAX_BID
 from ddz_env.peers.botzone.player import read_move
 from ddz_env.support.errors import DouDizhuError, InvalidMoveError, short_repr
 
@@ -40,7 +40,7 @@ class BotSession:
     """
 
     def __init__(self, view: View) -> None:
-        self.game: BotzoneGame = game_of(view.rules)
+        self.game: BotzoneGame = game_for_rules(view.rules)
         self.seat = view.seat
         self._first = (int(view.row[at.BIDS]) >> 16) & 15 if self.game.has_auction else 0
         public = view.landlord_cards.counts if view.landlord == view.seat else (0,) * NUM_RANKS
@@ -79,7 +79,7 @@ class BotSession:
             if seat != self.seat:
                 self._played.append(self._assign_ids(move, public, seat == landlord))
         self.moves_sent = len(view.history)
-        request: dict[str, Any] = {"history": last_two(self._played)}
+        request: dict[str, Any] = {"history": last_two_moves(self._played)}
         if any("history" in earlier for earlier in self._requests):
             return request
         if not self.game.has_auction:
@@ -125,8 +125,8 @@ class BotSession:
             bid = int(response)
         except (TypeError, ValueError, OverflowError):
             bid = -1
-        if not 0 <= bid <= MOST_BID:
-            raise BotAnswerError(f"INVALID_BID: a bid is 0..{MOST_BID}, not {short_repr(response)}")
+        if not 0 <= bid <= MAX_BID:
+            raise BotAnswerError(f"INVALID_BID: a bid is 0..{MAX_BID}, not {short_repr(response)}")
         return Move(BID_BASE + bid)
 
     def _parse_cards(self, response: Any, view: View) -> Move:

@@ -1,7 +1,8 @@
 """Write the generated parts of pages: ``python docs/generate.py``; with ``--check``, name those that are out of date.
 
 A table is written between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function that makes it.
-``<!-- site: NAME -->`` puts one on the built site only: a program that lies in the checkout.
+``<!-- site: NAME -->`` puts one on the built site only: a program that lies in the checkout.  A figure in a sentence is
+a cell of such a table (``docs/figures.py``).
 The pages are those of ``docs/``, the README, CONTRIBUTING and the model card, which lies beside the shipped weights.
 The notebooks' badges and install lines get the repository's address, which only ``pyproject.toml`` has, and the package
 the strengths of the agents that ``ddz agents`` shows.
@@ -10,6 +11,7 @@ the strengths of the agents that ``ddz agents`` shows.
 from __future__ import annotations
 
 import argparse
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +23,7 @@ sys.path.insert(0, str(ROOT))  # tests.integrations, whose programs pages show
 import agent_strengths
 import benchmark_tables
 import code_tables
+import figures
 import integration_pages
 import record_tables
 import result_tables
@@ -49,6 +52,7 @@ def generated_pages() -> list[Path]:
     return [*above, *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "notebooks").glob("*.ipynb"))]
 
 
+@functools.cache
 def table(name: str) -> str:
     """A table by its name.
 
@@ -63,6 +67,7 @@ def table(name: str) -> str:
 def refreshed(text: str) -> str:
     """A page with its tables and the repository's address written again."""
     text = _TABLE.sub(lambda match: f"{match[1]}{table(match['name'])}\n{match[3]}", text)
+    text = figures.with_figures(text, table)
     repository = _REPOSITORY.search((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return _ADDRESSED.sub(rf"\g<1>{repository[1]}", text) if repository else text
 

@@ -256,7 +256,8 @@ def climb() -> str:
     for line in lines:
         line[:2] = map(policy_name, line[:2])
         line[2] = f"{float(line[2]) / 1e6:.0f}" if line[2] else ""
-    return markdown_table(("weights", "against", "million decisions", *header[3:]), lines)
+    heads = (f"{name}, points" if name.startswith("gain") else f"v {name} %" for name in header[4:-1])
+    return markdown_table(("weights", "against", "million decisions", header[3], *heads, header[-1]), lines)
 
 
 def forms() -> str:

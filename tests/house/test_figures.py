@@ -47,10 +47,6 @@ def test_a_stale_figure_is_found(page: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "sentence", ["It wins 61.2 % of its games.", "12,345 decisions per second", "+33 Elo", "40 (38–42)"]
 )
-def test_examples_run() -> None:
-    assert doctest.testmod(figures) == (0, 4)
-
-
 def test_a_figure_that_says_nothing_of_its_source_is_found(sentence: str) -> None:
     for page in (ROOT / "README.md", ROOT / generate.MODEL_CARD, ROOT / "notebooks" / "3_train_and_search.ipynb"):
         assert figures.unsourced(f"{prose_of(page)}\n\n{sentence}\n") == [sentence]

@@ -57,8 +57,8 @@ LEARNED: dict[str, str] = {
     "policy temperature": "policy:temperature=1.0 random --deals 4",
     "neural": "neural-ismcts:iterations=100 policy --deals 2",
     "neural forms": (
-        "neural-ismcts:iterations=80,particles=0,trees=2,batch=4 neural-ismcts:iterations=60,settled=1,candidates=8 "
-        "--deals 2"
+        "neural-ismcts:iterations=80,particles=0,trees=2,batch=4 "
+        "neural-ismcts:iterations=60,skip_search_above=1,candidates=8 --deals 2"
     ),
     "neural points": "neural-ismcts:path=points,iterations=60 policy:path=points --rules bidding --deals 2",
 }

@@ -118,11 +118,11 @@ def make_report(view: View, options: PayoffOptions, seed: int) -> HandReport:
         options: Worlds, who plays them, and how payoffs are expected.
         seed: Seed of the worlds.
     """
-    player, rng, shown = make_agent(options.player), np.random.default_rng(seed), None
+    player, rng, shown = make_agent(options.rollout_player), np.random.default_rng(seed), None
     if view.stage == "show":
         played, shown = (
             simulate_outcomes(seen, twin, options.worlds, player) for seen, twin in hidden_and_shown_views(view, rng)
         )
     else:
         played = simulate_outcomes(view, rng, options.worlds, player)
-    return HandReport(options.player, view, played, appraise(view, played, options, shown))
+    return HandReport(options.rollout_player, view, played, appraise(view, played, options, shown))

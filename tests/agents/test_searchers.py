@@ -156,7 +156,7 @@ def test_what_an_agent_cannot_decide_is_named(spec: str) -> None:
         ("isuct:iterations=100000001", "iterations"),
         ("cheating-uct:milliseconds=-5", "milliseconds"),
         ("neural-ismcts:particles=1e9", r"particles=1000000000\.0 must be a whole number from 0 to 100,000"),
-        ("neural-ismcts:settled=1.5", "settled=1.5 must be a number from 0.5 to 1"),
+        ("neural-ismcts:skip_search_above=1.5", "skip_search_above=1.5 must be a number from 0.5 to 1"),
         ("neural-ismcts:candidtaes=4", "did you mean 'candidates'"),
         ("expectimax:inference=perhaps", "correct.*incorrect.*cheating-minimax.*expectimax.*rules"),
         ("determinized-minimax:inference=correct,opponent=nobody", "must be one of"),

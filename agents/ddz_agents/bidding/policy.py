@@ -33,6 +33,7 @@ import numpy as np
 from ddz_agents.bidding.auction import BIDS_IN_ALL, Auction, search_auction, write_hand_prices
 from ddz_agents.bidding.payoff import expected_payoff, opponent_win_rate
 from ddz_agents.bidding.worlds import Outcomes, apply_answer, simulate_outcomes
+from ddz_agents.renamed_options import RenamedOptions
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.search_agent import check_turn
 from ddz_env import Move, Rules, View
@@ -43,7 +44,7 @@ from ddz_env.playing.agent import Decision
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.errors import IllegalMoveError, InvalidRulesError
-from ddz_env.support.options import Options, Range, takes_options
+from ddz_env.support.options import Range, takes_options
 
 RATE_AT_ZERO, RATE_SLOPE = 1.052, 0.003091
 """A landlord's win rate by the rule agent's price of its 17 cards is
@@ -57,28 +58,28 @@ _HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
 
 
 @dataclass(frozen=True)
-class PayoffOptions(Options):
+class PayoffOptions(RenamedOptions):
     """The options of ``payoff``: how win rates are counted, and which agents play the cards.
 
     Attributes:
         worlds: Dealt worlds from which the win rate is counted.
-        player: The agent that plays these worlds out on all seats: its name, as `rules` or `policy`.
+        rollout_player: The agent that plays these worlds out on all seats: its name, as `rules` or `policy`.
         bankroll: All that could be lost, in base stakes: the loss rate of equation 1 is the stake divided by it. None
             for no loss rate.
         gain: What the rate of payoff is made of: `wins` (equation 1), or `points`, the mean return in the dealt worlds
             for each point at stake, bombs and spring counted.
-        play: The agent that plays the cards.
+        card_player: The agent that plays the cards.
     """
 
     worlds: Annotated[int, Range(1, 10**6)] = 500
-    player: str = "rules"
+    rollout_player: str = "rules"
     bankroll: Annotated[float, Range(0, above=True)] | None = None
     gain: Literal["wins", "points"] = "wins"
-    play: str = "rules"
+    card_player: str = "rules"
 
     def named_agents(self) -> tuple[str, ...]:
         """Who plays worlds out, and who plays the cards."""
-        return self.player, self.play
+        return self.rollout_player, self.card_player
 
 
 @dataclass(frozen=True)
@@ -223,12 +224,12 @@ class StakingAgent(WritableAfterUnpickling):
         options: How payoffs are expected.
 
     Raises:
-        UnknownAgentError: If `player` or `play` is not an agent.
+        UnknownAgentError: If `rollout_player` or `card_player` is not an agent.
     """
 
     def __init__(self, options: PayoffOptions) -> None:
         self.options = options
-        self._player, self._play = make_agent(options.player), make_agent(options.play)
+        self._player, self._play = make_agent(options.rollout_player), make_agent(options.card_player)
 
     @property
     def name(self) -> str:
@@ -265,7 +266,7 @@ class PayoffAgent(StakingAgent):
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
-        UnknownAgentError: If `player` or `play` is not an agent.
+        UnknownAgentError: If `rollout_player` or `card_player` is not an agent.
 
     Example:
         >>> from ddz_env import State
@@ -298,11 +299,11 @@ class PayoffSearchOptions(PayoffOptions):
 
 
 class PayoffSearchAgent(StakingAgent):
-    """Bids by a tree search over the auction, doubles by expected payoff; another agent plays the cards.
+    """Bids by a tree search over the auction, shows and doubles by expected payoff; another agent plays the cards.
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.
-        UnknownAgentError: If `player` or `play` is not an agent.
+        UnknownAgentError: If `rollout_player` or `card_player` is not an agent.
     """
 
     options: PayoffSearchOptions

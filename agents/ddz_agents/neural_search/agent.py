@@ -33,6 +33,7 @@ from ddz_agents.neural_search.model_cache import CachedModel
 from ddz_agents.neural_search.priors import PolicyPrior, uniform_prior
 from ddz_agents.neural_search.search import MOST_ITERATIONS, Search, SearchOptions
 from ddz_agents.neural_search.values import PolicyValue, random_playouts
+from ddz_agents.renamed_options import RenamedOptions
 from ddz_agents.search_agent import Position, SearchAgent, count_kickers
 from ddz_agents.tree_search.choice import candidates_of
 from ddz_agents.worlds.determinize import belief_of
@@ -49,7 +50,7 @@ rules, there is none."""
 
 
 @dataclass(frozen=True)
-class ModelSearchOptions(SearchOptions):
+class ModelSearchOptions(RenamedOptions, SearchOptions):
     """How a search with a learned policy spends its budget, and which worlds it searches.
 
     Larger sizes than these are refused before any memory is taken: a decision would take minutes, its trees some
@@ -58,8 +59,8 @@ class ModelSearchOptions(SearchOptions):
     Attributes:
         iterations: Descents per decision, shared by the trees.
         milliseconds: Thinking time per decision, instead of iterations; results then depend on the machine.
-        settled: A move to which the policy gives at least this probability is played without a search; 1 always
-            searches.
+        skip_search_above: A move to which the policy gives at least this probability is played without a search; 1
+            always searches.
         particles: Number of determinizations from which worlds are drawn. They come from the belief network (from
             plain dealing under rules that it does not know: two players, undealt cards), and are weighted by how
             plausible they make the moves of the hidden seats, who may be players like the policy or like the rule
@@ -70,20 +71,20 @@ class ModelSearchOptions(SearchOptions):
         leaf: What values a leaf: the policy's critic, after the policy has played on for some decisions, or a random
             playout with finishing moves. By default what the policy has: the critic, or its own value, or else
             playouts.
-        worlds: Which worlds are searched: those of `particles` from the shipped belief network; the same from plain
-            dealing, weighed by the policy of this search alone; or uniform ones.
-        ahead: Decisions that the policy plays from a leaf before a network values it.
+        worlds: Which worlds are searched: with `belief`, those of `particles` from the shipped belief network; with
+            `particles`, as many from plain dealing, weighed by the policy of this search alone; or `uniform` ones.
+        leaf_policy_steps: Decisions that the policy plays from a leaf before a network values it.
     """
 
     iterations: Annotated[int, Range(1, MOST_ITERATIONS)] = 1000
     _: KW_ONLY
     milliseconds: Annotated[float, Range(0.1)] | None = None
-    settled: Annotated[float, Range(0.5, 1)] = 0.98
+    skip_search_above: Annotated[float, Range(0.5, 1)] = 0.98
     particles: Annotated[int, Range(0, MOST_PARTICLES)] = 64
     prior: Literal["policy", "uniform"] = "policy"
     leaf: Literal["critic", "playout"] | None = None
-    worlds: Literal["belief", "own", "uniform"] = "belief"
-    ahead: Annotated[int, Range(0)] = 4
+    worlds: Literal["belief", "particles", "uniform"] = "belief"
+    leaf_policy_steps: Annotated[int, Range(0)] = 4
 
     @property
     def uses_belief_network(self) -> bool:
@@ -97,7 +98,7 @@ class ModelSearchOptions(SearchOptions):
             case "belief":
                 network = load_belief() if self.uses_belief_network else None
                 return Beliefs(model, self.particles, network, _ROUNDS, limit)
-            case "own":
+            case "particles":
                 return Beliefs(model, self.particles, None, _ROUNDS, limit)
             case "uniform":
                 return Beliefs(model, 0, None)
@@ -154,7 +155,7 @@ class ModelSearchAgent(SearchAgent[View]):
         self._searcher = Search(
             worlds=self._beliefs,
             prior=PolicyPrior(cached) if likeliest_first else uniform_prior,
-            value=random_playouts if leaf == "playout" else PolicyValue(cached, leaf, options.ahead),
+            value=random_playouts if leaf == "playout" else PolicyValue(cached, leaf, options.leaf_policy_steps),
             options=options if likeliest_first else replace(options, candidates=NUM_ACTIONS),
         )
 
@@ -164,7 +165,8 @@ class ModelSearchAgent(SearchAgent[View]):
         self._searcher.parallel.clear()
         log_priors = self._searcher.root_prior(view)
         likeliest = int(log_priors.argmax())
-        sure = options.settled < 1 and log_priors[likeliest] >= math.log(options.settled)
+        threshold = options.skip_search_above
+        sure = threshold < 1 and log_priors[likeliest] >= math.log(threshold)
         if sure and not count_kickers(likeliest):  # where kickers ride with it, they are searched for
             return Decision(Move(likeliest), visits={likeliest: 1}, line=(likeliest,))
         return self._searcher.decide(view, rng, options.iterations, options.milliseconds)

@@ -36,22 +36,22 @@ class PolicyValue:
     Args:
         model: The policy, whose likeliest actions are played; with a critic or a value of its own.
         leaf: ``critic`` for the critic, which sees all three hands, ``value`` for the policy's own value.
-        ahead: Decisions that the policy plays in each game first; what is forced does not count.
+        steps: Decisions that the policy plays in each game first; what is forced does not count.
 
     Raises:
         InvalidAgentOptionError: If a critic is wanted that the model lacks.
     """
 
-    def __init__(self, model: PolicyModel, leaf: Literal["critic", "value"], ahead: int = 4) -> None:
+    def __init__(self, model: PolicyModel, leaf: Literal["critic", "value"], steps: int = 4) -> None:
         if leaf == "critic" and model.leaf != "critic":
             raise InvalidAgentOptionError("PolicyValue(leaf='critic') needs a policy with a critic")
-        self._model, self._leaf, self._ahead = model, leaf, ahead
+        self._model, self._leaf, self._steps = model, leaf, steps
 
     def __call__(self, leaves: LeafBatch, rng: np.random.Generator) -> Floats:
         """Return values for the seats to act, -1 to 1, shape ``[n]``, float32; the games are played on in place."""
         games = leaves.games
         seats = games.rows[:, SEAT].copy()
-        play_policy_steps(self._model, games, self._ahead, leaves.rules.words())
+        play_policy_steps(self._model, games, self._steps, leaves.rules.words())
         return values_for_seats(games, seats, self._values)
 
     def _values(self, games: LeafGames) -> Floats:

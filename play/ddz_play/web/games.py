@@ -254,7 +254,7 @@ def _make_bidders(record: SavedGame) -> dict[int, Agent]:
     """Make the agents that are levels: they bid, show and double for the points that count."""
     levels = [level.name for level in LEVELS if auction_changes_points(record.deal.rules)]
     levels_by_seat = {seat: name for seat, name in enumerate(record.players) if name in levels}
-    return {seat: make_agent(f"payoff:gain=points,play={name}") for seat, name in levels_by_seat.items()}
+    return {seat: make_agent(f"payoff:gain=points,card_player={name}") for seat, name in levels_by_seat.items()}
 
 
 def _close_quietly(used: Session | AdviserPool | None) -> None:

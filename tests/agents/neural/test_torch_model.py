@@ -91,7 +91,7 @@ def test_one_call_answers_for_all_games_that_wait_and_a_search_asks_it(network: 
     games.reset(seed=1)
     assert max(sizes) > 4
     sizes.clear()
-    searcher = ModelSearchAgent(model, ModelSearchOptions(iterations=40, particles=0, settled=1.0))
+    searcher = ModelSearchAgent(model, ModelSearchOptions(iterations=40, particles=0, skip_search_above=1.0))
     assert sum(searcher.decide(State.new(1).view(), np.random.default_rng(0)).visits.values()) >= 40
     assert len(sizes) > 2
 

@@ -69,7 +69,7 @@ def test_the_agent_is_a_search_of_its_parts() -> None:
     """Move, visits and values; with a policy's critic and without."""
     view, model = after(State.new(5), 3).view(), NetworkPolicy(*small_networks())
     for leaf, value in (("critic", PolicyValue(model, "critic", 2)), ("playout", random_playouts)):
-        options = ModelSearchOptions(200, particles=0, settled=1.0, leaf=leaf, ahead=2)
+        options = ModelSearchOptions(200, particles=0, skip_search_above=1.0, leaf=leaf, leaf_policy_steps=2)
         parts: dict[str, Any] = {"worlds": any_worlds, "prior": PolicyPrior(model), "value": value}
         alone = search(view, **parts, iterations=200, rng=np.random.default_rng(1))
         assert alone == ModelSearchAgent(model, options).decide(view, np.random.default_rng(1))

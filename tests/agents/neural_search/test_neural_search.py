@@ -87,12 +87,12 @@ def searching(
     trees: int = 1,
     leaf: LeafValue = "value",
     batch: int = 1,
-    ahead: int = 4,
+    steps: int = 4,
     exploration: float = 1.0,
     players: Mapping[int, Agent] | None = None,
 ) -> Search:
     """A search with a policy, in uniform worlds."""
-    value = random_playouts if leaf == "playout" else PolicyValue(model, leaf, ahead)
+    value = random_playouts if leaf == "playout" else PolicyValue(model, leaf, steps)
     options = SearchOptions(trees=trees, batch=batch, exploration=exploration)
     return Search(lambda view, rng: uniform_pool(), PolicyPrior(model), value, players, options)
 
@@ -184,7 +184,7 @@ def test_where_nothing_is_hidden_it_is_the_plain_search(seed: int, exploration: 
     """Number for number, down to the third level."""
     state, model = after(State.new(seed, rules="perfect"), moves), Distinct()
     root = plain_search(state, model, firsts_of(state.view(), 600), exploration)
-    tree = grow(state.view(), model, 600, seed, ahead=0, exploration=exploration)
+    tree = grow(state.view(), model, 600, seed, steps=0, exploration=exploration)
     expected, level = dict[tuple[int, ...], tuple[int, float]](), {(): root}
     for _ in range(3):
         for path, node in level.items():
@@ -251,10 +251,10 @@ def test_a_settled_move_is_played_at_once() -> None:
     lone = solo.legal_actions()[0]
     with_kicker = next(action for action in trio.legal_actions() if MAIN_GROUPS[action].kicker_count == 1)
     for state, preferred, weight, options, at_once in (
-        (solo, lone, 20.0, {"settled": 0.9}, True),  # 20 : 1 : 1
-        (solo, lone, 20.0, {"settled": 1.0}, False),
-        (solo, lone, 1e12, {"settled": 1.0}, False),  # a probability of one in float32
-        (trio, with_kicker, 20.0, {"settled": 0.6}, False),
+        (solo, lone, 20.0, {"skip_search_above": 0.9}, True),  # 20 : 1 : 1
+        (solo, lone, 20.0, {"skip_search_above": 1.0}, False),
+        (solo, lone, 1e12, {"skip_search_above": 1.0}, False),  # a probability of one in float32
+        (trio, with_kicker, 20.0, {"skip_search_above": 0.6}, False),
     ):
         model = Prefers({preferred}, weight)
         agent = ModelSearchAgent(model, ModelSearchOptions(100, particles=0, **options))
@@ -266,11 +266,11 @@ def test_a_settled_move_is_played_at_once() -> None:
         assert decision.move.main == preferred or not at_once
 
 
-@pytest.mark.parametrize(("ahead", "calls"), [(1, 2), (4, 5)])
-def test_leaves_of_all_trees_are_evaluated_together(ahead: int, calls: int) -> None:
+@pytest.mark.parametrize(("steps", "calls"), [(1, 2), (4, 5)])
+def test_leaves_of_all_trees_are_evaluated_together(steps: int, calls: int) -> None:
     """One call for the root, then a few a wave, never about more leaves than there are descents in flight."""
     model = Uniform()
-    agent = ModelSearchAgent(model, ModelSearchOptions(600, trees=4, batch=15, particles=0, ahead=ahead))
+    agent = ModelSearchAgent(model, ModelSearchOptions(600, trees=4, batch=15, particles=0, leaf_policy_steps=steps))
     agent.decide(State.new(5).view(), np.random.default_rng(0))
     assert model.sizes[0] == 1
     assert 1 + 10 * calls <= len(model.sizes) <= 1 + 12 * calls
@@ -367,12 +367,12 @@ def test_worlds_are_weighed_by_whom_the_option_names() -> None:
 
     alone = infer_if_possible(state.view(), np.random.default_rng(0), 50, [LearnedPlayer(model)], 2)
     assert alone is not None
-    for worlds, expected in (("own", alone.pool), ("uniform", uniform_pool())):
+    for worlds, expected in (("particles", alone.pool), ("uniform", uniform_pool())):
         for found, wanted in zip(drawn(worlds=worlds), expected, strict=True):
             assert np.array_equal(found, wanted)
-    assert not np.array_equal(drawn()[0], drawn(worlds="own")[0])
-    names = {worlds: len(NeuralSearchOptions(worlds=worlds).files()) for worlds in ("belief", "own", "uniform")}
-    assert names["belief"] == names["own"] + 1 == names["uniform"] + 1
+    assert not np.array_equal(drawn()[0], drawn(worlds="particles")[0])
+    names = {worlds: len(NeuralSearchOptions(worlds=worlds).files()) for worlds in ("belief", "particles", "uniform")}
+    assert names["belief"] == names["particles"] + 1 == names["uniform"] + 1
 
 
 def test_leaves_are_valued_by_what_can_value_them(tmp_path: Path) -> None:

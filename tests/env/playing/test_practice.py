@@ -34,7 +34,7 @@ MINE = f"{__name__}:Mine"
 
 
 @pytest.mark.parametrize(
-    "agent", [MINE, f"payoff:player={MINE}", f"payoff:play={MINE}", f"rules:bidder={MINE}", Mine()]
+    "agent", [MINE, f"payoff:rollout_player={MINE}", f"payoff:card_player={MINE}", f"rules:bidder={MINE}", Mine()]
 )
 def test_a_users_agent_is_never_asked_for_practice(agent: Any) -> None:
     asked.clear()

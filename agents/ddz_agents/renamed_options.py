@@ -1,0 +1,46 @@
+"""Options of agents that had another name in earlier versions, which are refused with their name of today."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ddz_env.support.options import Options
+
+RENAMED: Mapping[str, str] = {
+    "ahead": "leaf_policy_steps",
+    "play": "card_player",
+    "player": "rollout_player",
+    "settled": "skip_search_above",
+}
+"""Options by their names of earlier versions, and what they are called today."""
+
+RENAMED_VALUES: Mapping[tuple[str, str], str] = {("worlds", "own"): "particles"}
+"""Values of options by their names of earlier versions, and what they are called today."""
+
+
+class RenamedOptions(Options):
+    """The base of options of which some have been renamed.
+
+    Raises:
+        InvalidAgentOptionError: If an option or a value has its name of an earlier version.
+    """
+
+    def __post_init__(self) -> None:
+        for (name, old), new in RENAMED_VALUES.items():
+            if getattr(self, name, None) == old:
+                raise self.error(f"{name}={old!r} is called {name}={new!r} now")
+        super().__post_init__()
+
+    @classmethod
+    def check_names(cls, names: Iterable[str]) -> None:
+        """Refuse names that are not options; one of an earlier version with its name of today.
+
+        Raises:
+            InvalidAgentOptionError: If there is one.
+        """
+        names, today = list(names), [option.name for option in cls.options()]
+        for name in names:
+            new = RENAMED.get(name)
+            if name not in today and new in today:
+                raise cls.error(f"the option {name!r} is called {new!r} now")
+        super().check_names(names)

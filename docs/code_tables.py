@@ -19,9 +19,9 @@ from ddz_env.playing.registry import GROUP, POLICIES, list_agent_options
 from ddz_env.support.options import format_option_value, parse_attribute_docs
 from ddz_papers.experiments.registry import load_experiments
 from ddz_training.cli import tables
-from ddz_training.data.dataset import columns_table
+from ddz_training.data.dataset import format_columns_table
 from ddz_training.data.games import RecordedGame
-from ddz_training.measure.markdown import Table, markdown_table
+from ddz_training.measure.markdown import Table, format_markdown_table
 
 PACKAGES = {
     "ddz_env": "ddz_env",
@@ -46,13 +46,13 @@ def safe(lines: Iterable[Iterable[str]]) -> Iterable[list[str]]:
 
 def page_table(table: Table) -> str:
     """A table of the command line as a page has it, without its note."""
-    return markdown_table(table.header, safe(table.lines))
+    return format_markdown_table(table.header, safe(table.lines))
 
 
 def info_table() -> str:
     """What every info holds, as numbers and as text."""
     rows = [(f"`{info.key}`", info.numbers, f"`{info.text_key}`", info.text, info.meaning) for info in INFOS]
-    return markdown_table(("key", "number (`np.int64`)", 'key with `infos="text"`', "value", "meaning"), rows)
+    return format_markdown_table(("key", "number (`np.int64`)", 'key with `infos="text"`', "value", "meaning"), rows)
 
 
 def preset_table() -> str:
@@ -63,7 +63,7 @@ def preset_table() -> str:
     rows.append(["quads with kickers", *("quad+2 solos" in rules.categories for rules in PRESETS.values())])
     rows.append(["shuttles", *("shuttle" in rules.categories for rules in PRESETS.values())])
     names = [f"`{name}`" for name in PRESETS]
-    return markdown_table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
+    return format_markdown_table(("option", *names), ([_plain(cell) for cell in row] for row in rows))
 
 
 def _plain(value: object) -> object:
@@ -74,7 +74,7 @@ def meaning_table(what: str, kind: type[Any]) -> str:
     """The fields of a dataclass with their meaning, from its docstring."""
     meaning = parse_attribute_docs(kind)
     lines = ((f"`{field.name}`", meaning[field.name]) for field in dataclasses.fields(kind))
-    return markdown_table((what, "meaning"), safe(lines))
+    return format_markdown_table((what, "meaning"), safe(lines))
 
 
 def _own_agents() -> metadata.EntryPoints:
@@ -92,7 +92,7 @@ def agents_table() -> str:
     """What each named agent is, from the first paragraph of its docstring; nothing that it needs is imported."""
     agents = [(entry.name, _summary(entry.module, entry.attr)) for entry in _own_agents()]
     agents += [(policy.name, policy.meaning) for policy in POLICIES]
-    return markdown_table(("agent", "what it is"), safe((f"`{name}`", about) for name, about in sorted(agents)))
+    return format_markdown_table(("agent", "what it is"), safe((f"`{name}`", about) for name, about in sorted(agents)))
 
 
 def _summary(module: str, name: str) -> str:
@@ -114,13 +114,13 @@ def folders_table() -> str:
             about = opening(ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))))
             path = "/".join((folder, *file.parent.relative_to(where).parts))
             rows.append((f"`{path}/`", re.split(r"(?<=\.) ", about)[0]))
-    return markdown_table(("folder", "what it holds"), safe(rows))
+    return format_markdown_table(("folder", "what it holds"), safe(rows))
 
 
 def experiment_table() -> str:
     """What each experiment repeats or measures."""
     rows = ((f"`{experiment.name}`", experiment.source, opening(experiment.about)) for experiment in load_experiments())
-    return markdown_table(("experiment", "source", "what"), safe(rows))
+    return format_markdown_table(("experiment", "source", "what"), safe(rows))
 
 
 def commands_table() -> str:
@@ -129,12 +129,12 @@ def commands_table() -> str:
     for heading, name, command in _named("ddz_training.cli.app:named_commands")():
         [example, *_] = re.findall(r"(?m)^ +(ddz .*)$", command.help or "")
         rows.append((heading.lower(), f"`ddz {name}`", command.get_short_help_str(200), f"`{example}`"))
-    return markdown_table(("", "command", "what it does", "for example"), rows)
+    return format_markdown_table(("", "command", "what it does", "for example"), rows)
 
 
 def config_table(config: type[Any]) -> str:
     """The settings of a training, those of a part of them behind its name."""
-    return markdown_table(("setting", "default", "meaning"), safe(_settings(config)))
+    return format_markdown_table(("setting", "default", "meaning"), safe(_settings(config)))
 
 
 def recipe_table() -> str:
@@ -144,7 +144,7 @@ def recipe_table() -> str:
         device: ", ".join(f"`{name}={format_option_value(value)}`" for name, value in changed.items())
         for device, changed in recipes.items()
     }
-    return markdown_table(("device", "changes"), [(device, text or "none") for device, text in changes.items()])
+    return format_markdown_table(("device", "changes"), [(device, text or "none") for device, text in changes.items()])
 
 
 def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, str]]:
@@ -160,7 +160,7 @@ def _settings(config: type[Any], before: str = "") -> Iterable[tuple[str, str, s
 def input_table(network: str) -> str:
     """What a network reads."""
     inputs = _named("ddz_agents.neural.architecture:INPUT_TABLES")[network]
-    return markdown_table(("input", "columns", "what"), inputs.rows())
+    return format_markdown_table(("input", "columns", "what"), inputs.rows())
 
 
 def _named(path: str) -> Any:
@@ -187,7 +187,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "agent-options": agent_options_tables,
     "experiments": experiment_table,
     "folders": folders_table,
-    "data-columns": columns_table,
+    "data-columns": format_columns_table,
     "data-games": lambda: meaning_table("field", RecordedGame),
     "commands": commands_table,
     "config-selfplay": lambda: config_table(_named("ddz_training.learn.ppo.config:SelfPlayConfig")),

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ddz_training.measure.markdown import markdown_table
+from ddz_training.measure.markdown import format_markdown_table
 from tests.integrations import programs
 
 
 def table() -> str:
     """One line per program, in the order of their names."""
     lines = [(f"`{name}`", *_cells(row)) for name, row in programs.results().items()]
-    return markdown_table(("program", "wins % v random", "steps/s", "of ours"), lines)
+    return format_markdown_table(("program", "wins % v random", "steps/s", "of ours"), lines)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ddz_training.measure.markdown import markdown_table
-from ddz_training.measure.records import GameLead, Strength, strengths
+from ddz_training.measure.markdown import format_markdown_table
+from ddz_training.measure.records import GameLead, Strength, estimate_strengths
 from ddz_training.measure.statistics import Interval
 from ddz_training.measure.store import read_format
 
@@ -43,7 +43,7 @@ def controls() -> Iterator[Control]:
     """The players whom the agent has met as well, in the order of the file of matches."""
     with (RECORDS / "played.csv").open(newline="", encoding="utf-8") as file:
         for line in csv.DictReader(file):
-            [estimate] = strengths(_leads(line["opponent"]))
+            [estimate] = estimate_strengths(_leads(line["opponent"]))
             rates = (float(line[name]) for name in ("wins", "wins_low", "wins_high"))
             deals = int(line["deals"])
             yield Control(line["opponent"], estimate, Interval(*rates, deals), deals)
@@ -55,13 +55,13 @@ def records_controls() -> str:
         (
             f"`{each.players}`",
             f"{each.estimate.games:,}",
-            *(each.estimate.wins.both(to="–"), f"{each.deals:,}", each.played.both(to="–")),
+            *(each.estimate.wins.text_with_range(to="–"), f"{each.deals:,}", each.played.text_with_range(to="–")),
             f"{100 * (each.estimate.wins.mean - each.played.mean):+.1f}",
         )
         for each in controls()
     ]
     header = ("players", "games", "by records, %", "deals", "played, %", "difference")
-    return markdown_table(header, lines)
+    return format_markdown_table(header, lines)
 
 
 def records_douzero() -> str:
@@ -69,11 +69,11 @@ def records_douzero() -> str:
     leads, half = _leads(DOUZERO), len(_leads(DOUZERO)) // 2
     lines = []
     for name, part in ((f"first {half:,}", leads[:half]), (f"last {half:,}", leads[half:]), ("all", leads)):
-        [strength] = strengths(part)
-        roles = (role.both("+.1f") for role in strength.roles)
-        lines.append((name, strength.wins.both(to="–"), *roles, strength.agreement.text()))
+        [strength] = estimate_strengths(part)
+        roles = (role.text_with_range("+.1f") for role in strength.roles)
+        lines.append((name, strength.wins.text_with_range(to="–"), *roles, strength.agreement.text()))
     header = ("games", "`policy-v3` wins %", "landlord", "peasant after", "peasant before", "same move %")
-    return markdown_table(header, lines)
+    return format_markdown_table(header, lines)
 
 
 TABLES: dict[str, Callable[[], str]] = {"records-controls": records_controls, "records-douzero": records_douzero}

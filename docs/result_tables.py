@@ -23,7 +23,7 @@ from ddz_papers.experiments.matches import TimedDealResult, win_interval
 from ddz_papers.experiments.registry import load_experiment
 from ddz_papers.strengths import agent_strengths
 from ddz_training.learn import training_curves
-from ddz_training.measure.markdown import Table, markdown_table
+from ddz_training.measure.markdown import Table, format_markdown_table
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -83,9 +83,9 @@ def mini_uct_rates() -> str:
     for name, what in FINISHING.items():
         saved: Saved[mini_uct.UctResult] = committed(mini_uct.UctResult, name)
         games = saved.settings["games"] * len(saved.results)
-        lines.append((what, f"{games:,}", *(rate.both() for rate in mini_uct.uct_rates(saved).values())))
+        lines.append((what, f"{games:,}", *(rate.text_with_range() for rate in mini_uct.uct_rates(saved).values())))
     header = ("finishing moves", "games each", "information-set %", "determinized %")
-    return markdown_table(header, [*lines, ("paper", "", *mini_uct.PAPER_RATES.values())])
+    return format_markdown_table(header, [*lines, ("paper", "", *mini_uct.PAPER_RATES.values())])
 
 
 def full_cheating() -> str:
@@ -106,11 +106,14 @@ def full_one_joker() -> str:
     lines = {}
     for row, file in (*deep, at_base, *((row, "full_cheating.csv") for row in cheats)):
         results = committed(full.GameResult, file).results
-        rates = [row.rate(own).both() for own in (results, [game for game in results if game.deal in with_one_joker])]
+        rates = [
+            row.rate(own).text_with_range()
+            for own in (results, [game for game in results if game.deal in with_one_joker])
+        ]
         what = "nobody cheats" if row.lineup == full.BASELINE else row.what
         lines[f"{what}, {'peasants' if row.peasants else 'landlord'}"] = (row.paper, *rates)
     header = ("who, and whose wins in %", "paper", "ours, all deals", "exactly one joker with the landlord")
-    return markdown_table(header, [(what, *cells) for what, cells in lines.items()])
+    return format_markdown_table(header, [(what, *cells) for what, cells in lines.items()])
 
 
 def _jokers(state: State) -> int:
@@ -152,7 +155,7 @@ def full_slope() -> str:
         ),
         ("expected where cheating gains 25 points or more", f"{100 * (base + slope * selected):+.1f}", "paper +6.8"),
     ]
-    return markdown_table(("points", "ours", "95 % interval, or paper"), lines)
+    return format_markdown_table(("points", "ours", "95 % interval, or paper"), lines)
 
 
 # --- The thesis -------------------------------------------------------------------------------------------------------
@@ -214,7 +217,7 @@ def policy_rates() -> str:
     rates = {pair: win_interval(own) for pair, own in grouped(_of_policy(), "agent", "opponent").items()}
     decided = {f"`{a}` v `{b}`" for (a, b), rate in rates.items() if rate.low > 0.5 or rate.high < 0.5}
     lines = ((f"{line[0]} v {line[1]}", *line[2:4]) for line in agent_strengths.strength_cells(_of_policy()))
-    return markdown_table(("agents", "N", "win %"), (line for line in lines if line[0] in decided))
+    return format_markdown_table(("agents", "N", "win %"), (line for line in lines if line[0] in decided))
 
 
 def policy_model_index() -> str:
@@ -247,7 +250,7 @@ def campaign() -> str:
     for stage in stages:
         rates = (training_curves.format_win_rate(stage.last_evaluation(opponent)) for opponent in opponents)
         lines.append((stage.name, f"{stage.final_count('decisions') / 1e6:.0f}", *rates))
-    return markdown_table(("run", "million decisions", *(f"v `{opponent}` %" for opponent in opponents)), lines)
+    return format_markdown_table(("run", "million decisions", *(f"v `{opponent}` %" for opponent in opponents)), lines)
 
 
 def climb() -> str:
@@ -257,18 +260,18 @@ def climb() -> str:
         line[:2] = map(policy_name, line[:2])
         line[2] = f"{float(line[2]) / 1e6:.0f}" if line[2] else ""
     heads = (f"{name}, points" if name.startswith("gain") else f"v {name} %" for name in header[4:-1])
-    return markdown_table(("weights", "against", "million decisions", header[3], *heads, header[-1]), lines)
+    return format_markdown_table(("weights", "against", "million decisions", header[3], *heads, header[-1]), lines)
 
 
 def forms() -> str:
     """What other forms of the network and other updates won."""
     header, lines = _csv("forms.csv")
-    return markdown_table(header, ([name, f"{int(count) / 1e6:.0f}", *rest] for name, count, *rest in lines))
+    return format_markdown_table(header, ([name, f"{int(count) / 1e6:.0f}", *rest] for name, count, *rest in lines))
 
 
 def rows_of(name: str) -> Callable[[], str]:
     """What makes the table of a file of results that is shown as it is."""
-    return lambda: markdown_table(*_csv(name))
+    return lambda: format_markdown_table(*_csv(name))
 
 
 def _csv(name: str) -> tuple[Sequence[str], list[list[str]]]:
@@ -309,7 +312,7 @@ def speeds() -> str:
     system = machine["system"].partition("-")[0]
     where = f"{machine['cores']} cores, {machine['cpu']}, {system}, Python {machine['python']}"
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
-    table = markdown_table(("what", "contender", "median", "ours ÷ peer"), lines)
+    table = format_markdown_table(("what", "contender", "median", "ours ÷ peer"), lines)
     return "\n\n".join([table, where, versions, f"Load at the start: {machine['load']}."])
 
 
@@ -329,7 +332,7 @@ def speed_ratios() -> str:
         if row["beside"]
     ]
     lines += [(f"{row['title']}: {row['name']}", _speed(row), "", "", "") for row in shown if "batch" in row["title"]]
-    return markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines)
+    return format_markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines)
 
 
 TABLES: dict[str, Callable[[], str]] = {

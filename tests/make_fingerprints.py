@@ -22,8 +22,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from ddz_training.measure.duplicate import GameRecord
-from ddz_training.measure.store import columns_of, of_rows, read_results
+from ddz_training.measure.duplicate import GameResult
+from ddz_training.measure.store import parse_rows, read_results, result_columns
 from tests.training.cli.terminal import as_options
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,8 +104,8 @@ def games(name: str) -> str:
         out = Path(folder) / "games.sqlite"
         fixed = f"--seed 11 --no-timing --processes 1 --out {out}"
         ddz("arena", *(GAMES | LEARNED)[name].split(), *fixed.split())
-        saved = [column.name for column in columns_of(GameRecord)]
-        records = of_rows(GameRecord, read_results(out)[1])
+        saved = [column.name for column in result_columns(GameResult)]
+        records = parse_rows(GameResult, read_results(out)[1])
         lines = [{name: getattr(game, name) for name in saved} for game in records]
     return _digest(json.dumps(lines, sort_keys=True).encode())
 

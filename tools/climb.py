@@ -31,9 +31,9 @@ from ddz_env.batch import SelfPlayBatch
 from ddz_env.support.atomic_files import replace_file
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.provenance import file_digest
+from ddz_training.measure.provenance import digest_file
 from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, wins_by_deal
-from ddz_training.measure.store import OnProgress, no_progress
+from ddz_training.measure.store import OnProgress, ignore_progress
 
 TABLE = Path(__file__).parents[1] / "docs" / "results" / "climb.csv"
 FIRST_DEAL = 400_000
@@ -115,7 +115,7 @@ def judge(
     folder: Path,
     rivals: Sequence[Rival] = RIVALS,
     processes: int = 1,
-    on_progress: OnProgress = no_progress,
+    on_progress: OnProgress = ignore_progress,
 ) -> list[Judgement]:
     """Play a candidate and the shipped policy against the rivals.
 
@@ -135,7 +135,7 @@ def judge(
                 shares.append(dict.fromkeys(shares[0], 0.5))
                 continue
             arena = Arena((spec, rival.agent), names=(name, rival.agent), timing=False)
-            played = file_digest(candidate) if name == "candidate" else name
+            played = digest_file(candidate) if name == "candidate" else name
             file = folder / f"{played}-v-{re.sub('[^a-z]+', '-', rival.agent)}.csv"
             games = run_arena(
                 arena,
@@ -166,12 +166,15 @@ def write_line(table: Path, candidate: Path, judgements: Sequence[Judgement]) ->
     """
     notes = load_weights(candidate).notes
     line = {
-        "weights": file_digest(candidate),
-        "against": file_digest(shipped_policy_path()),
+        "weights": digest_file(candidate),
+        "against": digest_file(shipped_policy_path()),
         "decisions": notes.get("decisions", ""),
         "hours": notes.get("hours", ""),
-        **{judgement.rival.agent: judgement.wins.both(to="–") for judgement in judgements},
-        **{f"gain v {judgement.rival.agent}": judgement.gain.both("+.1f", to=" to ") for judgement in judgements[1:]},
+        **{judgement.rival.agent: judgement.wins.text_with_range(to="–") for judgement in judgements},
+        **{
+            f"gain v {judgement.rival.agent}": judgement.gain.text_with_range("+.1f", to=" to ")
+            for judgement in judgements[1:]
+        },
         "may ship": "yes" if all(judgement.passed for judgement in judgements) else "no",
     }
     lines = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8")))) if table.exists() else []
@@ -219,7 +222,7 @@ def ship(candidate: Path) -> str:
     keep(before, replace(load_weights(before), critic=None))
     return (
         f"{name} lies beside the others. Name it with its digests in POLICIES of ddz_agents/neural/shipped "
-        f"({file_digest(candidate)}, and those of both files now), "
+        f"({digest_file(candidate)}, and those of both files now), "
         "in ddz_agents/neural/agent.py and pyproject.toml; the digests of files and choices in "
         "tests/agents/neural/test_shipped.py; then play again what depends on the newest: ddz reproduce chances, "
         "levels and policy-strength, and write the model card."
@@ -240,7 +243,12 @@ def main() -> None:
     better = all(judgement.passed for judgement in judgements)
     write_line(TABLE, candidate, judgements)
     lines = [
-        (judgement.rival.agent, judgement.wins.both(to="–"), judgement.gain.both("+.1f"), str(judgement.passed))
+        (
+            judgement.rival.agent,
+            judgement.wins.text_with_range(to="–"),
+            judgement.gain.text_with_range("+.1f"),
+            str(judgement.passed),
+        )
         for judgement in judgements
     ]
     print(Table("The candidate", ("against", "wins %", "more than the shipped policy", "may ship"), lines).markdown())

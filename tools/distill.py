@@ -33,7 +33,7 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.cards import NUM_RANKS
 from ddz_env.core.observation import HISTORY, OBSERVATION
 from ddz_env.support.atomic_files import replace_file
-from ddz_training.measure.provenance import file_digest
+from ddz_training.measure.provenance import digest_file
 
 MOVES = 10
 """Completed moves that the student reads, of the fifteen of an observation."""
@@ -312,7 +312,7 @@ def main() -> None:
     out, settings = given.pop("out"), Settings(**given)
     run = distill(out, settings)
     write_onnx(run.average, out, {"decisions": run.learned, "hours": round(run.seconds / 3600, 2)})
-    print(f"{out}: {out.stat().st_size / 1e6:.2f} MB, {file_digest(out)}")
+    print(f"{out}: {out.stat().st_size / 1e6:.2f} MB, {digest_file(out)}")
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ def tendency(
         judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
     counted = judging.counts(judged)
     shares = {name: wilson_interval(counted[name], deals) for name in TENDENCIES}
-    lines = [(name, f"{counted[name]:,}", share.text(), share.span()) for name, share in shares.items()]
+    lines = [(name, f"{counted[name]:,}", share.text(), share.range_text()) for name, share in shares.items()]
     title = f"{deals:,} deals · {judges.rules.name} rules · seed {judges.seed} · {', '.join(top)} v {', '.join(bottom)}"
     show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
     if out is not None:

@@ -86,7 +86,7 @@ class HandReport:
         lines = [
             (*_answer_cells(answer, self.question), "←" if answer.move == chosen else "") for answer in self.answers
         ]
-        rates = ", ".join(f"{part} {rate.both()} %" for part, rate in self.rates().items())
+        rates = ", ".join(f"{part} {rate.text_with_range()} %" for part, rate in self.rates().items())
         gains = ", ".join(f"{part} {self.played.gain(landlord):+.2f}" for part, landlord in self.landlords.items())
         worlds = len(self.played.landlord_won)
         note = f"{self.view.hand} in {worlds:,} worlds. Wins: {rates}. Points for each at stake: {gains}."

@@ -9,7 +9,7 @@ import pytest
 
 from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import load_weights
-from ddz_training.measure.provenance import file_digest
+from ddz_training.measure.provenance import digest_file
 from ddz_training.measure.statistics import Interval
 from tools import climb
 from tools.climb import Judgement, Rival, judge
@@ -55,7 +55,7 @@ def test_shipping_adds_a_policy_with_the_next_number_and_cuts_the_one_before(
     place.write_bytes(shipped.read_bytes())
     monkeypatch.setattr(climb, "shipped_policy_path", lambda: place)
     monkeypatch.setattr(climb, "NEWEST", "policy-v7")
-    assert file_digest(shipped) in climb.ship(shipped)
+    assert digest_file(shipped) in climb.ship(shipped)
     whole, before, after = map(load_weights, (shipped, place, tmp_path / "policy-v8.safetensors"))
     assert before.critic is None
     assert after.critic is not None

@@ -158,7 +158,7 @@ def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Calla
     belonging = [[float(belongs(count)) for count in game] for game in games]
     single = all(len(game) == 1 for game in games)
     share = wilson_interval(sum(map(sum, belonging)), len(games)) if single else clustered_interval(belonging)
-    return ex.Comparison(f"{what}, %", paper, share.text(), share.span())
+    return ex.Comparison(f"{what}, %", paper, share.text(), share.range_text())
 
 
 def plot_branching(saved: ex.Saved[BranchingResult], path: Path) -> None:
@@ -173,7 +173,7 @@ def plot_branching(saved: ex.Saved[BranchingResult], path: Path) -> None:
     series = [Series(label, bins, counts, "histogram", style=style) for label, counts in counted.items()]
     printed = {"paper, grouped: from 20": 20.0, "to 70": 70.0, "paper, not grouped: often more": 300.0}
     axes = {"xscale": "log"}
-    save_plot(path, Panel(series, "choices at the first decision", "% of deals", upright=printed, axes=axes))
+    save_plot(path, Panel(series, "choices at the first decision", "% of deals", vertical_lines=printed, axes=axes))
 
 
 BRANCHING = ex.Experiment(

@@ -29,12 +29,12 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import make_published_generator
 from ddz_env.support.options import Range
 from ddz_papers.experiments import experiment as ex
-from ddz_training.measure.agent_pool import AgentKeeper, check_agents
-from ddz_training.measure.deal_file import DealFile, read_deals
-from ddz_training.measure.duplicate import hands_settings, new_deal
+from ddz_training.measure.agent_pool import AgentPool, check_agents
+from ddz_training.measure.deal_file import DealFile, read_deal_file
+from ddz_training.measure.duplicate import describe_given_hands, new_deal
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import Interval, clustered_interval, within
+from ddz_training.measure.statistics import Interval, clip_interval, clustered_interval
 
 PAPER = "Whitehouse, Powley and Cowling 2011"
 DEAL_COUNT = 1000
@@ -50,7 +50,7 @@ LANDLORD = 0
 
 @functools.cache
 def _deals_of(path: str, deals: int) -> DealFile:
-    return read_deals(Path(path), Rules(), None, deals=deals)
+    return read_deal_file(Path(path), Rules(), None, deals=deals)
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class ListOptions(ex.SeedOptions):
     @property
     def numbers(self) -> Sequence[int]:
         """The numbers of the deals that are played."""
-        return range(self.deals) if self._listed is None else self._listed.chosen(self.deals)
+        return range(self.deals) if self._listed is None else self._listed.select_numbers(self.deals)
 
     @property
     def list_settings(self) -> dict[str, str]:
         """What a file of results says of the deals."""
-        return {"deals": DEAL_LIST, **hands_settings(self._listed.hands if self._listed else ())}
+        return {"deals": DEAL_LIST, **describe_given_hands(self._listed.hands if self._listed else ())}
 
     def new_game(self, deal: int) -> State:
         """The game of a deal before the first move; seat 0 is the landlord."""
@@ -175,7 +175,7 @@ def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
     return (zlib.crc32(f"{experiment}/{lineup}".encode()) << 64) | (deal << 32) | game
 
 
-class GameWorker(AgentKeeper):
+class GameWorker(AgentPool):
     """Plays games in one process."""
 
     def __init__(self, experiment: str, options: FullOptions) -> None:
@@ -186,7 +186,7 @@ class GameWorker(AgentKeeper):
         """Play a game."""
         game, deal, lineup, specs = task
         number, state = game_number(self._experiment, lineup, deal, game), self._options.new_game(deal)
-        agents = [self.agent(spec, seat) for seat, spec in enumerate(specs)]
+        agents = [self.get(spec, seat) for seat, spec in enumerate(specs)]
         play_game(state, agents, seat_generators([self._options.seed, number], len(agents), make_published_generator))
         return [GameResult(game, deal, lineup, int(state.winner or 0), len(state.history))]
 
@@ -194,7 +194,9 @@ class GameWorker(AgentKeeper):
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
     """The landlord's or the peasants' win rate in one line-up; the games of a deal are one cluster."""
     deals = ex.grouped((result for result in results if result.lineup == lineup), "deal").values()
-    return within(clustered_interval([[result.landlord_won != peasants for result in own] for own in deals]), 0.0, 1.0)
+    return clip_interval(
+        clustered_interval([[result.landlord_won != peasants for result in own] for own in deals]), 0.0, 1.0
+    )
 
 
 def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
@@ -232,10 +234,10 @@ class RateRow(NamedTuple):
         """The line of the table."""
         if self.base:
             gain = difference(results, self.lineup, self.base, peasants=self.peasants)
-            note = f"{gain.span('+.1f')}; paired by deal"
+            note = f"{gain.range_text('+.1f')}; paired by deal"
             return ex.Comparison(f"{self.what}, points", self.paper, gain.text("+.1f"), note)
         rate = self.rate(results)
-        return ex.Comparison(f"{self.what}, %", self.paper, rate.text(), f"{rate.span()}; {rate.count:,} games")
+        return ex.Comparison(f"{self.what}, %", self.paper, rate.text(), f"{rate.range_text()}; {rate.count:,} games")
 
 
 def rate_table(title: str, rows: Sequence[RateRow], saved: ex.Saved[GameResult]) -> Table:

@@ -20,7 +20,7 @@ from ddz_env.support.options import Range
 from ddz_papers.determinization_2011 import full_games as full
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.statistics import Interval, clustered_interval, within
+from ddz_training.measure.statistics import Interval, clip_interval, clustered_interval
 
 
 class Threshold(NamedTuple):
@@ -117,7 +117,7 @@ def _rate(won: Sequence[bool]) -> Fraction:
 def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
     deals = ex.grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
     determinized, information_set = (
-        within(clustered_interval([[float(getattr(case, name)) for case in group] for group in deals]), 0.0, 1.0)
+        clip_interval(clustered_interval([[float(getattr(case, name)) for case in group] for group in deals]), 0.0, 1.0)
         for name in ("determinized", "information_set")
     )
     gain = clustered_interval([[float(case.information_set - case.determinized) for case in group] for group in deals])
@@ -125,7 +125,12 @@ def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
 
 
 def _filtered_cells(rates: Filtered) -> list[str]:
-    return [rates.determinized.text(), rates.information_set.text(), rates.gain.both("+.1f"), f"{rates.deals:,}"]
+    return [
+        rates.determinized.text(),
+        rates.information_set.text(),
+        rates.gain.text_with_range("+.1f"),
+        f"{rates.deals:,}",
+    ]
 
 
 def threshold_table(saved: ex.Saved[full.GameResult]) -> Table:

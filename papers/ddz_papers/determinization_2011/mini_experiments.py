@@ -144,7 +144,8 @@ def plot_mini_census(saved: ex.Saved[HandResult], path: Path) -> None:
     hands = Series("", [tick / 20 for tick in range(21)], rates, "histogram", style={"weights": weights})
     below = "deals with the hand that player 1 wins, by perfect play on perfect information"
     save_plot(
-        path, Panel([hands], below, "% of hands, by probability", upright={f"all deals: {100 * mean:.2f} %": mean})
+        path,
+        Panel([hands], below, "% of hands, by probability", vertical_lines={f"all deals: {100 * mean:.2f} %": mean}),
     )
 
 
@@ -378,7 +379,7 @@ def plot_mini_inference(saved: ex.Saved[InferenceResult], path: Path) -> None:
     printed = Series("paper, fourth turn", [FOURTH_TURN], [48], "points")
     below, beside = "moves played (both players, passes included)", "deals with the true state known, %"
     ends = {"paper, end of the game": 74.0}
-    save_plot(path, Panel([*lines, printed], below, beside, across=ends, axes={"ylim": (0, 100)}))
+    save_plot(path, Panel([*lines, printed], below, beside, horizontal_lines=ends, axes={"ylim": (0, 100)}))
 
 
 MINI_INFERENCE = ex.Experiment(

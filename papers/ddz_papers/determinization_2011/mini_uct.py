@@ -106,7 +106,10 @@ def uct_table(saved: ex.Saved[UctResult]) -> Table:
     """The paper's figures beside ours."""
     lines = [
         ex.Comparison(
-            f"{UCT_NAMES[kind]} as player 1, %", PAPER_RATES[kind], rate.text(), f"{rate.span()}; {rate.count:,} games"
+            f"{UCT_NAMES[kind]} as player 1, %",
+            PAPER_RATES[kind],
+            rate.text(),
+            f"{rate.range_text()}; {rate.count:,} games",
         )
         for kind, rate in uct_rates(saved).items()
     ]

@@ -18,7 +18,7 @@ from ddz_env.support.options import Options, Range
 from ddz_training.measure import statistics
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, of_rows, read_results
+from ddz_training.measure.store import Key, OnProgress, ResultStore, ignore_progress, parse_rows, read_results
 from ddz_training.measure.workers import Worker
 
 _Options = TypeVar("_Options", bound=Options)
@@ -193,7 +193,7 @@ class Experiment(Generic[_Options, _Result]):
         self,
         options: _Options | None = None,
         path: Path | None = None,
-        on_progress: OnProgress = no_progress,
+        on_progress: OnProgress = ignore_progress,
         tasks: Iterable[Task] | None = None,
     ) -> Saved[_Result]:
         """Run the experiment.
@@ -220,7 +220,7 @@ class Experiment(Generic[_Options, _Result]):
         store = ResultStore(self.result, path, self.settings(options), self.key, agents=self.agents(options))
         start: Any = functools.partial(TaskWorker, self.work) if self.work else self.worker
         processes = getattr(options, "processes", 1)
-        results = store.fill(by_key, functools.partial(start, options), processes, on_progress)
+        results = store.run_tasks(by_key, functools.partial(start, options), processes, on_progress)
         return Saved(store.results if self.whole else results, store.settings, store.path)
 
 
@@ -232,7 +232,7 @@ def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
         ResultsFileError: If it does not hold results.
     """
     settings, rows = read_results(path)
-    return Saved(of_rows(result, rows), settings, path)
+    return Saved(parse_rows(result, rows), settings, path)
 
 
 def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) -> dict[Any, list[_Result]]:
@@ -243,7 +243,7 @@ def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) 
         names: The fields.
         order: Values that come first, in this order; others follow in the order in which they come first.
     """
-    groups = statistics.grouped(results, attrgetter(*names))
+    groups = statistics.group_by(results, attrgetter(*names))
     return {value: groups[value] for value in (*order, *groups) if value in groups}
 
 

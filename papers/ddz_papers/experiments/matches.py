@@ -14,17 +14,17 @@ from ddz_env import Rules
 from ddz_env.playing.generators import make_published_generator
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.agent_pool import check_agents
-from ddz_training.measure.duplicate import PAIR, SIDES, DealPlayer, GameRecord, Match
+from ddz_training.measure.duplicate import PAIR, SIDES, DealPlayer, GameResult, Match
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.provenance import file_digest
+from ddz_training.measure.provenance import digest_file
 from ddz_training.measure.statistics import (
     Interval,
-    milliseconds_a_decision,
+    clip_interval,
+    mean_ms_per_decision,
     normal_interval,
     paired_difference,
     side_score,
-    within,
-    won_by_side,
+    split_wins_by_side,
 )
 from ddz_training.measure.workers import Worker
 
@@ -63,9 +63,9 @@ class DealResult:
     peasants: int
 
     @classmethod
-    def of(cls, records: Sequence[GameRecord]) -> DealResult:
+    def of(cls, records: Sequence[GameResult]) -> DealResult:
         """The result of a deal from its two games."""
-        game, _, wins = won_by_side(records)
+        game, _, wins = split_wins_by_side(records)
         return cls(game.a, game.b, game.deal, *wins)
 
 
@@ -86,9 +86,9 @@ class TimedDealResult(DealResult):
     opponent_ms: float
 
     @classmethod
-    def of(cls, records: Sequence[GameRecord]) -> TimedDealResult:
+    def of(cls, records: Sequence[GameResult]) -> TimedDealResult:
         """The result of a deal from its two games."""
-        *games, wins = won_by_side(records)
+        *games, wins = split_wins_by_side(records)
         scores = (side_score(game, "a", "stake") for game in games)
         return cls(games[0].a, games[0].b, games[0].deal, *wins, *scores, *decision_times(records))
 
@@ -96,9 +96,9 @@ class TimedDealResult(DealResult):
 KEY = ("agent", "opponent", "deal")
 
 
-def decision_times(records: Sequence[GameRecord]) -> list[float]:
+def decision_times(records: Sequence[GameResult]) -> list[float]:
     """Milliseconds per decision of both agents; 0 for an agent that made none."""
-    times = [milliseconds_a_decision([(game, letter) for game in records]) for letter in PAIR]
+    times = [mean_ms_per_decision([(game, letter) for game in records]) for letter in PAIR]
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
 
@@ -148,7 +148,7 @@ class Cast(NamedTuple):
     def settings(self, options: ex.SeedOptions) -> dict[str, str]:
         """What results depend on besides the options."""
         rules = {} if self.rules == "standard" else {"rules": self.rules}
-        return rules if self.weights is None else {**rules, "weights": file_digest(self.weights())}
+        return rules if self.weights is None else {**rules, "weights": digest_file(self.weights())}
 
 
 class MatchWorker(Worker[ex.Task, list[Any]]):
@@ -162,7 +162,7 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
     """
 
     def __init__(
-        self, line: Callable[[Sequence[GameRecord]], Any], rules: str, clock: str, options: ex.SeedOptions
+        self, line: Callable[[Sequence[GameResult]], Any], rules: str, clock: str, options: ex.SeedOptions
     ) -> None:
         timing, processor, make = clock != "none", clock == "processor", make_published_generator
         self._player = DealPlayer(Rules.preset(rules), options.seed, timing, processor=processor, make_generator=make)
@@ -220,7 +220,7 @@ def won(result: DealResult) -> float:
 
 def win_interval(results: Iterable[DealResult]) -> Interval:
     """The win rate over both sides with its 95 % interval over deals."""
-    return within(normal_interval([won(result) for result in results]), 0.0, 1.0)
+    return clip_interval(normal_interval([won(result) for result in results]), 0.0, 1.0)
 
 
 def side_rates(results: Sequence[DealResult]) -> list[str]:

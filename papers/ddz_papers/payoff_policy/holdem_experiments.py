@@ -148,7 +148,7 @@ def plot_holdem(saved: ex.Saved[HoldemResult], path: Path) -> None:
         series.append(Series(f"{name}: mean", hands[: len(means)], means, style={"color": color}))
         edges = range(0, STACK + 1, 2_500)
         bets.append(Series(name, edges, [result.bet for result in played], "histogram", style={"alpha": 0.6}))
-    winnings = Panel(series, "hands", "chips won from the policy", "figure 7", across={"": 0})
+    winnings = Panel(series, "hands", "chips won from the policy", "figure 7", horizontal_lines={"": 0})
     save_plot(path, winnings, Panel(bets, "chips bet", "% of hands", "figure 8"))
 
 

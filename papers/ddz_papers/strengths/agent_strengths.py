@@ -17,7 +17,7 @@ from ddz_env.playing.registry import LEVELS
 from ddz_papers.experiments import experiment as ex
 from ddz_papers.experiments import matches
 from ddz_training.measure import statistics
-from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.duplicate import GameResult
 from ddz_training.measure.markdown import Table
 
 # --- The shipped policy -----------------------------------------------------------------------------------------------
@@ -82,8 +82,8 @@ def strength_cells(results: Sequence[matches.TimedDealResult]) -> list[tuple[str
     for (agent, opponent), deals in groups.items():
         over = matches.win_gain(deals, groups.get((POLICY, opponent), []) if agent != POLICY else [])
         scores = statistics.normal_interval([(deal.landlord_score + deal.peasants_score) / 2 for deal in deals])
-        rates = matches.win_interval(deals).both(to="–"), *matches.side_rates(deals), scores.plus_minus()
-        gained = over.both("+.1f") if over.count else ""
+        rates = matches.win_interval(deals).text_with_range(to="–"), *matches.side_rates(deals), scores.plus_minus()
+        gained = over.text_with_range("+.1f") if over.count else ""
         lines.append((f"`{agent}`", f"`{opponent}`", f"{len(deals):,}", *rates, gained, *matches.median_times(deals)))
     return lines
 
@@ -134,7 +134,12 @@ def agent_strength_table(saved: ex.Saved[matches.TimedDealResult]) -> Table:
     deals = by_agent(saved.results)
     rates = {agent: matches.win_interval(results) for agent, results in deals.items()}
     lines = [
-        (f"`{agent}`", f"{rate.count:,}", rate.both(to="–"), f"{median(line.ms for line in deals[agent]):.3g}")
+        (
+            f"`{agent}`",
+            f"{rate.count:,}",
+            rate.text_with_range(to="–"),
+            f"{median(line.ms for line in deals[agent]):.3g}",
+        )
         for agent, rate in sorted(rates.items(), key=lambda item: -item[1].mean)
     ]
     header = ("agent", "deals", "win %", "ms per decision")
@@ -192,7 +197,7 @@ class PointsResult:
     opponent_ms: float
 
     @classmethod
-    def of(cls, records: Sequence[GameRecord]) -> PointsResult:
+    def of(cls, records: Sequence[GameResult]) -> PointsResult:
         """The result of a deal from its six games."""
         first, times = records[0], matches.decision_times(records)
         landlord = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
@@ -322,7 +327,7 @@ def levels_table(saved: ex.Saved[matches.DealResult]) -> Table:
     for level, below in zip(LEVELS, LADDER, strict=False):
         rate = rates[level.agent, below]
         cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below}`", f"{rate.count:,}")
-        lines.append((*cells, rate.both(to="–")))
+        lines.append((*cells, rate.text_with_range(to="–")))
     note = f"Ratings are added up from the win rates between neighbours; `{ANCHOR}` is 0. {saved.name}."
     return Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
 
@@ -361,7 +366,7 @@ def depth_table(saved: ex.Saved[matches.DealResult]) -> Table:
     for name, deals in ex.grouped(saved.results, "agent").items():
         agent = f"`{DEPTHS[name]}`" if name in DEPTHS else name
         both = statistics.normal_interval([*map(matches.won, deals)])
-        lines.append((name, agent, str(len(deals)), *matches.side_rates(deals), both.text(), both.span()))
+        lines.append((name, agent, str(len(deals)), *matches.side_rates(deals), both.text(), both.range_text()))
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
     note = f"Against `{OPPONENT}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
     return Table("Strength by depth", header, lines, note)
@@ -409,7 +414,7 @@ def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
 def parts_table(saved: ex.Saved[matches.DealResult]) -> Table:
     """Each combination of prior and leaf value: what the search wins against the policy alone."""
     lines = [
-        (name, f"{len(results):,}", matches.win_interval(results).both(to="–"), *matches.side_rates(results))
+        (name, f"{len(results):,}", matches.win_interval(results).text_with_range(to="–"), *matches.side_rates(results))
         for name, results in ex.grouped(saved.results, "agent", order=PARTS).items()
     ]
     header = ("budget: prior + leaves", "deals", "win %", "landlord %", "peasants %")

@@ -33,8 +33,8 @@ from ddz_env.core.view import list_legal_actions
 from ddz_env.playing.generators import make_published_generator
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.provenance import file_digest
-from ddz_training.measure.statistics import normal_interval, within
+from ddz_training.measure.provenance import digest_file
+from ddz_training.measure.statistics import clip_interval, normal_interval
 
 FIRST_DEAL = 7_000_000
 TENTHS, ROLES = 10, ("landlord", "peasant after the landlord", "peasant before the landlord")
@@ -171,9 +171,11 @@ def chances_table(saved: ex.Saved[ChanceResult]) -> Table:
     for tenth, games in enumerate(given_and_won(saved.results)):
         if games:
             mean, won = 100 * fmean(chance for chance, _ in games), [float(outcome) for _, outcome in games]
-            rate = within(normal_interval(won), 0.0, 1.0)
+            rate = clip_interval(normal_interval(won), 0.0, 1.0)
             name = f"{100 * tenth // TENTHS}–{100 * (tenth + 1) // TENTHS}"
-            lines.append((name, f"{len(games):,}", f"{mean:.1f}", rate.both(to="–"), f"{100 * rate.mean - mean:+.1f}"))
+            lines.append(
+                (name, f"{len(games):,}", f"{mean:.1f}", rate.text_with_range(to="–"), f"{100 * rate.mean - mean:+.1f}")
+            )
     note = f"Games with odd numbers; the map was fitted on those with even ones. Computed from {saved.name}."
     header = ("chance given, %", "positions", "its mean", "games won, %", "difference")
     return Table("Chances of winning, given and found", header, lines, note)
@@ -188,7 +190,7 @@ CHANCES = ex.Experiment(
     tasks=lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
     work=play_and_judge,
     changeable=("games",),
-    more=lambda options: {"worlds": WORLDS, "weights": file_digest(shipped_policy_path())},
+    more=lambda options: {"worlds": WORLDS, "weights": digest_file(shipped_policy_path())},
     agents=lambda options: ["policy"],
     unit="games",
     tables={"chances": chances_table},

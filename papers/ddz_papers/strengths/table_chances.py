@@ -50,7 +50,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_papers.experiments import experiment as ex
 from ddz_papers.strengths.chances import ROLES, fit, fitted, given
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.provenance import file_digest
+from ddz_training.measure.provenance import digest_file
 
 LEVELS = ("easy", "medium", "hard")
 FIRST_DEAL, PARTICLES = 7_500_000, 1500
@@ -324,7 +324,7 @@ TABLE_CHANCES = ex.Experiment(
     ],
     work=judge_at_table,
     changeable=("games",),
-    more=lambda options: {"particles": WORLDS, "weights": file_digest(shipped_policy_path())},
+    more=lambda options: {"particles": WORLDS, "weights": digest_file(shipped_policy_path())},
     agents=lambda options: ["policy"],
     unit="games",
     tables={"table-chances": errors_table},

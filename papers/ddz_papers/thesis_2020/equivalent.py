@@ -37,12 +37,12 @@ from ddz_papers.thesis_2020.curve import as_text as as_text
 from ddz_papers.thesis_2020.curve import of_text as of_text
 from ddz_papers.thesis_2020.tendency import Judges
 from ddz_training.measure.agent_pool import check_agents
-from ddz_training.measure.duplicate import KEY, DealPlayer, GameRecord, Match, seatings
+from ddz_training.measure.duplicate import KEY, DealPlayer, GameResult, Match, list_seatings
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.provenance import rules_settings
-from ddz_training.measure.statistics import Interval, balance, normal_interval, within
-from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress
+from ddz_training.measure.provenance import rules_to_settings
+from ddz_training.measure.statistics import Interval, balanced_win_share, clip_interval, normal_interval
+from ddz_training.measure.store import Key, OnProgress, ResultStore, ignore_progress
 from ddz_training.measure.tendency_file import TENDENCIES
 
 # --- Finding it -------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Equivalent:
 def wins(tally: Tally) -> Interval:
     """The agent's share of the deals, even ones halved: with a fixed landlord, its share of the games."""
     values = [1.0] * tally.ahead + [0.0] * tally.behind + [0.5] * tally.even
-    return within(normal_interval(values), 0.0, 1.0)
+    return clip_interval(normal_interval(values), 0.0, 1.0)
 
 
 class _Played:
@@ -319,7 +319,7 @@ class Ladder(NamedTuple):
     def settings(self) -> dict[str, object]:
         """The settings that the outcome of a deal depends on."""
         judges = {"top": list(self.judges.top), "bottom": list(self.judges.bottom)} if self.judges else {}
-        game = {"rules": rules_settings(self.rules), "seed": self.seed}
+        game = {"rules": rules_to_settings(self.rules), "seed": self.seed}
         return {"agent": self.agent, "search": self.search, **game, **judges}
 
 
@@ -329,16 +329,16 @@ class LadderPlayer(DealPlayer):
     A tree of a million nodes is not kept beside another one.
     """
 
-    def play(self, match: Match) -> list[GameRecord]:
+    def play(self, match: Match) -> list[GameResult]:
         """Play both games of a deal."""
         for spec in self.agents.specs - {*match.specs}:
-            self.agents.drop(spec)
+            self.agents.release(spec)
         return super().play(match)
 
 
 @contextmanager
 def playing(
-    ladder: Ladder, path: Path | None = None, processes: int = 1, on_progress: OnProgress = no_progress
+    ladder: Ladder, path: Path | None = None, processes: int = 1, on_progress: OnProgress = ignore_progress
 ) -> Iterator[Play]:
     """Play the deals of a ladder, each deal once, in the order of their numbers.
 
@@ -355,26 +355,26 @@ def playing(
         SettingsMismatchError: If the file is of another ladder.
         WorkerDiedError: If a worker process died.
     """
-    agents, games = [ladder.agent, ladder.rung(1)], len(seatings(ladder.rules))
-    store = ResultStore(GameRecord, path, ladder.settings(), KEY, per_key=games, agents=agents)
+    agents, games = [ladder.agent, ladder.rung(1)], len(list_seatings(ladder.rules))
+    store = ResultStore(GameResult, path, ladder.settings(), KEY, per_key=games, agents=agents)
     start = functools.partial(
         LadderPlayer, ladder.rules, ladder.seed, timing=False, make_generator=ladder.make_generator
     )
     wanted: dict[Key, Match] = {}
-    with store.sharing(start, processes) as share, closing(ladder.deals()) as deals:
+    with store.open_with_workers(start, processes) as share, closing(ladder.deals()) as deals:
 
         def play(budgets: Sequence[int]) -> list[int]:
             matches = [ladder.match(*task) for task in zip(itertools.islice(deals, len(budgets)), budgets, strict=True)]
             wanted.update({match.key: match for match in matches})
-            store.do_missing(wanted, share, on_progress)
+            store.run_missing(wanted, share, on_progress)
             return [_lead(store.units[match.key]) for match in matches]
 
         yield play
 
 
-def _lead(games: Sequence[GameRecord]) -> int:
+def _lead(games: Sequence[GameResult]) -> int:
     """1 where the agent did better in the games of a deal, -1 where it did worse, 0 where the deal says nothing."""
-    share = fmean(balance(game, "a") for game in games)
+    share = fmean(balanced_win_share(game, "a") for game in games)
     return (share > 0.5) - (share < 0.5)
 
 

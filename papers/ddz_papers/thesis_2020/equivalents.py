@@ -199,7 +199,7 @@ def knowledge_table(saved: ex.Saved[EquivalentResult]) -> Table:
             full = results.get((rules, KNOWLEDGE[name][1]))
             knowledge = name.partition(" without ")[2]
             comparable = full is not None and not (full.beyond or result.beyond)
-            factor = change(full, result).both(".2f", 1) if full and comparable else "–"
+            factor = change(full, result).text_with_range(".2f", 1) if full and comparable else "–"
             whole_text = full.equivalent.text() if full else "–"
             cells = (
                 whole_text,
@@ -222,7 +222,7 @@ def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
 
     Example:
         >>> one = EquivalentResult("a", "a", "half-deck", "isuct", 800, 400, 1600, 0, (), "a", 0.5, 0)
-        >>> change(one, one).both(".2f", 1)
+        >>> change(one, one).text_with_range(".2f", 1)
         '1.00 (0.38 to 2.67)'
     """
     centre = math.log(without.iterations / full.iterations)

@@ -296,7 +296,7 @@ def simulated_table(saved: ex.Saved[SimulatedResult]) -> Table:
             error, games = f"{100 * math.expm1(math.sqrt(square)):.0f} %", f"{2 * fmean(b.deals for b in batches):,.0f}"
             middle = known * math.exp(ratio)
             estimate = f"{middle:,.0f} ± {middle * math.sqrt(max(0.0, square - ratio**2)):,.0f}"
-            cells = f"{covered.count:,}", covered.both(), estimate, f"{math.exp(ratio):.3f}", error, games
+            cells = f"{covered.count:,}", covered.text_with_range(), estimate, f"{math.exp(ratio):.3f}", error, games
             lines.append((curve, method, *cells))
     header = ("curve", "method", "searches", "covered %", "found", "mean ratio", "typical error", "games")
     note = (

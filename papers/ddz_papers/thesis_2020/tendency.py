@@ -18,14 +18,14 @@ import numpy.typing as npt
 from ddz_env import Rules, State
 from ddz_env.support.options import Options
 from ddz_training.measure.agent_pool import check_agents
-from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match
+from ddz_training.measure.duplicate import DealPlayer, GameResult, Match
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.statistics import win_share
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.measure.store import OnProgress, ResultStore, ignore_progress
 from ddz_training.measure.tendency_file import FORMAT, TENDENCIES, JudgedDeal
 
 
-def tendency_of(records: Sequence[GameRecord]) -> str:
+def tendency_of(records: Sequence[GameResult]) -> str:
     """The tendency of a deal from its two games, played from both sides.
 
     Raises:
@@ -106,7 +106,7 @@ def judge_deals(
     *,
     first_deal: int = 0,
     processes: int = 1,
-    on_progress: OnProgress = no_progress,
+    on_progress: OnProgress = ignore_progress,
 ) -> list[JudgedDeal]:
     """Judge consecutive deals.
 
@@ -128,7 +128,7 @@ def judge_deals(
     settings = {"format": FORMAT, "rules": judges.rules.name, "seed": judges.seed, **who}
     store = ResultStore(JudgedDeal, path, settings, ("deal",), agents=agents)
     tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
-    return store.fill(tasks, functools.partial(DealJudge, judges), processes, on_progress)
+    return store.run_tasks(tasks, functools.partial(DealJudge, judges), processes, on_progress)
 
 
 def shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:

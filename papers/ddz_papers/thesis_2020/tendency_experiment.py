@@ -80,7 +80,7 @@ def tendency_table(saved: ex.Saved[TendencyResult]) -> Table:
     for name, results in _by_judges(saved).items():
         tendencies = [result.tendency for result in results]
         rates = (statistics.wilson_interval(tendencies.count(side), len(tendencies)) for side in TENDENCIES)
-        lines.append((name, *(rate.both() for rate in rates), f"{len(tendencies):,}"))
+        lines.append((name, *(rate.text_with_range() for rate in rates), f"{len(tendencies):,}"))
     header = ("judges", *(f"{side} %" for side in TENDENCIES), "deals")
     note = f"95 % intervals (Wilson). The same deals for all judges; {saved.name}."
     return Table("Deal tendency by who judges", header, lines, note)
@@ -93,7 +93,7 @@ def plot_tendency(saved: ex.Saved[TendencyResult], path: Path) -> None:
         percents = 100 * shares([result.tendency for result in results])
         games = range(2, 2 * len(percents) + 1, 2)
         lines = [Series(side, games, list(percents[:, column])) for column, side in enumerate(TENDENCIES)]
-        panels.append(Panel(lines, "games", "% of deals (dotted: thesis)", name, across={"": THESIS["none"]}))
+        panels.append(Panel(lines, "games", "% of deals (dotted: thesis)", name, horizontal_lines={"": THESIS["none"]}))
     save_plot(path, *panels, size=(3.2 * len(panels), 3.2))
 
 

@@ -43,9 +43,9 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
         what = "games" if deal is None else f"game {game} of deal {deal}"
         raise DataSetError(f"{games} has no {what}")
     if review:
-        _review(chosen[0].record(file.rules, file.agents), as_json)
+        _review(chosen[0].to_saved_game(file.rules, file.agents), as_json)
     elif deal is not None:
-        click.echo(chosen[0].record(file.rules, file.agents), nl=False)
+        click.echo(chosen[0].to_saved_game(file.rules, file.agents), nl=False)
     else:
         for recorded in chosen:
             recorded.replay(file.rules)

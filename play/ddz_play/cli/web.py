@@ -76,11 +76,11 @@ def _check_agent(name: str) -> None:
     """
     from ddz_env.playing.registry import estimate_compile_seconds, make_agent
     from ddz_play.web.games import WebOptionError
-    from ddz_training.measure.provenance import agent_paths
+    from ddz_training.measure.provenance import list_agent_files
 
     if estimate_compile_seconds(name) is None:
         make_agent(name)
-    elif missing := [path for path in agent_paths(name) if not path.is_file()]:
+    elif missing := [path for path in list_agent_files(name) if not path.is_file()]:
         raise WebOptionError(f"{name!r}: {missing[0]}: there is no such file")
 
 

@@ -24,7 +24,7 @@ from ddz_env.saved_games import PERSON, SavedGame, SavedGameError
 from ddz_env.support.errors import DouDizhuError
 from ddz_play.session import AdviserPool, Session
 from ddz_play.winning_chances import auction_changes_points
-from ddz_training.measure.store import claim
+from ddz_training.measure.store import lock_path
 
 LIFETIME = 14 * 24 * 3600.0
 """Seconds after which a game without a move is deleted."""
@@ -118,7 +118,7 @@ class GameStore:
         self._loaded: OrderedDict[str, _LoadedGame] = OrderedDict()
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._claim = claim(folder, folder=True)
+            self._claim = lock_path(folder, folder=True)
         except OSError as error:
             raise WebOptionError(f"games cannot be kept in {folder}: {error.strerror or error}") from error
         self.delete_expired()

@@ -37,7 +37,7 @@ from ddz_env.support.errors import (
 )
 from ddz_play.hand_odds import make_report
 from ddz_training.cli.app import app
-from ddz_training.measure.provenance import agent_files
+from ddz_training.measure.provenance import digest_agent_files
 from ddz_training.measure.statistics import settling
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
@@ -282,7 +282,7 @@ def test_wrong_bidders_have_named_errors() -> None:
         with pytest.raises(error, match=message):
             make_agent(f"rules:{options}")
     assert parse_agent("policy:bidder=payoff")[1] == {}
-    assert agent_files("rules:bidder=policy") == agent_files("policy")
+    assert digest_agent_files("rules:bidder=policy") == digest_agent_files("policy")
 
 
 def test_stakes_are_refused_where_there_are_none() -> None:

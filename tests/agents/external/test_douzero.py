@@ -35,7 +35,7 @@ from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.many import WaitingGames
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
-from ddz_training.measure.provenance import agent_files
+from ddz_training.measure.provenance import digest_agent_files
 from tests.oracles.positions import random_deal, rare_positions, row_of
 
 pytest.importorskip("safetensors")
@@ -315,7 +315,7 @@ def test_exported_files_play_as_the_checkpoints_do(exported: Path, agent: DouZer
     """Without PyTorch's networks, in all roles and late in the game."""
     ours = make_agent(f"douzero:path={exported}")
     assert isinstance(ours, DouZeroAgent)
-    assert set(agent_files(f"douzero:path={exported}")) == {f"{name}.onnx" for name in NAMES}
+    assert set(digest_agent_files(f"douzero:path={exported}")) == {f"{name}.onnx" for name in NAMES}
     for seed in range(3):
         state, rng = State.new(seed, "douzero"), np.random.default_rng(seed)
         while not state.is_over:
@@ -340,12 +340,12 @@ def test_exported_files_of_another_role_or_form_are_refused(exported: Path, fold
     with pytest.raises(TensorFileError, match=r"landlord_up.ckpt: there is no such file"):
         DouZeroAgent(tmp_path)
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    assert set(agent_files(f"douzero:path={tmp_path}")) == {f"{name}.ckpt" for name in NAMES}
+    assert set(digest_agent_files(f"douzero:path={tmp_path}")) == {f"{name}.ckpt" for name in NAMES}
 
 
 def test_by_name_with_the_digests_of_its_files(folder: Path) -> None:
     assert isinstance(make_agent(f"douzero:path={folder},threads=1"), DouZeroAgent)
-    assert set(agent_files(f"douzero:path={folder}")) == {f"{name}.ckpt" for name in NAMES}
+    assert set(digest_agent_files(f"douzero:path={folder}")) == {f"{name}.ckpt" for name in NAMES}
     with pytest.raises(InvalidAgentOptionError, match="'path' has no default"):
         make_agent("douzero")
 

@@ -35,7 +35,7 @@ from ddz_env.core.observation import OBSERVATION, Feature, Layout, action_mask, 
 from ddz_env.core.observation import layout as layouts
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
-from ddz_training.measure.provenance import agent_files, file_digest
+from ddz_training.measure.provenance import digest_agent_files, digest_file
 
 CHOICES = {
     "policy-v1": "f3c31a439bafa4f8",
@@ -114,7 +114,7 @@ def test_the_belief_network_draws_what_it_always_drew() -> None:
 def test_the_files_are_those_that_shipped() -> None:
     folder = shipped_policy_path().parent
     assert {
-        file.stem: file_digest(file) for ending in ("safetensors", "onnx") for file in folder.glob(f"*.{ending}")
+        file.stem: digest_file(file) for ending in ("safetensors", "onnx") for file in folder.glob(f"*.{ending}")
     } == FILES
     assert all(FILES[name] == digests[-1] for name, digests in BY_ID.items())
     assert load_weights(shipped_policy_path()).critic is not None
@@ -126,13 +126,15 @@ def test_the_files_are_those_that_shipped() -> None:
 def test_a_policy_is_an_agent_by_its_id(name: str) -> None:
     needs_extra(name)
     assert make_agent(name).name == name == make_agent(f"policy:path={name}").name
-    assert agent_files(name) == agent_files(f"policy:path={name}") == {policy_path(name).name: FILES[name]}
+    assert (
+        digest_agent_files(name) == digest_agent_files(f"policy:path={name}") == {policy_path(name).name: FILES[name]}
+    )
     with pytest.raises(InvalidAgentOptionError, match="'path' is given twice"):
         make_agent(f"{name}:path=points")
 
 
 def test_the_newest_policy_has_no_name_that_changes() -> None:
-    assert agent_files("policy") == agent_files(NEWEST)
+    assert digest_agent_files("policy") == digest_agent_files(NEWEST)
     assert (make_agent("policy").name, policy_name("1234")) == ("policy", "1234")
 
 

@@ -25,7 +25,7 @@ from ddz_env.peers.botzone.player import KEEP_RUNNING, BotzonePlayer, InvalidReq
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError, InvalidDealError, InvalidRulesError
 from ddz_training.botzone.bundle import BundleError, write_bundle
-from ddz_training.botzone.match import play_match
+from ddz_training.botzone.match import play_botzone_match
 from ddz_training.cli.app import app
 from tests.packages import ROOT
 
@@ -37,7 +37,7 @@ KEEPS = f"botzone:{BOTS / 'keeps_running.py'}"
 @pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 def test_a_match_of_our_agents_replays_to_the_byte(game: Any) -> None:
     for seed in range(2):
-        log = play_match(game, ["random", "rules", "random"], seed)
+        log = play_botzone_match(game, ["random", "rules", "random"], seed)
         assert log.faults == ["", "", ""]
         again = read_log(str(log))
         assert str(again) == str(log)
@@ -57,7 +57,7 @@ def test_a_match_of_our_agents_replays_to_the_byte(game: Any) -> None:
 
 
 def test_other_ways_of_writing_a_log_are_kept(tmp_path: Path) -> None:
-    log = play_match(FIXED, ["random"] * 3, 1)
+    log = play_botzone_match(FIXED, ["random"] * 3, 1)
     for text in (
         json.dumps(log.entries, indent=2),
         json.dumps({"_id": "x", "players": ["甲"], "logs": log.entries}, ensure_ascii=False) + "\n",
@@ -235,7 +235,7 @@ def test_programs_play_matches(written_in: str, tmp_path: Path) -> None:
         subprocess.run([compiler, "-o", tmp_path / "bot", BOTS / "smallest.cpp"], check=True)
         bot = f"botzone:{tmp_path / 'bot'}"
     for game in GAMES.values() if bot == KEEPS else [FIXED]:
-        log = play_match(game, ["rules", bot, KEEPS], 2)
+        log = play_botzone_match(game, ["rules", bot, KEEPS], 2)
         assert log.faults == ["", "", ""]
         assert log.replay()[0].is_over
 
@@ -243,7 +243,7 @@ def test_programs_play_matches(written_in: str, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_process_a_move_gets_the_data_of_its_last_answer() -> None:
     for game in GAMES.values():
-        log = play_match(game, ["rules", f"botzone:{BOTS / 'smallest.py'}", "rules"], 2)
+        log = play_botzone_match(game, ["rules", f"botzone:{BOTS / 'smallest.py'}", "rules"], 2)
         assert log.faults == ["", "", ""]
         said = [entry["1"]["debug"] for entry in log.entries[1::2] if "debug" in entry.get("1", {})]
         assert said[-1] == str(len(said) - 2 + game.has_auction)
@@ -291,9 +291,9 @@ def test_a_bundle_plays_by_itself(tmp_path: Path) -> None:
         write_bundle(tmp_path / "bot.zip", spec)
         assert (tmp_path / "bot.zip").read_bytes() == same
         bot = f"botzone:{tmp_path / 'bot.zip'},seconds=300"
-        log = play_match(FIXED, [bot, "random", "random"])
+        log = play_botzone_match(FIXED, [bot, "random", "random"])
         assert log.faults == ["", "", ""]
-        assert log.played == play_match(FIXED, [spec, "random", "random"]).played
+        assert log.played == play_botzone_match(FIXED, [spec, "random", "random"]).played
 
 
 def test_only_agents_of_this_package_that_do_not_cheat_are_bundled(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits
 from ddz_env import Rules
 from ddz_env.peers.botzone.games import GAMES
-from ddz_training.botzone.match import play_match
-from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match
+from ddz_training.botzone.match import play_botzone_match
+from ddz_training.measure.duplicate import DealPlayer, GameResult, Match
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
 
@@ -62,7 +62,7 @@ def commands_of(mark: bytes) -> list[bytes]:
     return [command for command in commands if b"resource_tracker" not in command]  # Python's own stays
 
 
-def lost(spec: str, preset: str, time_limit: float | None = None) -> list[GameRecord]:
+def lost(spec: str, preset: str, time_limit: float | None = None) -> list[GameResult]:
     player = DealPlayer(Rules.preset(preset), 1, timing=False, time_limit=time_limit, on_fault="lose")
     try:
         return player.play(Match(0, (spec, "random"), ("bad", "good")))
@@ -91,11 +91,11 @@ def test_a_bad_bot_loses_its_games(kind: str, tmp_path: Path, mark: bytes) -> No
 
 def test_a_bot_at_fault_ends_a_match_by_the_judges_rules(tmp_path: Path, mark: bytes) -> None:
     bot = bot_of(tmp_path, "exit 1")
-    log = play_match(GAMES["FightTheLandlord"], ["random", f"botzone:{bot}", "random"])
+    log = play_botzone_match(GAMES["FightTheLandlord"], ["random", f"botzone:{bot}", "random"])
     assert log.scores == [2.5, -1, -1]
     assert log.faults == ["", "INVALID_INPUT_VERDICT_RE", ""]
     assert not log.replay()[0].is_over
-    log = play_match(GAMES["FightTheLandlord2"], [f"botzone:{bot}", "random", "random"])
+    log = play_botzone_match(GAMES["FightTheLandlord2"], [f"botzone:{bot}", "random", "random"])
     assert log.faults == ["INVALID_BID", "", ""]
     assert log.replay()[0].is_over
     assert left_running(mark) == []

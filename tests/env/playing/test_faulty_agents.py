@@ -19,9 +19,9 @@ from ddz_env import Move, Rules, State, View, gym
 from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
 from ddz_env.playing.generators import make_agent_generator, make_published_generator
 from ddz_training.cli.app import app
-from ddz_training.measure.agent_process import AgentProcesses, arrives
+from ddz_training.measure.agent_process import AgentProcesses, wait_for_answer
 from ddz_training.measure.contest import Arena, run_arena
-from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, forfeited
+from ddz_training.measure.duplicate import DealPlayer, GameResult, Match, forfeit
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.statistics import side_score, summarize, win_share
 
@@ -71,7 +71,7 @@ FAULTS: dict[str, tuple[str, Callable[..., Any], str]] = {
 """The method, what the agent does in it, and a part of the reason that is given."""
 
 
-def match(make: Callable[[], object], preset: str = "standard", on_fault: str = "lose") -> list[GameRecord]:
+def match(make: Callable[[], object], preset: str = "standard", on_fault: str = "lose") -> list[GameResult]:
     maker = lambda spec: make() if spec == "faulty" else Honest()  # noqa: E731
     player = DealPlayer(Rules.preset(preset), 1, timing=False, maker=maker, on_fault=on_fault)
     return player.play(Match(0, ("faulty", "honest"), ("x", "y")))
@@ -130,7 +130,7 @@ def test_stakes_of_a_lost_game_are_those_of_the_moment() -> None:
     with pytest.raises(AgentFaultError) as fault:
         play_game(state, agents, seat_generators([0], 3))
     assert (fault.value.seat, str(state.history[0][1])) == (1, "4444")
-    assert forfeited(state, "abb", "b").returns("stake") == (4.0, -2.0, -2.0)
+    assert forfeit(state, "abb", "b").returns("stake") == (4.0, -2.0, -2.0)
     assert not state.is_over
 
 
@@ -214,8 +214,8 @@ class Stopped:
 
 
 def test_the_time_that_all_was_stopped_is_not_charged() -> None:
-    assert arrives(Stopped(), 1.0)  # type: ignore[arg-type]
-    assert not arrives(Stopped(), 0.4)  # type: ignore[arg-type]
+    assert wait_for_answer(Stopped(), 1.0)  # type: ignore[arg-type]
+    assert not wait_for_answer(Stopped(), 0.4)  # type: ignore[arg-type]
 
 
 @pytest.mark.long

@@ -42,7 +42,7 @@ def main(name="rules"):
             for _ in range(GAMES):
                 _, payoffs = env.run()
                 won += int(payoffs[0 if role == "landlord" else 1])
-            print(f"{player} as {role} v {opponent}: {wilson_interval(won, GAMES).both()} %", flush=True)
+            print(f"{player} as {role} v {opponent}: {wilson_interval(won, GAMES).text_with_range()} %", flush=True)
     print(f"{players[name].decisions} decisions of {name}, all legal")
 
 

@@ -42,7 +42,7 @@ def test_every_pairing_plays_the_same_deals_which_training_never_saw(
     assert {one.agent for one in POLICY_STRENGTH.run(other, path).results} == {other.neural}
     every = {(st.NEURAL if name.startswith("search") else "policy", *deals) for name, deals in st.PAIRINGS.items()}
     assert {(*pair, deals) for pair, deals in st.policy_pairs(st.StrengthOptions()).items()} == every
-    monkeypatch.setattr(matches, "file_digest", lambda path: "0123456789abcdef")
+    monkeypatch.setattr(matches, "digest_file", lambda path: "0123456789abcdef")
     with pytest.raises(SettingsMismatchError):
         POLICY_STRENGTH.run(TINY, path)
 

@@ -21,7 +21,7 @@ from ddz_play.dialogue import numbered_moves
 from ddz_play.language_models import endpoint
 from ddz_play.language_models.agent import ChatAgent, Usage
 from ddz_play.language_models.endpoint import EndpointError
-from ddz_training.measure.provenance import agent_files
+from ddz_training.measure.provenance import digest_agent_files
 from tests.programs import program
 from tests.training.cli.terminal import ddz
 
@@ -70,7 +70,7 @@ def test_a_hostile_answer_costs_at_most_its_move(answer: str, tmp_path: Path) ->
     assert ("legal are pass, 5, 6" if answer else "the answer is empty") in lines[0]["complaint"]
     assert max(len(message["content"]) for message in lines[1]["messages"]) <= 2000
     assert lines[2]["fallback"] == "pass"
-    assert agent_files(f"chat:{stub.address},model=stub,transcript={kept}") == {}  # so a match may be resumed
+    assert digest_agent_files(f"chat:{stub.address},model=stub,transcript={kept}") == {}  # so a match may be resumed
     assert agent.usage.prompt_tokens == sum(line.get("prompt_tokens", 0) for line in lines) > 300
     assert (agent.usage.requests, agent.usage.refused, agent.usage.fallbacks) == (3, 2, 1)
 

@@ -12,9 +12,9 @@ from ddz_env import Move, View
 from ddz_training.cli.columns import column_widths, wrapped
 from ddz_training.cli.console import show
 from ddz_training.measure import duplicate
-from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.duplicate import GameResult
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.store import columns_of, read_results
+from ddz_training.measure.store import read_results, result_columns
 from tests.training.cli.terminal import console, done
 
 AGENTS = (
@@ -77,14 +77,14 @@ def test_where_an_agent_is_given_milliseconds_the_arena_shows_the_processor_s(
 ) -> None:
     """On a busy machine wall time is not what an agent got.  Files have the columns that they always had."""
     calls = iter(range(10**9))
-    monkeypatch.setattr(duplicate, "processor_time", lambda: 0.007 * next(calls))
+    monkeypatch.setattr(duplicate, "cpu_time", lambda: 0.007 * next(calls))
     out, few = tmp_path / "games.csv", ("--deals", 2, "--processes", 1)
     timed = ("arena", f"timed={__name__}:Timed:milliseconds=5", "random")
     shown = done(*timed, *few, "--out", out, "--table", tmp_path / "table.csv", width=100).stdout
     assert re.search(r"(?m)^.*\bdecision +ms *$", shown)
     assert re.findall(r"(?m)^(?:timed|random) .* (\S+) *$", shown) == ["7.00", "7.00"]
     assert (tmp_path / "table.csv").read_text().splitlines()[0].endswith(",faults,cpu_ms_per_decision")
-    names = [column.name for column in columns_of(GameRecord)]
+    names = [column.name for column in result_columns(GameResult)]
     assert list(read_results(out)[1][0]) == names
     assert names[-4:] == ["ms_a", "ms_b", "fault_by", "fault"]
     for untimed in (("arena", "random", "random-staged"), (*timed, "--no-timing")):

@@ -21,14 +21,22 @@ from ddz_env.core.rules import PRESETS
 from ddz_env.peers.botzone.games import GAMES as GAMES_OF_BOTZONE
 from ddz_env.saved_games import Deal, SavedGame
 from ddz_env.support.errors import DouDizhuError
-from ddz_training.botzone.match import play_match
+from ddz_training.botzone.match import play_botzone_match
 from ddz_training.data import table
 from ddz_training.data.dataset import CARD, write_data_set
 from ddz_training.data.episodes import write_episodes
-from ddz_training.data.games import FORMAT, GAMES, DataSetError, GameRecordError, RecordedGame, Thought, read_games
+from ddz_training.data.games import (
+    FORMAT,
+    GAMES,
+    ActionStatistics,
+    DataSetError,
+    GameRecordError,
+    RecordedGame,
+    read_games,
+)
 from ddz_training.data.recording import Recording, record_games
-from ddz_training.data.sources import keep_games, read_games_of, read_won_games
-from ddz_training.data.table import COLUMNS, read_pieces
+from ddz_training.data.sources import import_games, read_imported_games, read_won_games
+from ddz_training.data.table import COLUMNS, read_batches
 from ddz_training.learn.imitation import load_imitation_dataset
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import AgentFailedError, SettingsMismatchError
@@ -45,7 +53,7 @@ def record(folder: Path, *agents: str, deals: int = 3, **about: Any) -> list[Rec
 
 
 def rows_of(folder: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
-    return [row for batch in read_pieces(folder, columns) for row in batch.to_pylist()]
+    return [row for batch in read_batches(folder, columns) for row in batch.to_pylist()]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -61,7 +69,7 @@ def test_a_recorded_game_replays_to_the_bit_without_its_seed(preset: str, tmp_pa
             played.step(text)
         assert played.is_over
         assert game.replay(rules) == played
-        text = str(game.record(rules, file.agents))
+        text = str(game.to_saved_game(rules, file.agents))
         assert SavedGame.parse(text).deal.state(SavedGame.parse(text).moves).history == played.history
 
 
@@ -135,7 +143,7 @@ def test_settings_that_say_no_agents_or_rules_are_refused_by_name(tmp_path: Path
     good: dict[str, Any] = {"format": FORMAT, "agents": ["random"], "rules": {"name": "standard"}}
     for wrong in ({"agents": "rules"}, {"agents": [5]}, {"agents": None}, {"rules": []}, {"rules": {"x": 1}}):
         (tmp_path / GAMES).unlink(missing_ok=True)
-        ResultStore(RecordedGame, tmp_path / GAMES, good | wrong, ("deal",)).note()
+        ResultStore(RecordedGame, tmp_path / GAMES, good | wrong, ("deal",)).update_settings()
         with pytest.raises(DataSetError, match=f"the {next(iter(wrong))} in its settings"):
             read_games(tmp_path)
 
@@ -177,8 +185,8 @@ def test_visits_stand_beside_the_actions_that_they_belong_to(tmp_path: Path) -> 
     while not over.is_over:
         moves.append(over.legal_moves()[0])
         over.step(moves[-1])
-    first = [Thought(start.legal_actions()[2], 5, 0.25), Thought(start.legal_actions()[0], 7, None)]
-    game = RecordedGame.of(start, moves, over, thoughts=[first, *([] for _ in moves[1:])])
+    first = [ActionStatistics(start.legal_actions()[2], 5, 0.25), ActionStatistics(start.legal_actions()[0], 7, None)]
+    game = RecordedGame.of(start, moves, over, statistics=[first, *([] for _ in moves[1:])])
     Recording(("isuct",), visits=True).store(tmp_path / GAMES).add([game])
     write_data_set(tmp_path)
     rows = rows_of(tmp_path, ["legal", "visits", "values"])
@@ -191,7 +199,7 @@ def test_visits_stand_beside_the_actions_that_they_belong_to(tmp_path: Path) -> 
 
 @needs_tables
 def test_tables_are_made_anew_only_where_games_came_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ddz_training.data.dataset.DEALS_A_TABLE", 2)
+    monkeypatch.setattr("ddz_training.data.dataset.DEALS_PER_TABLE", 2)
     record(tmp_path, "random", deals=3)
     write_data_set(tmp_path)
     first, second = (tmp_path / "decisions" / f"0000{number}.parquet" for number in range(2))
@@ -267,7 +275,7 @@ def test_a_table_whose_rows_are_no_decisions_is_refused(case: str, tmp_path: Pat
 
     record(tmp_path, "random", deals=1)
     write_data_set(tmp_path)
-    [file] = table.table_files(tmp_path)
+    [file] = table.list_tables(tmp_path)
     change, message = HOSTILE[case]
     pq.write_table(change(pq.read_table(file)), file)
     with pytest.raises(DouDizhuError, match=message):
@@ -281,7 +289,7 @@ def test_what_a_table_says_of_results_teaches_nothing(tmp_path: Path) -> None:
 
     record(tmp_path, "random", deals=1)
     write_data_set(tmp_path)
-    [file] = table.table_files(tmp_path)
+    [file] = table.list_tables(tmp_path)
     whole = load_imitation_dataset(tmp_path)
     for value in (math.inf, math.nan):
         pq.write_table(changed(pq.read_table(file), "win", lambda cells, value=value: [value] * len(cells)), file)
@@ -297,10 +305,10 @@ def test_a_table_that_unpacks_to_too_much_is_refused_before_it_is_read(
 
     record(tmp_path, "random", deals=1)
     write_data_set(tmp_path)
-    [file] = table.table_files(tmp_path)
+    [file] = table.list_tables(tmp_path)
     row = pq.read_table(file).slice(0, 1)
     pq.write_table(changed(row, "legal", lambda cells: [np.zeros(1 << 21, np.int16)]), file)
-    monkeypatch.setattr(table, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(table, "MAX_BYTES", 1 << 20)
     assert file.stat().st_size < 1 << 20
     with pytest.raises(DataSetError, match=r"unpacks to 0.00"):
         rows_of(tmp_path, ["legal"])
@@ -323,11 +331,11 @@ def test_tables_know_the_rules_of_their_games_if_these_are_the_same(tmp_path: Pa
     for rules in ("standard", "mini"):
         record(tmp_path / rules, "random", deals=1, rules=Rules.preset(rules))
         write_data_set(tmp_path / rules)
-        assert table.rules_of_tables(tmp_path / rules) == Rules.preset(rules)
-        (one,) = table.table_files(tmp_path / rules)
+        assert table.read_rules(tmp_path / rules) == Rules.preset(rules)
+        (one,) = table.list_tables(tmp_path / rules)
         one.rename(tmp_path / f"{rules}.parquet")
     with pytest.raises(DataSetError, match="under different rules: mini and standard"):
-        table.rules_of_tables(tmp_path)
+        table.read_rules(tmp_path)
 
 
 @pytest.mark.parametrize(("form", "extra"), [("parquet", "data"), ("minari", "minari")])
@@ -410,7 +418,7 @@ def test_games_are_recorded_and_replayed_from_the_command_line(tmp_path: Path) -
 @needs_tables
 @pytest.mark.parametrize("name", sorted(GAMES_OF_BOTZONE))
 def test_matches_of_botzone_become_a_data_set(name: str, tmp_path: Path) -> None:
-    logs = [play_match(GAMES_OF_BOTZONE[name], ["random", "rules", "random"], seed) for seed in (1, 2)]
+    logs = [play_botzone_match(GAMES_OF_BOTZONE[name], ["random", "rules", "random"], seed) for seed in (1, 2)]
     cut = dataclasses.replace(logs[0], entries=logs[0].entries[:9])
     file, folder = tmp_path / "matches.jsonl", tmp_path / "games"
     file.write_text("".join(map(str, (*logs, cut))), encoding="utf-8")
@@ -426,7 +434,7 @@ def test_matches_of_botzone_become_a_data_set(name: str, tmp_path: Path) -> None
 def test_games_saved_by_the_page_become_a_data_set(tmp_path: Path) -> None:
     """Those that only one seat has seen, endgames and unfinished games are left out."""
     played = record(tmp_path / "played", "rules", "random", deals=2)
-    saved = [game.record(Rules(), ("person", "isuct:iterations=20")) for game in played]
+    saved = [game.to_saved_game(Rules(), ("person", "isuct:iterations=20")) for game in played]
     hand = saved[0].deal.hands[1]
     seen = Deal.from_one_hand(Rules(), 1, hand, saved[0].deal.bottom)
     puzzle = Deal(Rules(), hands=(*map(Hand.parse, ("34", "5", "6")),), bottom=Hand.parse(""), endgame=True)
@@ -440,7 +448,7 @@ def test_games_saved_by_the_page_become_a_data_set(tmp_path: Path) -> None:
     for number, each in enumerate((*saved, *more)):
         each.save(pages / f"{number}.game.txt")
     (pages / "puzzles.json").write_text("{}")
-    made, left_out = keep_games(tmp_path / "set", [pages])
+    made, left_out = import_games(tmp_path / "set", [pages])
     assert (made.games, left_out) == (4, 3)
     for folder, missing in ((pages, 3), (tmp_path / "set", 0), (tmp_path / "set" / GAMES, 0)):
         won, left_out = read_won_games(folder)
@@ -475,7 +483,7 @@ def test_a_game_of_douzero_becomes_a_recorded_game(tmp_path: Path) -> None:
         moves.append((env.winner, len(env.card_play_action_seq)))
     file = tmp_path / "douzero.jsonl"
     file.write_text("\n".join(lines))
-    made, left_out = keep_games(tmp_path / "set", [file])
+    made, left_out = import_games(tmp_path / "set", [file])
     assert (made.games, left_out) == (5, 0)
     for kept, (winner, count) in zip(read_games(tmp_path / "set").games, moves, strict=True):
         assert (kept.win[0] > 0, len(kept.moves)) == (winner == "landlord", count)
@@ -500,7 +508,7 @@ def test_games_in_the_form_of_douzero_are_read(tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     won, left_out = read_won_games(file)
     assert (len(won), left_out) == (len(played), 0)
-    assert [game.end().returns("win") for game in won] == [game.win for game in played]
+    assert [game.final_state().returns("win") for game in won] == [game.win for game in played]
     assert won[0].players == ("landlord", "landlord_down", "landlord_up")
 
 
@@ -528,7 +536,7 @@ def test_what_holds_no_games_is_named(text: str | None, message: str, tmp_path: 
     if text is not None:
         (tmp_path / "no.jsonl").write_text(text)
     with pytest.raises(DouDizhuError) as error:
-        read_games_of(tmp_path / "no.jsonl")
+        read_imported_games(tmp_path / "no.jsonl")
     assert message in str(error.value)
 
 
@@ -538,9 +546,9 @@ def test_games_of_different_rules_or_without_an_end_make_no_data_set(tmp_path: P
         rules = Rules.preset(preset)
         SavedGame(Deal(rules, 1), ("person",) * rules.players).save(tmp_path / f"{preset}.game.txt")
     with pytest.raises(DataSetError, match="mini and standard"):
-        keep_games(tmp_path / "set", [tmp_path])
+        import_games(tmp_path / "set", [tmp_path])
     with pytest.raises(DataSetError, match="nothing to keep"):
-        keep_games(tmp_path / "set", [tmp_path / "mini.game.txt"])
+        import_games(tmp_path / "set", [tmp_path / "mini.game.txt"])
     with pytest.raises(DataSetError, match="won by anybody"):
         read_won_games(tmp_path)
 

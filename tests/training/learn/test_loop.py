@@ -12,7 +12,7 @@ from numba.core import event
 
 from ddz_training.learn import loop
 from ddz_training.learn.settings import TrainingSettings
-from ddz_training.measure.clocks import ThinkingClock
+from ddz_training.measure.clocks import PausingClock
 
 
 @dataclass
@@ -25,7 +25,7 @@ def test_the_minutes_of_a_training_count_from_the_first_decision_not_from_the_fi
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now, shares = [0.0], list[float]()
-    monkeypatch.setattr(loop, "thinking_time", ThinkingClock(lambda: now[0]))
+    monkeypatch.setattr(loop, "wall_time", PausingClock(lambda: now[0]))
 
     class Compiling(loop.Training):
         line_type = Line

@@ -48,7 +48,7 @@ from ddz_training.learn.ppo.selfplay import CurveLine, SelfPlay, new_games, new_
 from ddz_training.learn.strength import Evaluation, measure_strength
 from ddz_training.learn.threads import Threads
 from ddz_training.measure.errors import OtherVersionWarning
-from ddz_training.measure.provenance import agent_files
+from ddz_training.measure.provenance import digest_agent_files
 from tests.oracles.network_policy import NetworkPolicy
 from tests.packages import ROOT
 from tests.training.cli.terminal import as_options, done, refused
@@ -465,7 +465,7 @@ def test_a_run_of_another_version_names_both_and_one_against_other_weights_is_re
         run = SelfPlay.resume(file, 1)
     assert run.state()[1]["code"] == run.to_weights().notes["code"] == ["0.1.0 other", __version__]
     arrays, about = SelfPlay(small_config(eval_opponents=("policy", "random")), 1).state()
-    assert about["files"] == {"policy": agent_files("policy")}
+    assert about["files"] == {"policy": digest_agent_files("policy")}
     about["files"] = {"policy": {"policy.safetensors": "0123456789abcdef"}}
     write_tensor_file(file, *SelfPlay.kind, arrays, about)
     with pytest.warns(OtherVersionWarning, match=r"'policy' was 0123456789abcdef"):

@@ -16,9 +16,15 @@ from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.playing.many import WaitingGames, Words
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.measure.contest import Arena, run_arena
-from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match, seatings
+from ddz_training.measure.duplicate import DealPlayer, GameResult, Match, list_seatings
 from ddz_training.measure.errors import AgentFailedError, InvalidArenaError
-from ddz_training.measure.statistics import normal_interval, plain_values, standings, summarize, wilson_interval
+from ddz_training.measure.statistics import (
+    compute_standings,
+    normal_interval,
+    summarize,
+    to_plain_values,
+    wilson_interval,
+)
 
 
 class Broken:
@@ -48,19 +54,19 @@ class Watcher:
         return view.legal_moves()[-1]
 
 
-def save(path: Path, arena: Arena, deals: int, processes: int = 1, resume: bool = False) -> list[GameRecord]:
+def save(path: Path, arena: Arena, deals: int, processes: int = 1, resume: bool = False) -> list[GameResult]:
     return run_arena(arena, deals, processes=processes, store=arena.store(path, resume))
 
 
 CONTEST = Arena(("random-staged", "random"), seed=5, timing=False)
 
 
-def record(deal: int, game: int, seats: str, landlord_won: bool, stake: float = 2.0) -> GameRecord:
+def record(deal: int, game: int, seats: str, landlord_won: bool, stake: float = 2.0) -> GameResult:
     sign = 1.0 if landlord_won else -1.0
     who, winner = "x" if seats[0] == "a" else "y", "landlord" if landlord_won else "peasants"
     scores = (sign, -sign / 2, -sign / 2), (2 * stake * sign, -stake * sign, -stake * sign), (1.0, 2.0, 4.0)
     counts = {"moves": 40, "decisions_a": 10, "decisions_b": 30, "ms_a": 3.0, "ms_b": 1.0}
-    return GameRecord(deal, "x", "y", game, seats, 0, who, winner, *scores, **counts)
+    return GameResult(deal, "x", "y", game, seats, 0, who, winner, *scores, **counts)
 
 
 @pytest.mark.parametrize("preset", ["standard", "mini", "half-deck"])
@@ -83,14 +89,14 @@ def test_sides_swap_on_identical_cards(preset: str) -> None:
 def test_records_add_up_and_auctions_rotate_the_seats(preset: str) -> None:
     rules = Rules.preset(preset)
     games = DealPlayer(rules, seed=1).play(Match(0, ("random", "random-staged")))
-    assert [game.seats for game in games] == list(seatings(rules))
+    assert [game.seats for game in games] == list(list_seatings(rules))
     for game in games:
         assert game.landlord_agent == ("random" if game.seats[game.landlord] == "a" else "random-staged")
         assert game.decisions_a + game.decisions_b == game.moves
         assert sum(game.win) == sum(game.stake) == 0
         assert (game.win[game.landlord] > 0) == (game.winner == "landlord")
         assert min(game.ms_a, game.ms_b) > 0
-    assert seatings(Rules.preset("bidding")) == ("abb", "bab", "bba", "baa", "aba", "aab")
+    assert list_seatings(Rules.preset("bidding")) == ("abb", "bab", "bba", "baa", "aba", "aab")
 
 
 @pytest.mark.parametrize("contest", [CONTEST, Arena(("rules", "policy:temperature=1"), seed=5, timing=False)])
@@ -152,7 +158,7 @@ def test_round_robin() -> None:
     records = run_arena(arena, 2)
     pairs = [("random-staged", "random"), ("random-staged", "random #2"), ("random", "random #2")]
     assert [(game.a, game.b) for game in records[::2]] == pairs * 2
-    table = standings(records)
+    table = compute_standings(records)
     assert {result.agent: result.games for result in table} == dict.fromkeys(arena.labels, 8)
     assert all(result.deals == 2 for result in table)
     assert [result.wins.mean for result in table] == sorted((result.wins.mean for result in table), reverse=True)
@@ -204,7 +210,7 @@ def test_games_without_a_landlord_are_half_a_win() -> None:
     assert (x.wins.mean, y.wins.mean) == (0.5, 0.5)
     assert x.landlord_wins.count == y.peasant_wins.count == 0
     assert math.isnan(x.landlord_wins.mean)
-    assert plain_values(x)["landlord_wins"]["mean"] is None
+    assert to_plain_values(x)["landlord_wins"]["mean"] is None
 
 
 def test_intervals_against_figures_worked_by_hand() -> None:

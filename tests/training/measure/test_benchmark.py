@@ -15,16 +15,16 @@ from ddz_env import Move, State, View
 from ddz_env.playing.registry import list_agent_options, parse_agent
 from ddz_env.support.options import find_options_type
 from ddz_training.measure.benchmark import field, leaderboard, play
-from ddz_training.measure.benchmark.field import DEALS, FIELD, RULES, Member, check_member
+from ddz_training.measure.benchmark.field import DEALS, FIELD, RULES, FieldMember, check_member
 from ddz_training.measure.errors import (
+    BenchmarkChangedError,
     BenchmarkFileError,
-    FrozenChangedError,
     InvalidBenchmarkRequestError,
     NotReproducedError,
     ResultsFileError,
     SettingsMismatchError,
 )
-from ddz_training.measure.provenance import agent_files
+from ddz_training.measure.provenance import digest_agent_files
 from ddz_training.measure.ratings import Score, fit_ratings
 from tests.training.cli.terminal import ddz, done
 
@@ -52,16 +52,16 @@ class Cheat(Lowest):
 LOWEST = f"{__name__}:Lowest"
 
 
-def small(deals: str = "choosing", name: str = "me") -> play.Contest:
+def small(deals: str = "choosing", name: str = "me") -> play.BenchmarkContest:
     """The toy against two quick players of the field."""
-    whole = play.against_field(LOWEST, DEALS[deals], name=name, quick=True)
+    whole = play.contest_against_field(LOWEST, DEALS[deals], name=name, quick=True)
     agents = {one: whole.agents[one] for one in (name, "random", "rules")}
-    return play.Contest(agents, ((name, "random"), (name, "rules")), whole.deals)
+    return play.BenchmarkContest(agents, ((name, "random"), (name, "rules")), whole.deals)
 
 
-def played(contest: play.Contest, count: int = 4, path: Path | None = None) -> play.Results:
+def played(contest: play.BenchmarkContest, count: int = 4, path: Path | None = None) -> play.BenchmarkResults:
     store = contest.store(path)
-    return play.results_of(contest, play.play_contest(contest, count, store=store), store)
+    return play.make_results(contest, play.play_benchmark(contest, count, store=store), store)
 
 
 @pytest.fixture(scope="module")
@@ -80,25 +80,25 @@ def file(committed: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", DEALS)
 def test_deals_are_the_committed_ones(name: str) -> None:
     DEALS[name].check()
-    with pytest.raises(FrozenChangedError, match="dealing has changed"):
+    with pytest.raises(BenchmarkChangedError, match="dealing has changed"):
         dataclasses.replace(DEALS[name], seed=1, count=3).check()
 
 
 @pytest.mark.parametrize("member", FIELD.values(), ids=list(FIELD))
-def test_every_option_of_the_field_is_written_out(member: Member) -> None:
+def test_every_option_of_the_field_is_written_out(member: FieldMember) -> None:
     factory, options = parse_agent(member.agent)
     declared = find_options_type(factory)
     named = list_agent_options(member.agent.partition(":")[0]) if declared is None else declared.options()
     own = {"selection", "worlds"}  # added since: functions of a user's own, or else what the field has always played
     assert set(options) == {option.name for option in named if option.is_textual} - own
     if member.name == "policy-v1":
-        assert list(agent_files(member.agent).values()) == ["cfd085c33437f77a"]
+        assert list(digest_agent_files(member.agent).values()) == ["cfd085c33437f77a"]
 
 
 def test_the_sample_asks_where_there_is_a_choice() -> None:
     positions = field.read_positions()
     assert len(set(positions)) == len(positions) == 64
-    for position, *chosen in zip(positions, *field.frozen_moves().values(), strict=True):
+    for position, *chosen in zip(positions, *field.read_committed_moves().values(), strict=True):
         state = State.new(field.SAMPLE_SEED, RULES, position.deal)
         for move in position.moves:
             state.step(Move.parse(move))
@@ -115,22 +115,26 @@ def test_the_field_plays_as_it_did(name: str) -> None:
 
 
 def test_a_changed_player_of_the_field_is_noticed_and_nothing_is_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FIELD, "random", Member("random", "rules", quick=True))  # type: ignore[index]
-    with pytest.raises(FrozenChangedError, match=r"random is not the player .*deal 0 after 0 moves: 34567 instead of"):
+    monkeypatch.setitem(FIELD, "random", FieldMember("random", "rules", quick=True))  # type: ignore[index]
+    with pytest.raises(
+        BenchmarkChangedError, match=r"random is not the player .*deal 0 after 0 moves: 34567 instead of"
+    ):
         played(small())
 
 
 def test_what_cannot_be_played_is_refused() -> None:
-    cheating = play.Contest({"me": f"{__name__}:Cheat", "random": "random"}, (("me", "random"),), DEALS["choosing"])
+    cheating = play.BenchmarkContest(
+        {"me": f"{__name__}:Cheat", "random": "random"}, (("me", "random"),), DEALS["choosing"]
+    )
     for ask, message in (
         (lambda: played(cheating), "looks at every hand"),
-        (lambda: play.play_contest(small(), 2001), r"deals=2001 must be in 1\.\.2000"),
-        (lambda: play.against_field("rules:", DEALS["choosing"], name="rules"), "give your agent another name"),
-        (lambda: field.deal_list("chosing"), "did you mean 'choosing'"),
+        (lambda: play.play_benchmark(small(), 2001), r"deals=2001 must be in 1\.\.2000"),
+        (lambda: play.contest_against_field("rules:", DEALS["choosing"], name="rules"), "give your agent another name"),
+        (lambda: field.find_deal_list("chosing"), "did you mean 'choosing'"),
     ):
         with pytest.raises(InvalidBenchmarkRequestError, match=message):
             ask()
-    assert "rules #2" in play.against_field("rules", DEALS["choosing"]).agents
+    assert "rules #2" in play.contest_against_field("rules", DEALS["choosing"]).agents
 
 
 def chance(difference: float) -> float:
@@ -185,29 +189,31 @@ def test_a_file_that_contradicts_itself_is_refused(file: Path, old: str, new: st
     assert old in text
     file.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(BenchmarkFileError if "format" not in message else ResultsFileError, match=message):
-        play.read_file(file)
+        play.read_benchmark_file(file)
 
 
 def test_games_are_played_again_and_a_forged_one_is_found(file: Path) -> None:
     rng = np.random.default_rng(0)
-    assert play.replay(play.read_file(file), 2, rng) == 4
-    assert play.replay(play.read_file(file), None, rng) == 8
-    honest = play.read_file(file)
+    assert play.replay_sample(play.read_benchmark_file(file), 2, rng) == 4
+    assert play.replay_sample(play.read_benchmark_file(file), None, rng) == 8
+    honest = play.read_benchmark_file(file)
     forged = [
         dataclasses.replace(one, moves=one.moves + 1) if (one.deal, one.b, one.game) == (3, "rules", 1) else one
         for one in honest.records
     ]
     with pytest.raises(NotReproducedError, match=r"1 games .*me\.csv says: me v rules, deal 3"):
-        play.replay(dataclasses.replace(honest, records=forged), None, rng)
+        play.replay_sample(dataclasses.replace(honest, records=forged), None, rng)
 
 
 def test_a_run_goes_on_with_the_same_contest_only(committed: Path, tmp_path: Path) -> None:
     path = tmp_path / "me.csv"
     played(small(), 2, path)
     assert len(played(small(), 4, path).records) == 16
-    assert play.read_file(path).contest == small()
+    assert play.read_benchmark_file(path).contest == small()
     ended = operator.attrgetter("deal", "b", "moves", "stake", "fault_by")
-    assert sorted(map(ended, play.read_file(path).records)) == sorted(map(ended, play.read_file(committed).records))
+    assert sorted(map(ended, play.read_benchmark_file(path).records)) == sorted(
+        map(ended, play.read_benchmark_file(committed).records)
+    )
     with pytest.raises(SettingsMismatchError):
         played(small("reporting"), 1, path)
 
@@ -215,7 +221,7 @@ def test_a_run_goes_on_with_the_same_contest_only(committed: Path, tmp_path: Pat
 def test_the_leaderboard_is_made_from_files_of_the_reporting_list(tmp_path: Path) -> None:
     assert "no committed results" in benchmark_tables.leaderboard(tmp_path)
     two = {name: FIELD[name].agent for name in ("random", "rules")}
-    field_of_two = play.Contest(two, (("random", "rules"),), DEALS["reporting"])
+    field_of_two = play.BenchmarkContest(two, (("random", "rules"),), DEALS["reporting"])
     for name, contest in (("field", field_of_two), ("me", small("reporting")), ("no", small(name="not reported"))):
         played(contest, 3, tmp_path / f"{name}.csv")
     lines = benchmark_tables.leaderboard(tmp_path).splitlines()[2:]
@@ -225,7 +231,7 @@ def test_the_leaderboard_is_made_from_files_of_the_reporting_list(tmp_path: Path
 
 
 def test_every_player_of_the_field_has_a_rating() -> None:
-    ratings = leaderboard.field_ratings().fixed
+    ratings = leaderboard.read_field_ratings().fixed
     assert {*ratings} == {*FIELD}
     assert ratings["random"] < ratings["rules"] == 0 < ratings["policy-v1"]
 

@@ -15,14 +15,14 @@ from ddz_papers.determinization_2011.full_games import LANDLORD_UCT, FullOptions
 from ddz_papers.thesis_2020 import equivalent
 from ddz_papers.thesis_2020.tendency import Judges, judge_deals
 from ddz_training.measure.benchmark.field import DEALS
-from ddz_training.measure.benchmark.play import Contest, play_contest
+from ddz_training.measure.benchmark.play import BenchmarkContest, play_benchmark
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.league import LeagueStore, play_league
-from ddz_training.measure.store import OnProgress, no_progress, read_results
+from ddz_training.measure.store import OnProgress, ignore_progress, read_results
 from tests.training.measure.test_store import POSIX
 
 ARENA = Arena(("random", "random-staged", "random"), Rules.preset("mini"), seed=4, timing=False)
-FIELD = Contest({"me": "random-staged", "random": "random"}, (("me", "random"),), DEALS["choosing"])
+FIELD = BenchmarkContest({"me": "random-staged", "random": "random"}, (("me", "random"),), DEALS["choosing"])
 
 
 def arena(path: Path, on_progress: OnProgress) -> None:
@@ -30,7 +30,7 @@ def arena(path: Path, on_progress: OnProgress) -> None:
 
 
 def field(path: Path, on_progress: OnProgress) -> None:
-    play_contest(FIELD, 18, store=FIELD.store(path), on_progress=on_progress)
+    play_benchmark(FIELD, 18, store=FIELD.store(path), on_progress=on_progress)
 
 
 def league(path: Path, on_progress: OnProgress) -> None:
@@ -65,7 +65,7 @@ def test_a_contest_that_is_killed_goes_on_as_if_it_had_not_been(
     run: Callable[[Path, OnProgress], None], moment: int, tmp_path: Path
 ) -> None:
     cut, whole, told = tmp_path / "cut.sqlite", tmp_path / "whole.sqlite", list[int]()
-    run(whole, no_progress)
+    run(whole, ignore_progress)
     child = os.fork()
     if child == 0:
         run(cut, lambda done, total: os.kill(os.getpid(), signal.SIGKILL) if done == moment else None)

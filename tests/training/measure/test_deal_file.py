@@ -10,7 +10,7 @@ import pytest
 from ddz_env import Hand, Rules
 from ddz_env.support.errors import DouDizhuError
 from ddz_training.data.games import GAMES, read_games
-from ddz_training.measure.deal_file import read_deals
+from ddz_training.measure.deal_file import read_deal_file
 from ddz_training.measure.duplicate import DealPlayer, Match, new_deal
 from ddz_training.measure.store import read_results
 from tests.training.cli.terminal import done, refused
@@ -40,9 +40,9 @@ def written(path: Path, text: str | bytes) -> Path:
 def test_a_file_has_numbers_or_hands(
     text: str, rules: str, numbers: list[int], hands: tuple[str, ...], tmp_path: Path
 ) -> None:
-    read = read_deals(written(tmp_path / "deals.txt", text), Rules.preset(rules), 0)
+    read = read_deal_file(written(tmp_path / "deals.txt", text), Rules.preset(rules), 0)
     assert (read.numbers, read.hands) == (numbers, hands)
-    assert read.chosen(1) == numbers[:1]
+    assert read.select_numbers(1) == numbers[:1]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_file_has_numbers_or_hands(
 )
 def test_a_line_that_is_no_deal_is_named(text: str | bytes, message: str, tmp_path: Path) -> None:
     with pytest.raises(DouDizhuError) as error:
-        read_deals(written(tmp_path / "deals.txt", text), Rules(), 0)
+        read_deal_file(written(tmp_path / "deals.txt", text), Rules(), 0)
     assert message in str(error.value)
 
 
@@ -112,9 +112,9 @@ def test_a_function_is_read_as_the_file_of_its_deals(tmp_path: Path, monkeypatch
     (tmp_path / "two_deals.py").write_text(f"def deal(rng, number):\n    return {[HANDS, OTHER]!r}[number % 2]\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    read = read_deals(Path("two_deals:deal"), Rules(), 7, deals=3)
+    read = read_deal_file(Path("two_deals:deal"), Rules(), 7, deals=3)
     assert read.hands == (HANDS, OTHER, HANDS)
-    assert read.chosen(2, 1) == [1, 2]
+    assert read.select_numbers(2, 1) == [1, 2]
     for deals in ("two_deals:deal", written(tmp_path / "deals.txt", "\n".join(read.hands))):
         match = ("--deals", 3, "--deal-file", deals, "--processes", 1, "--no-timing")
         done("arena", "random", "rules", *match, "--out", "games.csv")

@@ -13,9 +13,9 @@ import pytest
 from ddz_env import Rules
 from ddz_training.measure import errors
 from ddz_training.measure.contest import Arena
-from ddz_training.measure.duplicate import GameRecord
-from ddz_training.measure.league import LeagueStore, play_league, read_league, rounds
-from ddz_training.measure.statistics import grouped
+from ddz_training.measure.duplicate import GameResult
+from ddz_training.measure.league import LeagueStore, play_league, read_league, schedule_rounds
+from ddz_training.measure.statistics import group_by
 from tests.training.cli.terminal import ddz, done, refused
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))
@@ -27,7 +27,7 @@ def play(
     play_league(LeagueStore(path, arena, resume), deals, block=block, processes=processes)
 
 
-def content(path: Path) -> tuple[list[GameRecord], list[object]]:
+def content(path: Path) -> tuple[list[GameResult], list[object]]:
     settings, games = read_league(path)
     return games, settings["rounds"]
 
@@ -45,7 +45,7 @@ def test_a_league_uses_its_deals_and_leaves_one_file(whole: Path) -> None:
     assert len(games) == 12 * 3 * 2
     assert len({(game.a, game.b, game.deal, game.seats) for game in games}) == len(games)
     assert [path.name for path in whole.parent.iterdir()] == [whole.name]
-    by_pair = grouped(games, lambda game: (game.a, game.b))
+    by_pair = group_by(games, lambda game: (game.a, game.b))
     assert set(by_pair) == {("one", "three"), ("one", "two"), ("three", "two")}
     assert all(sorted({game.deal for game in own}) == list(range(len(own) // 2)) for own in by_pair.values())
     assert rounds[:3] == [[1, *pair, 0, 4] for pair in by_pair]
@@ -81,13 +81,13 @@ def test_a_league_goes_on_and_new_agents_join(whole: Path, tmp_path: Path) -> No
 def test_a_round_is_wanted_until_it_is_complete(whole: Path, tmp_path: Path) -> None:
     """The schedule is a function of what the store holds: half a round changes nothing, a whole one gives the next."""
     played, planned = LeagueStore(whole, LEAGUE, resume=True).units, content(whole)[1]
-    store, schedule, seen = LeagueStore(tmp_path / "league.sqlite", LEAGUE), rounds(LEAGUE, 12, 4), 0
+    store, schedule, seen = LeagueStore(tmp_path / "league.sqlite", LEAGUE), schedule_rounds(LEAGUE, 12, 4), 0
     with store.open():
         while missing := schedule(store).matches.keys() - store.units.keys():
             due, seen = schedule(store), seen + 1
             assert due.total == 36
             assert [list(line) for line in due.notes["rounds"]] == [line for line in planned if line[0] <= seen]
-            store.note(**due.notes)
+            store.update_settings(**due.notes)
             for key in missing:
                 assert schedule(store).matches == due.matches
                 store.add(played[key])
@@ -105,7 +105,7 @@ def test_other_leagues_and_files_are_refused(whole: Path, tmp_path: Path) -> Non
     ):
         with pytest.raises(errors.SettingsMismatchError):
             LeagueStore(path, other, resume=True)
-    LEAGUE.store(tmp_path / "arena.sqlite").note()
+    LEAGUE.store(tmp_path / "arena.sqlite").update_settings()
     for name in ("none.sqlite", "arena.sqlite"):
         with pytest.raises(errors.ResultsFileError):
             read_league(tmp_path / name)

@@ -16,7 +16,7 @@ from ddz_env.support.errors import InvalidAgentOptionError, UnknownAgentError
 from ddz_env.support.options import find_options_type
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import OtherVersionWarning
-from ddz_training.measure.provenance import Provenance, agent_files, file_digest
+from ddz_training.measure.provenance import Provenance, digest_agent_files, digest_file
 from ddz_training.measure.store import read_results
 from tests.training.cli.terminal import done
 
@@ -53,8 +53,8 @@ def test_the_shipped_weights_are_named_where_no_others_are() -> None:
     file = shipped_policy_path()
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     for spec in ("policy", "policy:temperature=1", "neural-ismcts:particles=0"):
-        assert agent_files(spec) == {file.name: digest}
-    assert set(agent_files("neural-ismcts:iterations=4")) == {file.name, "belief.safetensors"}
+        assert digest_agent_files(spec) == {file.name: digest}
+    assert set(digest_agent_files("neural-ismcts:iterations=4")) == {file.name, "belief.safetensors"}
 
 
 def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> None:
@@ -64,36 +64,36 @@ def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> 
         declared = find_options_type(find_agent_factory(name))
         for option in declared.options() if declared else ():
             if Path in option.kinds:
-                assert agent_files(f"{name}:{option.name}={file}")[file.name] == file_digest(file)
+                assert digest_agent_files(f"{name}:{option.name}={file}")[file.name] == digest_file(file)
                 found.append(name)
             else:
                 assert name in found or not declared.make().files()
     assert {"policy", "neural-ismcts"} <= set(found)
-    assert agent_files("rules") == agent_files("isuct:iterations=9") == agent_files("random") == {}
+    assert digest_agent_files("rules") == digest_agent_files("isuct:iterations=9") == digest_agent_files("random") == {}
 
 
 def test_files_of_one_name_are_distinguished(own_agent: str, tmp_path: Path) -> None:
-    assert set(agent_files(own_agent)) == {"cand.txt"}
+    assert set(digest_agent_files(own_agent)) == {"cand.txt"}
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "w").write_text(folder)
-    assert set(agent_files("provenance_own_agent:Mine:path=a/w,place=b/w")) == {"w", "b/w"}
+    assert set(digest_agent_files("provenance_own_agent:Mine:path=a/w,place=b/w")) == {"w", "b/w"}
 
 
 def test_wrong_agents_are_the_same_errors_as_where_they_are_made() -> None:
     with pytest.raises(UnknownAgentError, match="nobody"):
-        agent_files("nobody")
+        digest_agent_files("nobody")
     for spec, named in (("isuct:iterations=0", "'isuct:iterations=0'"), ("policy:threads=-1", "threads")):
         with pytest.raises(InvalidAgentOptionError, match=named):
-            agent_files(spec)
+            digest_agent_files(spec)
 
 
 def test_resuming_with_a_replaced_file_names_the_agent_and_both_digests(own_agent: str, tmp_path: Path) -> None:
     path, weights = tmp_path / "games.csv", tmp_path / "cand.txt"
     assert play(path, 2, own_agent, "random") == 4
-    before = file_digest(weights)
+    before = digest_file(weights)
     weights.write_text("-1")
-    now = file_digest(weights)
+    now = digest_file(weights)
     with pytest.warns(OtherVersionWarning, match=f"cand.txt of the agent '{own_agent}' was {before}, now it is {now}"):
         assert play(path, 4, own_agent, "random") == 8
     assert read_results(path)[0]["files"] == {own_agent: {"cand.txt": f"{before} {now}"}}
@@ -106,17 +106,17 @@ def test_resuming_with_a_replaced_file_names_the_agent_and_both_digests(own_agen
 def test_a_file_that_was_renamed_is_the_same_and_one_under_another_name_is_not() -> None:
     here = Provenance.of(["policy"])
     ((name, digest),) = here.files["policy"].items()
-    assert not [*here.changes(Provenance(files={"policy": {"policy.safetensors": digest}}))]
+    assert not [*here.describe_changes(Provenance(files={"policy": {"policy.safetensors": digest}}))]
     other = Provenance(files={"policy": {"policy.safetensors": "0123456789abcdef"}})
-    assert [*here.changes(other)] == [f"{name} of the agent 'policy' was 0123456789abcdef, now it is {digest}"]
+    assert [*here.describe_changes(other)] == [f"{name} of the agent 'policy' was 0123456789abcdef, now it is {digest}"]
 
 
 def test_a_file_gains_the_digests_of_agents_that_join_it(own_agent: str, tmp_path: Path) -> None:
     first, second = Provenance.of(["random", "policy"]), Provenance.of([own_agent])
-    joined = second.resuming(first, tmp_path)
+    joined = second.continue_from(first, tmp_path)
     assert set(joined.files) == {"policy", own_agent}
     assert joined.code == first.code == (__version__,)
-    assert Provenance.take(json.loads(json.dumps(joined.settings()))) == joined
+    assert Provenance.pop_from(json.loads(json.dumps(joined.to_settings()))) == joined
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import pytest
 
 from ddz_training.measure import ray_cluster
 from ddz_training.measure.errors import ClusterError, WorkerDiedError
-from ddz_training.measure.ray_cluster import on_ray
-from ddz_training.measure.workers import workers
+from ddz_training.measure.ray_cluster import use_ray
+from ddz_training.measure.workers import start_workers
 from tests.packages import pythonpath
 from tests.training.cli.terminal import ddz
 
@@ -36,13 +36,13 @@ class Doubler:
 
 
 def doubled(make: Callable[[], Any], tasks: Sequence[int]) -> list[int]:
-    with workers(make, 2) as share:
+    with start_workers(make, 2) as share:
         return list(share(tasks))
 
 
 def test_a_worker_of_another_version_plays_nothing() -> None:
     with pytest.raises(ClusterError, match=r"has version [0-9.]+ of this package, the run 0\.0\.1"):
-        ray_cluster._play("name", "0.0.1", Doubler, 2)
+        ray_cluster._do_task("name", "0.0.1", Doubler, 2)
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,9 +80,9 @@ def test_ray_replays_what_a_killed_worker_had_and_ends(tmp_path: Path) -> None:
     import ray
 
     make = functools.partial(Fragile, str(tmp_path))
-    with on_ray():
+    with use_ray():
         assert not ray.is_initialized(), "a cluster is joined for work"
-        with workers(make, 2) as share:
+        with start_workers(make, 2) as share:
             assert list(share(range(40))) == list(range(0, 80, 2))
         with pytest.raises(WorkerDiedError, match="died of the same task"):
             doubled(make, [1, -1, 2])
@@ -117,7 +117,7 @@ def test_a_node_of_the_cluster_that_is_killed_changes_no_result(monkeypatch: pyt
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
     try:
-        with on_ray(), workers(Located, 1) as share:
+        with use_ray(), start_workers(Located, 1) as share:
             results = share(range(100))
             before = [next(results) for _ in range(40)]
             cluster.remove_node(nodes[-1], allow_graceful=False)

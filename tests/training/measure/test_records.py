@@ -19,10 +19,17 @@ from ddz_env.playing.many import WaitingGames, Words
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
 from ddz_training.data.recording import Recording, record_games
-from ddz_training.data.sources import ForeignGame
+from ddz_training.data.sources import ImportedGame
 from ddz_training.measure import records
 from ddz_training.measure.errors import InvalidRecordsError
-from ddz_training.measure.records import GameLead, Positions, compare, game_leads, kind_gains, strengths
+from ddz_training.measure.records import (
+    GameLead,
+    Positions,
+    compare_with_agent,
+    compute_game_leads,
+    compute_kind_gains,
+    estimate_strengths,
+)
 from ddz_training.measure.store import read_format
 from tests.training.cli.terminal import done, refused
 
@@ -30,11 +37,11 @@ DRAWING = "policy:temperature=1"
 
 
 @functools.cache
-def played(*agents: str, deals: int = 20, rules: str = "standard") -> list[ForeignGame]:
+def played(*agents: str, deals: int = 20, rules: str = "standard") -> list[ImportedGame]:
     """Games of agents."""
     preset = Rules.preset(rules)
     games = record_games(Recording(agents, preset, seed=40), deals)
-    return [ForeignGame(game.start(preset), [each.move for each in game.decisions(preset)], agents) for game in games]
+    return [ImportedGame(game.start(preset), [each.move for each in game.decisions(preset)], agents) for game in games]
 
 
 class Watching(RulesAgent):
@@ -64,7 +71,7 @@ def landlord_won(over: State) -> int:
     return int(over.winner is not None and over.role(over.winner) == "landlord")
 
 
-def walked(games: Sequence[ForeignGame], spec: str) -> list[tuple[int, str, bool, float]]:
+def walked(games: Sequence[ImportedGame], spec: str) -> list[tuple[int, str, bool, float]]:
     """Every decision's game, role, agreement and gain, by playing each position to its end."""
     agent, found = make_agent(spec), []
     for number, game in enumerate(games):
@@ -86,7 +93,7 @@ def walked(games: Sequence[ForeignGame], spec: str) -> list[tuple[int, str, bool
 )
 def test_every_decision_has_the_gain_that_a_slow_walk_finds(agent: str, players: str, rules: str) -> None:
     games = played(players, deals=3, rules=rules)
-    decisions = compare(Positions.of(games), agent).decisions
+    decisions = compare_with_agent(Positions.of(games), agent).decisions
     columns = decisions.games, decisions.roles, decisions.agreed, decisions.gains
     ours = zip(*(column.tolist() for column in columns), strict=True)
     assert [(game, ROLES[role], bool(same), gain) for game, role, same, gain in ours] == walked(games, agent)
@@ -95,18 +102,18 @@ def test_every_decision_has_the_gain_that_a_slow_walk_finds(agent: str, players:
 @pytest.mark.parametrize(("agent", "repeats"), [("rules", 1), ("policy", 1), (DRAWING, 3)])
 def test_the_changes_of_a_game_add_up_to_its_result_less_the_agents_own(agent: str, repeats: int) -> None:
     games = played("rules", "random")
-    leads = game_leads(compare(Positions.of(games), agent, repeats=repeats), first_game=7)
+    leads = compute_game_leads(compare_with_agent(Positions.of(games), agent, repeats=repeats), first_game=7)
     assert [lead.game for lead in leads] == list(range(7, 7 + len(games)))
     for lead, game in zip(leads, games, strict=True):
         difference = lead.landlord - lead.peasant_down - lead.peasant_up
         assert difference == pytest.approx(lead.landlord_won - lead.agent_landlord_won)
-        assert lead.landlord_won == landlord_won(game.end())
+        assert lead.landlord_won == landlord_won(game.final_state())
         if agent != DRAWING:
             assert lead.agent_landlord_won == landlord_won(finished(game.start, make_agent(agent)))
 
 
 def test_an_agent_leads_itself_by_nothing_and_agrees_with_all_its_moves() -> None:
-    [strength] = strengths(game_leads(compare(Positions.of(played("rules")), "rules")))
+    [strength] = estimate_strengths(compute_game_leads(compare_with_agent(Positions.of(played("rules")), "rules")))
     assert strength.wins.ends == (0.5, 0.5, 0.5)
     assert [role.ends for role in strength.roles] == [(0, 0, 0)] * 3
     assert strength.agreement.mean == 1
@@ -114,29 +121,33 @@ def test_an_agent_leads_itself_by_nothing_and_agrees_with_all_its_moves() -> Non
 
 def test_the_order_of_players_is_that_of_matches() -> None:
     """Random play is far below the rule agent, and the policy above it."""
-    [random] = strengths(game_leads(compare(Positions.of(played("random", deals=40)), "rules")))
+    [random] = estimate_strengths(
+        compute_game_leads(compare_with_agent(Positions.of(played("random", deals=40)), "rules"))
+    )
     assert random.wins.low > 0.7
     assert max(role.high for role in random.roles) < 0
-    [policy] = strengths(game_leads(compare(Positions.of(played("policy", deals=200)), "rules")))
+    [policy] = estimate_strengths(
+        compute_game_leads(compare_with_agent(Positions.of(played("policy", deals=200)), "rules"))
+    )
     assert policy.wins.high < 0.5
 
 
 def test_a_drawing_agent_draws_by_the_seed_and_is_steadier_when_it_repeats() -> None:
     positions = Positions.of(played("rules"))
-    once, again, other = (compare(positions, DRAWING, seed=seed) for seed in (1, 1, 2))
+    once, again, other = (compare_with_agent(positions, DRAWING, seed=seed) for seed in (1, 1, 2))
     assert np.array_equal(once.decisions.gains, again.decisions.gains)
     assert not np.array_equal(once.decisions.gains, other.decisions.gains)
-    often = compare(positions, DRAWING, repeats=6, seed=1)
+    often = compare_with_agent(positions, DRAWING, repeats=6, seed=1)
     assert np.ptp(often.decisions.gains) <= 2
-    spreads = [strengths(game_leads(comparison))[0].wins.half_width for comparison in (often, once)]
+    spreads = [estimate_strengths(compute_game_leads(comparison))[0].wins.half_width for comparison in (often, once)]
     assert spreads[0] < spreads[1]
 
 
 def test_results_do_not_depend_on_how_many_positions_are_finished_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     positions, calls = Positions.of(played("random", deals=3)), list[tuple[int, int]]()
-    whole = compare(positions, DRAWING, repeats=2)
-    monkeypatch.setattr(records, "_AT_ONCE", 40)
-    parts = compare(positions, DRAWING, repeats=2, on_progress=lambda *counts: calls.append(counts))
+    whole = compare_with_agent(positions, DRAWING, repeats=2)
+    monkeypatch.setattr(records, "_POSITIONS_AT_ONCE", 40)
+    parts = compare_with_agent(positions, DRAWING, repeats=2, on_progress=lambda *counts: calls.append(counts))
     assert np.array_equal(whole.decisions.gains, parts.decisions.gains)
     assert calls == sorted(calls)
     assert calls[-1] == (2 * len(whole.decisions.games),) * 2
@@ -144,14 +155,14 @@ def test_results_do_not_depend_on_how_many_positions_are_finished_at_once(monkey
 
 def test_who_finishes_a_game_sees_what_its_seat_sees() -> None:
     positions = Positions.of(played("random", deals=3))
-    watching = compare(positions, f"{__name__}:Watching")
-    assert np.array_equal(watching.decisions.gains, compare(positions, "rules").decisions.gains)
+    watching = compare_with_agent(positions, f"{__name__}:Watching")
+    assert np.array_equal(watching.decisions.gains, compare_with_agent(positions, "rules").decisions.gains)
 
 
 def test_agents_are_compared_on_the_same_games() -> None:
     positions = Positions.of(played("rules", "random"))
-    leads = [lead for agent in ("rules", "policy") for lead in game_leads(compare(positions, agent))]
-    rules, policy = strengths(leads)
+    leads = [lead for agent in ("rules", "policy") for lead in compute_game_leads(compare_with_agent(positions, agent))]
+    rules, policy = estimate_strengths(leads)
     assert rules.over_first.ends == (0, 0, 0)
     assert policy.over_first.mean == pytest.approx(policy.wins.mean - rules.wins.mean)
     assert policy.over_first.low < policy.over_first.mean < policy.over_first.high
@@ -159,8 +170,8 @@ def test_agents_are_compared_on_the_same_games() -> None:
 
 
 def test_kinds_of_move_add_up_to_the_lead_and_the_costliest_comes_first() -> None:
-    comparison = compare(Positions.of(played("random", deals=40)), "rules")
-    leads, kinds = game_leads(comparison), kind_gains(comparison)
+    comparison = compare_with_agent(Positions.of(played("random", deals=40)), "rules")
+    leads, kinds = compute_game_leads(comparison), compute_kind_gains(comparison)
     assert [kind.per_game for kind in kinds] == sorted(kind.per_game for kind in kinds)
     for role in ROLES:
         own = [kind for kind in kinds if kind.kind.role == role]
@@ -181,8 +192,8 @@ def test_a_blunder_costs_its_mover_the_game(
     hands: Sequence[str], moves: Sequence[str], mover: str, landlord_won: bool
 ) -> None:
     start = State.from_hands(hands, check_sizes=False)
-    comparison = compare(Positions.of([ForeignGame(start, [*map(Move.parse, moves)], ())]), "rules")
-    [lead] = game_leads(comparison)
+    comparison = compare_with_agent(Positions.of([ImportedGame(start, [*map(Move.parse, moves)], ())]), "rules")
+    [lead] = compute_game_leads(comparison)
     assert (getattr(lead, mover), lead.landlord_won) == (-1, landlord_won)
     decisions = comparison.decisions
     [blunder] = np.flatnonzero((decisions.gains == -1) & (decisions.roles == ROLES.index(mover)))
@@ -199,11 +210,11 @@ def test_games_that_say_nothing_and_agents_that_cannot_are_refused() -> None:
         Positions.of([*played("rules", deals=1), unfinished])
     positions = Positions.of(played("rules", deals=1))
     with pytest.raises(InvalidRecordsError, match="'isuct' answers game by game"):
-        compare(positions, "isuct")
+        compare_with_agent(positions, "isuct")
     with pytest.raises(UnknownAgentError):
-        compare(positions, "ghost")
+        compare_with_agent(positions, "ghost")
     with pytest.raises(AgentFaultError, match="no idea"):
-        compare(positions, f"{__name__}:Failing")
+        compare_with_agent(positions, f"{__name__}:Failing")
 
 
 def test_the_command_prints_the_comparison_and_writes_it_game_by_game(tmp_path: Path) -> None:
@@ -215,7 +226,9 @@ def test_the_command_prints_the_comparison_and_writes_it_game_by_game(tmp_path: 
     assert "over rules" in shown
     settings, leads = read_format(tmp_path / "leads.csv", GameLead, "ddz-records-1")
     positions = Positions.of(played("rules", "random", deals=4)[2:7])
-    assert leads == [lead for agent in ("rules", "policy") for lead in game_leads(compare(positions, agent), 2)]
+    assert leads == [
+        lead for agent in ("rules", "policy") for lead in compute_game_leads(compare_with_agent(positions, agent), 2)
+    ]
     assert (settings["players"], settings["repeats"]) == ("rules, random", 1)
     assert {*settings["files"]} == {"games", "policy"}
     assert "is there already" in refused(*line, "--out", tmp_path / "leads.csv")

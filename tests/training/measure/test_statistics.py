@@ -69,8 +69,8 @@ def test_a_bootstrap_draws_whole_clusters_and_agrees_with_the_formula() -> None:
 def test_a_sequence_misses_at_no_time_while_a_fixed_interval_often_does() -> None:
     matches = np.random.default_rng(2).integers(0, 2, (1000, 300)).astype(np.float64)  # as uncertain as can be
     # The sequence is the intersection of all intervals so far: one look at the end is a look after every deal.
-    assert np.mean([statistics.decided(list(match)) for match in matches]) <= 0.05
-    assert np.mean([statistics.decided(list(match), 0.4) for match in matches]) <= 0.4
+    assert np.mean([statistics.is_decided(list(match)) for match in matches]) <= 0.05
+    assert np.mean([statistics.is_decided(list(match), 0.4) for match in matches]) <= 0.4
     counts = np.arange(1, 301)
     means = matches.cumsum(axis=1) / counts
     naive = (abs(means - 0.5) > 1.96 * np.sqrt(means * (1 - means) / counts))[:, 19:]
@@ -81,7 +81,7 @@ def test_a_sequence_misses_at_no_time_while_a_fixed_interval_often_does() -> Non
 def test_a_sequence_is_narrow_enough_to_decide() -> None:
     rng = np.random.default_rng(4)
     strong = [rng.choice([0.0, 0.5, 1.0], 600, p=[0.1, 0.5, 0.4]) for _ in range(50)]
-    assert all(statistics.decided(list(match)) for match in strong)  # 65 %
+    assert all(statistics.is_decided(list(match)) for match in strong)  # 65 %
     intervals = [statistics.confidence_sequence(list(match)) for match in strong]
     assert np.mean([interval.low <= 0.65 <= interval.high for interval in intervals]) >= 0.95
     fixed = [statistics.normal_interval(list(match)) for match in strong]

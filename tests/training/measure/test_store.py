@@ -24,7 +24,7 @@ from ddz_env.support.atomic_files import append_bytes, replace_file
 from ddz_papers.experiments.registry import load_experiment
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import ResultsFileError, SettingsMismatchError
-from ddz_training.measure.store import UNSAVED, ResultStore, of_rows, read_results, writing
+from ddz_training.measure.store import UNSAVED, ResultStore, locked_for_writing, parse_rows, read_results
 from tests.packages import ROOT
 from tests.training.cli.terminal import ddz
 
@@ -101,7 +101,7 @@ def test_what_is_read_is_what_was_kept(
     for file in (path, path.with_suffix(".sqlite")):
         about, rows = read_results(file)
         assert (about["seed"], about["agents"]) == (1, ["a", "b"])
-        found = of_rows(Line, rows)
+        found = parse_rows(Line, rows)
         assert repr(sorted(found, key=repr)) == repr(sorted(lines, key=repr))  # NaN is not equal to itself
     assert repr(store(path).units) == repr(saved.units)
     assert names(path.parent) == {path.name, "lines.sqlite"}
@@ -117,12 +117,12 @@ def test_a_run_that_ends_early_is_resumed_and_does_only_what_is_missing(suffix: 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        store(path).fill(tasks, Unit, on_progress=interrupt)
+        store(path).run_tasks(tasks, Unit, on_progress=interrupt)
     assert list(store(path).units) == [(0,), (1,)]
-    found = store(path).fill(tasks, Unit, processes=2, on_progress=lambda *done: told.append(done))
-    assert found == store(whole).fill(tasks, Unit) == [line for number in range(6) for line in unit(number)]
+    found = store(path).run_tasks(tasks, Unit, processes=2, on_progress=lambda *done: told.append(done))
+    assert found == store(whole).run_tasks(tasks, Unit) == [line for number in range(6) for line in unit(number)]
     assert told == [(done, 6) for done in range(2, 7)]
-    assert of_rows(Line, read_results(path)[1]) == found
+    assert parse_rows(Line, read_results(path)[1]) == found
     if suffix == ".csv":
         assert path.read_bytes() == whole.read_bytes()
 
@@ -145,10 +145,10 @@ def test_a_run_goes_on_from_the_database_and_a_csv_file_without_one_is_imported(
     store(path).add(unit(2))
     path.write_bytes(two.replace(b"\n", b"\r\n"))  # as a kill leaves it, or git on Windows
     three = {(number,): number for number in range(3)}
-    assert store(path).fill(three, Unit) == [line for number in range(3) for line in unit(number)]
-    assert of_rows(Line, read_results(path)[1]) == store(database).results
+    assert store(path).run_tasks(three, Unit) == [line for number in range(3) for line in unit(number)]
+    assert parse_rows(Line, read_results(path)[1]) == store(database).results
     path.unlink()
-    assert store(path).fill(three, Unit) == of_rows(Line, read_results(path)[1])
+    assert store(path).run_tasks(three, Unit) == parse_rows(Line, read_results(path)[1])
     path.write_text(path.read_text().replace('"seed": 1', '"seed": 2'))
     with pytest.raises(SettingsMismatchError, match=r"lines\.sqlite.*seed: the file has 1, this run 2"):
         store(path, seed=2)
@@ -159,7 +159,7 @@ def test_a_csv_file_that_its_database_has_not_exported_is_never_written_over(tmp
     path, other = tmp_path / "lines.csv", tmp_path / "other.csv"
     both = r"lines\.csv is not what .*lines\.sqlite has exported: keep one of the two"
     store(path).add(unit(0))
-    store(other).fill({(number,): number for number in (0, 5)}, Unit)
+    store(other).run_tasks({(number,): number for number in (0, 5)}, Unit)
     path.write_bytes(other.read_bytes())
     with pytest.raises(ResultsFileError, match=both):
         store(path)
@@ -172,7 +172,7 @@ def test_a_csv_file_that_its_database_has_not_exported_is_never_written_over(tmp
         path.write_bytes(elsewhere)
 
     with pytest.raises(ResultsFileError, match=both):
-        saved.fill({(1,): 1}, Unit, on_progress=check_out)
+        saved.run_tasks({(1,): 1}, Unit, on_progress=check_out)
     assert path.read_bytes() == elsewhere
     path.unlink()
     assert list(store(path).units) == [(0,), (5,), (1,)]
@@ -207,7 +207,7 @@ def test_kills_at_random_moments_lose_nothing_and_leave_no_half_of_a_unit(tmp_pa
     assert last
     store(path).add(unit(last))
     assert names(tmp_path) == {path.name, "lines.sqlite"}
-    assert len(of_rows(Line, read_results(path)[1])) == 3 * (last + 1)
+    assert len(parse_rows(Line, read_results(path)[1])) == 3 * (last + 1)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -277,12 +277,12 @@ def test_a_child_of_the_process_that_opened_a_store_is_refused(tmp_path: Path) -
 
 def test_units_of_which_lines_are_missing_are_done_again(tmp_path: Path) -> None:
     path, tasks = tmp_path / "lines.csv", {(number,): number for number in range(3)}
-    store(path).fill(tasks, Unit)
+    store(path).run_tasks(tasks, Unit)
     whole = path.read_bytes()
     path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
     (tmp_path / "lines.sqlite").unlink()
     assert list(store(path, per_key=3).units) == [(0,), (1,)]
-    store(path, per_key=3).fill(tasks, Unit)
+    store(path, per_key=3).run_tasks(tasks, Unit)
     assert path.read_bytes() == whole
 
 
@@ -319,12 +319,12 @@ HOLDER = """
 import sys
 from pathlib import Path
 from ddz_training.measure.league import LeagueStore
-from ddz_training.measure.store import claim
+from ddz_training.measure.store import lock_path
 from tests.training.measure.test_store import ARENA
 
 with ARENA.store("games.csv", resume=True).open(), LeagueStore("a.sqlite", ARENA).open():
-    held = [claim(Path(name)) for name in ("a.safetensors", "a.onnx", "a.txt", "a.zip", "run/training_curves.csv")]
-    held += [claim(Path("run"), folder=True)]
+    held = [lock_path(Path(name)) for name in ("a.safetensors", "a.onnx", "a.txt", "a.zip", "run/training_curves.csv")]
+    held += [lock_path(Path("run"), folder=True)]
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -381,17 +381,21 @@ def test_every_command_that_writes_results_refuses_to_be_the_second(
 
 
 def test_a_claim_ends_with_its_process_or_its_block(tmp_path: Path) -> None:
-    code = "import os, signal; from pathlib import Path; from ddz_training.measure.store import claim\n"
-    code += "held = claim(Path('a.txt')), claim(Path('run'), folder=True); os.kill(os.getpid(), signal.SIGKILL)"
+    code = "import os, signal; from pathlib import Path; from ddz_training.measure.store import lock_path\n"
+    code += "held = lock_path(Path('a.txt')), lock_path(Path('run'), folder=True); os.kill(os.getpid(), signal.SIGKILL)"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
     assert (tmp_path / "run" / ".lock").exists()
-    with writing(tmp_path / "run", folder=True), writing(tmp_path / "a.txt"), writing(tmp_path / "a.txt"):
-        check = [sys.executable, "-c", "from ddz_training.measure.store import *; claim(Path('run'), folder=True)"]
+    with (
+        locked_for_writing(tmp_path / "run", folder=True),
+        locked_for_writing(tmp_path / "a.txt"),
+        locked_for_writing(tmp_path / "a.txt"),
+    ):
+        check = [sys.executable, "-c", "from ddz_training.measure.store import *; lock_path(Path('run'), folder=True)"]
         done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert "run is being written by another process" in done.stderr
     assert names(tmp_path) == {"run"}  # it was there before the block
     assert not list((tmp_path / "run").iterdir())
-    with writing(tmp_path / "new", folder=True):
+    with locked_for_writing(tmp_path / "new", folder=True):
         pass
     assert names(tmp_path) == {"run"}
 
@@ -421,4 +425,4 @@ def test_a_full_disk_leaves_what_was_there_and_is_named(tmp_path: Path) -> None:
         signal.signal(signal.SIGXFSZ, was)
     assert (path.read_text(), added.read_text()) == ("old", "line\n")
     assert names(tmp_path) == {"games.csv", "curves.csv", "lines.csv", "lines.sqlite"}
-    assert store(lines).fill({(number,): number for number in (1, 2)}, Unit) == [*unit(1), *unit(2)]
+    assert store(lines).run_tasks({(number,): number for number in (1, 2)}, Unit) == [*unit(1), *unit(2)]

@@ -13,7 +13,7 @@ from ddz_env import Move, Rules, State, View
 from ddz_env.playing.generators import make_agent_generator
 from ddz_training.measure import clocks, duplicate
 from ddz_training.measure.agent_process import AgentProcesses
-from ddz_training.measure.clocks import ThinkingClock
+from ddz_training.measure.clocks import PausingClock
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.errors import AgentFailedError
 
@@ -38,7 +38,7 @@ class Noting:
 
 def test_the_clock_stands_still_while_numba_compiles() -> None:
     now = [0.0]
-    clock = ThinkingClock(lambda: now[0])
+    clock = PausingClock(lambda: now[0])
     began = clock()
     now[0] = 3.0
     with event.trigger_event("numba:compiler_lock"):
@@ -53,7 +53,7 @@ def test_the_clock_stands_still_while_numba_compiles() -> None:
 
 def test_what_an_agent_compiles_in_a_game_is_in_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(duplicate, "thinking_time", ThinkingClock(lambda: now[0]))
+    monkeypatch.setattr(duplicate, "wall_time", PausingClock(lambda: now[0]))
 
     class Compiling(Noting):
         def act(self, view: View, rng: np.random.Generator) -> Move:
@@ -90,7 +90,7 @@ def test_where_decisions_are_timed_an_agent_is_compiled_before_it_is_handed_over
         return Noting(spec)
 
     monkeypatch.setattr(duplicate, "make_agent", make)
-    DealPlayer(Rules(), 7, timing=timing).agents.agent("a")
+    DealPlayer(Rules(), 7, timing=timing).agents.get("a")
     assert asked == practised
 
 
@@ -108,11 +108,11 @@ class Compiles(Noting):
 
 
 def test_what_a_users_agent_compiles_in_its_process_neither_loses_on_time_nor_counts_as_thinking() -> None:
-    processes, stopped = AgentProcesses(time_limit=SECONDS / 2), clocks.thinking_time.stopped
+    processes, stopped = AgentProcesses(time_limit=SECONDS / 2), clocks.wall_time.stopped
     with closing(processes):
         agent, view = processes.make(f"{__name__}:Compiles"), State.new(0).view()
         assert agent.act(view, make_agent_generator([0])) in view.legal_moves()
-    assert clocks.thinking_time.stopped - stopped >= SECONDS
+    assert clocks.wall_time.stopped - stopped >= SECONDS
 
 
 def test_an_agent_that_fails_is_blamed_in_its_game() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ddz_training.measure.errors import WorkerDiedError
-from ddz_training.measure.workers import workers
+from ddz_training.measure.workers import start_workers
 from tests.packages import pythonpath
 
 
@@ -33,7 +33,7 @@ class Sleeper:
 
 def test_results_come_in_the_order_of_the_tasks() -> None:
     for processes in (1, 2):
-        with workers(Sleeper, processes) as share:
+        with start_workers(Sleeper, processes) as share:
             assert list(share([5, 6, 4])) == [5, 6, 4]
             assert list(share([])) == []
             started = multiprocessing.active_children()
@@ -43,7 +43,7 @@ def test_results_come_in_the_order_of_the_tasks() -> None:
 
 
 def test_a_dead_worker_is_an_error_and_leaves_no_process_behind() -> None:
-    with pytest.raises(WorkerDiedError, match="what is saved is kept"), workers(Sleeper, 2) as share:
+    with pytest.raises(WorkerDiedError, match="what is saved is kept"), start_workers(Sleeper, 2) as share:
         list(share([4, 5, -1, 6]))
     assert multiprocessing.active_children() == []
 
@@ -53,7 +53,7 @@ def test_a_block_that_is_left_early_ends_its_processes_and_threads() -> None:
         raise KeyboardInterrupt
 
     before = set(threading.enumerate())
-    with pytest.raises(KeyboardInterrupt), workers(Sleeper, 2) as share:
+    with pytest.raises(KeyboardInterrupt), start_workers(Sleeper, 2) as share:
         interrupt(next(share(range(7))))
     assert multiprocessing.active_children() == []
     assert set(threading.enumerate()) == before, "they hold semaphores, which Python would call leaked"
@@ -88,9 +88,9 @@ def test_workers_end_with_their_parent_and_their_children(ending: signal.Signals
     source = f"""
 import functools
 from tests.training.measure.test_workers import Teller
-from ddz_training.measure.workers import workers
+from ddz_training.measure.workers import start_workers
 if __name__ == "__main__":
-    with workers(functools.partial(Teller, {str(tmp_path)!r}), 2) as share:
+    with start_workers(functools.partial(Teller, {str(tmp_path)!r}), 2) as share:
         list(share(range(40)))
 """
     script = tmp_path / "parent.py"

@@ -16,12 +16,12 @@ from ddz_env.playing.registry import GROUP, expand_alias, parse_agent
 from ddz_env.support.atomic_files import replace_file
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import format_option_value
-from ddz_training.measure.agent_pool import answer_of
-from ddz_training.measure.provenance import agent_files
+from ddz_training.measure.agent_pool import query_agent
+from ddz_training.measure.provenance import digest_agent_files
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 """Of every file, so that equal bundles are equal files."""
-_NEVER = ("play/ddz_play/render/", "ddz_env/peers/openspiel/")
+_LEFT_OUT = ("play/ddz_play/render/", "ddz_env/peers/openspiel/")
 _MAIN = '''"""A bot for Botzone's Dou Dizhu: {spec}."""
 
 import os
@@ -61,8 +61,8 @@ class BundleError(DouDizhuError):
     """An agent cannot be put into an archive."""
 
 
-class Archive(NamedTuple):
-    """An archive that was written.
+class BundleArchive(NamedTuple):
+    """An archive with a bot that was written.
 
     Attributes:
         files: How many files are in the archive.
@@ -75,8 +75,8 @@ class Archive(NamedTuple):
     data: list[str]
 
 
-def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Archive:
-    """Write the archive of an agent.
+def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> BundleArchive:
+    """Write the archive of an agent, to be uploaded as a bot.
 
     It holds ``__main__.py``, the packages ``ddz_env`` and ``ddz_agents`` and the files that the agent's options name.
 
@@ -90,12 +90,12 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Arc
         BundleError: If the agent is not one of this package, or looks at hidden cards.
         UnknownAgentError: If the agent does not exist.
     """
-    if answer_of(spec, is_cheating):
+    if query_agent(spec, is_cheating):
         raise BundleError(f"{spec} looks at hidden cards, which Botzone does not show")
-    data = dict(_own_files(spec))
-    contents = {name: file.read_bytes() for name, file in _sources(set(agent_files(spec))).items()}
+    data = dict(_list_option_files(spec))
+    contents = {name: file.read_bytes() for name, file in _list_source_files(set(digest_agent_files(spec))).items()}
     contents |= {name: file.read_bytes() for name, file in data.items()}
-    factory = _factory(spec, {str(file): name for name, file in data.items()})
+    factory = _write_factory(spec, {str(file): name for name, file in data.items()})
     digest = hashlib.sha256(
         repr(sorted((name, hashlib.sha256(body).digest()) for name, body in contents.items())).encode()
     )
@@ -109,30 +109,30 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Arc
             archive.writestr(entry, contents[name])
     replace_file(path, packed.getvalue())
     shipped = [name for name in contents if not name.endswith(".py")]
-    return Archive(len(contents), len(packed.getvalue()), sorted(shipped))
+    return BundleArchive(len(contents), len(packed.getvalue()), sorted(shipped))
 
 
-def _own_files(spec: str) -> list[tuple[str, Path]]:
-    """The files that the text of the options names, with their names in the archive."""
+def _list_option_files(spec: str) -> list[tuple[str, Path]]:
+    """List the files that the text of an agent's options names, with their names in the archive."""
     _, options = parse_agent(spec)
     named = [Path(value) for value in options.values() if isinstance(value, str) and Path(value).is_file()]
     return [(f"files/{number}-{file.name}", file) for number, file in enumerate(named)]
 
 
-def _sources(read: set[str]) -> dict[str, Path]:
-    """The sources of the packages, and those of their data files that the agent reads."""
+def _list_source_files(read: set[str]) -> dict[str, Path]:
+    """List the sources of the packages, and those of their data files that the agent reads."""
     sources = {}
     for package in (ddz_env, ddz_agents):
         folder = Path(str(package.__file__)).parent
         for file in sorted(folder.rglob("*")):
             name = f"{folder.name}/{file.relative_to(folder).as_posix()}"
-            if (file.suffix == ".py" or file.name in read) and not name.startswith(_NEVER):
+            if (file.suffix == ".py" or file.name in read) and not name.startswith(_LEFT_OUT):
                 sources[name] = file
     return sources
 
 
-def _factory(spec: str, paths: dict[str, str]) -> str:
-    """The agent as ``module:factory:options``: an archive has no entry points."""
+def _write_factory(spec: str, paths: dict[str, str]) -> str:
+    """Write an agent as ``module:factory:options``: an archive has no entry points."""
     name, _, _ = expand_alias(spec).strip().partition(":")
     points = metadata.entry_points(group=GROUP)
     value = next((point.value for point in points if point.name == name), "")

@@ -1,4 +1,4 @@
-"""A match as the platform runs it: the judge speaks, then the bots, until it names the scores.
+"""A match as the platform runs it: the judge asks, the bots answer, until the judge names the scores.
 
 A bot of ours and a program get the same messages, and the log is what the platform would write.
 """
@@ -23,21 +23,21 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError
 
 
-class _OwnBot:
-    """An agent of ours at a seat."""
+class _AgentSeat:
+    """A seat that an agent of this project plays."""
 
     def __init__(self, agent: Agent, game: BotzoneGame, seed: int) -> None:
         self._player, self._begun = BotzonePlayer(agent, game, seed), False
 
-    def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The log's entry for its answer to a request."""
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a request, and return the log's entry for it."""
         start, bare = time.monotonic(), self._begun
         self._begun = True
         said = self._player.answer(request if bare else {"requests": [request], "responses": []})
-        return _entry(bare, 0, round(1000 * (time.monotonic() - start)), "OK", **said)
+        return _make_entry(bare, 0, round(1000 * (time.monotonic() - start)), "OK", **said)
 
 
-class _Program:
+class _ProgramSeat:
     """A seat that a bot plays, in a process of its own."""
 
     def __init__(self, agent: BotzoneAgent) -> None:
@@ -48,32 +48,32 @@ class _Program:
         self._responses: list[Any] = []
         self._kept: dict[str, Any] = {}
 
-    def entry(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The log's entry for its answer to a request, or for its fault."""
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a request, and return the log's entry for the answer or for a fault."""
         self._requests.append(request)
         bare = self.program.is_running
         said = {"requests": self._requests, "responses": self._responses, **self._kept}
         try:
             answer = self.program.ask(json.dumps(request if bare else said))
         except BotFaultError as fault:
-            return _entry(bare, 0, 0, fault.verdict)
+            return _make_entry(bare, 0, 0, fault.verdict)
         try:
             reply = json.loads(answer.text)
         except (ValueError, RecursionError):
-            return _entry(bare, answer.megabytes, answer.milliseconds, "NJ")
+            return _make_entry(bare, answer.megabytes, answer.milliseconds, "NJ")
         reply = reply if isinstance(reply, dict) and "response" in reply else {"response": reply}
         self._responses.append(reply["response"])
         self._kept = {name: reply[name] for name in ("data", "globaldata") if reply.get(name)}
         shown = {name: reply[name] for name in ("response", "debug") if name in reply}
-        return _entry(bare, answer.megabytes, answer.milliseconds, "OK", **shown)
+        return _make_entry(bare, answer.megabytes, answer.milliseconds, "OK", **shown)
 
 
-def _entry(keeps_running: bool, memory: int, milliseconds: int, verdict: str, **rest: Any) -> dict[str, Any]:
+def _make_entry(keeps_running: bool, memory: int, milliseconds: int, verdict: str, **rest: Any) -> dict[str, Any]:
     return {"keep_running": keeps_running, "memory": memory, "time": milliseconds, "verdict": verdict, **rest}
 
 
-def play_match(game: BotzoneGame, agents: Sequence[str], seed: int = 0) -> BotzoneLog:
-    """Play one match.
+def play_botzone_match(game: BotzoneGame, agents: Sequence[str], seed: int = 0) -> BotzoneLog:
+    """Play one match in the platform's messages.
 
     Args:
         game: The game.
@@ -88,22 +88,22 @@ def play_match(game: BotzoneGame, agents: Sequence[str], seed: int = 0) -> Botzo
     rng = make_agent_generator([seed])
     entries: list[dict[str, Any]] = []
     with ExitStack() as leave:
-        bots = [_seated(spec, game, seed, leave) for spec in agents]
+        bots = [_make_seat(spec, game, seed, leave) for spec in agents]
         said = next_output(game, entries, None, rng)
         deal = said["initdata"]
         while True:
             entries.append({"keep_running": False, "memory": 0, "output": said, "time": 0, "verdict": "OK"})
             if said["command"] == "finish":
                 return BotzoneLog(game, entries)
-            entries.append({seat: bots[int(seat)].entry(request) for seat, request in said["content"].items()})
+            entries.append({seat: bots[int(seat)].answer(request) for seat, request in said["content"].items()})
             said = next_output(game, entries, deal)
 
 
-def _seated(spec: str, game: BotzoneGame, seed: int, leave: ExitStack) -> _OwnBot | _Program:
+def _make_seat(spec: str, game: BotzoneGame, seed: int, leave: ExitStack) -> _AgentSeat | _ProgramSeat:
     agent = make_agent(spec)
     if isinstance(agent, BotzoneAgent):
-        program = _Program(agent)
+        program = _ProgramSeat(agent)
         leave.callback(program.program.end)
         return program
     leave.callback(close_agent, agent)
-    return _OwnBot(agent, game, seed)
+    return _AgentSeat(agent, game, seed)

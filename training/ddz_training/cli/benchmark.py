@@ -91,7 +91,7 @@ def run(agent: str, name: str, deal_file: Path | None, out: Path | None, options
     from ddz_training.measure.benchmark import play
 
     drawn, numbers = _chosen_deals(options, deal_file, _FULL_DEALS if options.full else _QUICK_DEALS)
-    contest = play.against_field(agent, drawn, name=name, quick=not options.full)
+    contest = play.contest_against_field(agent, drawn, name=name, quick=not options.full)
     _play(contest, numbers, out, options, ("run", agent))
 
 
@@ -109,7 +109,7 @@ def field(deal_file: Path | None, out: Path | None, options: BenchmarkOptions) -
     from ddz_training.measure.benchmark import play
 
     drawn, numbers = _chosen_deals(options, deal_file, _FULL_DEALS)
-    _play(play.field_contest(drawn, quick=not options.full), numbers, out, options, ("field",))
+    _play(play.contest_within_field(drawn, quick=not options.full), numbers, out, options, ("field",))
 
 
 @benchmark.command()
@@ -128,9 +128,9 @@ def check(file: Path, sample: int, workers: Workers) -> None:
     from ddz_env import __version__
     from ddz_training.measure.benchmark import play
 
-    results = play.read_file(file)
+    results = play.read_benchmark_file(file)
     with working("deals × pairs", workers) as work:
-        same = play.replay(results, sample, default_rng(), **work)
+        same = play.replay_sample(results, sample, default_rng(), **work)
     _report(results)
     click.echo(f"{quoted(file)}: {same} deals (drawn at random) were played again, and every game ended as it says")
     click.secho(f"It was played by version {' and '.join(results.code)}, this is {__version__}.", dim=True)
@@ -138,31 +138,35 @@ def check(file: Path, sample: int, workers: Workers) -> None:
 
 def _chosen_deals(options: BenchmarkOptions, deal_file: Path | None, deals: int) -> tuple[DealList, Sequence[int]]:
     """The deals, those of a file if there is one, and the numbers of those that are played."""
-    from ddz_training.measure.benchmark.field import RULES, deal_list, given_deals
-    from ddz_training.measure.deal_file import read_deals
+    from ddz_training.measure.benchmark.field import RULES, deal_list_of_hands, find_deal_list
+    from ddz_training.measure.deal_file import read_deal_file
 
     deals = options.deals or deals
-    drawn = deal_list(_CITED if options.full else "choosing")
+    drawn = find_deal_list(_CITED if options.full else "choosing")
     numbers: Sequence[int] = range(deals)
     if deal_file is not None:
         if options.full:
             raise InvalidBenchmarkRequestError("--full plays the deals that can be cited: leave out --deal-file")
-        listed = read_deals(deal_file, RULES, drawn.seed, deals=deals)
-        drawn = given_deals(deal_file.name, listed.hands) if listed.hands else drawn
-        numbers = listed.chosen(deals)
+        listed = read_deal_file(deal_file, RULES, drawn.seed, deals=deals)
+        drawn = deal_list_of_hands(deal_file.name, listed.hands) if listed.hands else drawn
+        numbers = listed.select_numbers(deals)
     drawn.check_count(numbers[-1] + 1)
     return drawn, numbers
 
 
 def _play(
-    contest: play.Contest, numbers: Sequence[int], out: Path | None, options: BenchmarkOptions, command: Sequence[str]
+    contest: play.BenchmarkContest,
+    numbers: Sequence[int],
+    out: Path | None,
+    options: BenchmarkOptions,
+    command: Sequence[str],
 ) -> None:
     """Play, print the tables, and say which command comes next."""
     from ddz_training.measure.benchmark import play
 
     store = contest.store(out)
     with working("deals × pairs", options.workers) as work:
-        results = play.results_of(contest, play.play_contest(contest, numbers, store=store, **work), store)
+        results = play.make_results(contest, play.play_benchmark(contest, numbers, store=store, **work), store)
     _report(results)
     if options.full and out is not None:
         follow("to let anybody check it", "benchmark", "check", out)
@@ -172,7 +176,7 @@ def _play(
     report_faults(results.records)
 
 
-def _report(results: play.Results) -> None:
+def _report(results: play.BenchmarkResults) -> None:
     """Tables of an agent, or of the field's ratings."""
     from ddz_training.cli.tables import CPU_TIME, note, results_table
     from ddz_training.measure import statistics
@@ -180,15 +184,17 @@ def _report(results: play.Results) -> None:
     from ddz_training.measure.benchmark.play import SCORING
 
     deals, own = results.contest.deals, [name for name in results.contest.agents if name not in field.FIELD]
-    totals = {line.agent: line for line in statistics.standings(results.records, SCORING)}
+    totals = {line.agent: line for line in statistics.compute_standings(results.records, SCORING)}
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
         title = f"{name}: {pluralize(results.deals, 'duplicate deal')} each, list {deals.name!r}"
         show(results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1])
     remark(note(SCORING), dim=True)
     for name in own:
-        ratings = leaderboard.field_ratings()
-        show(leaderboard.placement_table(name, leaderboard.place(results.records, name, ratings.fixed), ratings))
+        ratings = leaderboard.read_field_ratings()
+        show(
+            leaderboard.placement_table(name, leaderboard.rate_in_field(results.records, name, ratings.fixed), ratings)
+        )
     if deals.name != _CITED:
         remark(f"Not for citing: what --full plays, the list {_CITED!r}, can be cited and checked.")
 
@@ -224,14 +230,14 @@ def records(
       ddz benchmark records douzero.jsonl --agent policy-v3 --agent policy:path=new.safetensors --games 1500
     """
     from ddz_training.cli.tables import kinds_table, records_table
-    from ddz_training.data.games import games_file
+    from ddz_training.data.games import find_games_file
     from ddz_training.data.sources import read_won_games
-    from ddz_training.measure.provenance import Provenance, rules_settings
-    from ddz_training.measure.records import GameLead, Positions, compare, game_leads
+    from ddz_training.measure.provenance import Provenance, rules_to_settings
+    from ddz_training.measure.records import GameLead, Positions, compare_with_agent, compute_game_leads
     from ddz_training.measure.store import write_csv
 
     agents = tuple(dict.fromkeys(agents))
-    provenance = Provenance.of(agents).reading("games", games_file(file))
+    provenance = Provenance.of(agents).with_file("games", find_games_file(file))
     won, left_out = read_won_games(file)
     chosen = won[first_game:][:games]
     if len(chosen) < (games or 1):
@@ -241,12 +247,14 @@ def records(
     positions, comparisons = Positions.of(chosen), []
     for agent in agents:
         with bar("decisions") as on_progress:
-            comparisons.append(compare(positions, agent, repeats=repeats, seed=seed, on_progress=on_progress))
-    leads = [lead for comparison in comparisons for lead in game_leads(comparison, first_game)]
+            comparisons.append(
+                compare_with_agent(positions, agent, repeats=repeats, seed=seed, on_progress=on_progress)
+            )
+    leads = [lead for comparison in comparisons for lead in compute_game_leads(comparison, first_game)]
     players = ", ".join(dict.fromkeys(player for game in chosen for player in game.players))
     if out is not None:
-        about = {"players": players, "rules": rules_settings(positions.rules), "repeats": repeats, "seed": seed}
-        write_csv(out, {"format": "ddz-records-1", **about, **provenance.settings()}, GameLead, leads)
+        about = {"players": players, "rules": rules_to_settings(positions.rules), "repeats": repeats, "seed": seed}
+        write_csv(out, {"format": "ddz-records-1", **about, **provenance.to_settings()}, GameLead, leads)
     title = f"{pluralize(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
     show(records_table(leads, title))
     remark(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)

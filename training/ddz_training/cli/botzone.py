@@ -82,9 +82,9 @@ def match(agents: tuple[str, ...], game: str, seed: int, out: Path | None) -> No
     """
     from ddz_env.peers.botzone.games import find_botzone_game
     from ddz_env.support.atomic_files import replace_file
-    from ddz_training.botzone.match import play_match
+    from ddz_training.botzone.match import play_botzone_match
 
-    played = play_match(find_botzone_game(game), list(agents), seed)
+    played = play_botzone_match(find_botzone_game(game), list(agents), seed)
     if out is not None:
         replace_file(out, str(played).encode())
     click.echo(played.to_text().removesuffix("\n"))

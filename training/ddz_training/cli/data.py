@@ -69,12 +69,12 @@ def record(
     from ddz_training.data import dataset, episodes, recording, table
     from ddz_training.data import sources as other
     from ddz_training.data.games import GAMES
-    from ddz_training.measure.deal_file import read_deals
+    from ddz_training.measure.deal_file import read_deal_file
 
     if bool(agents) == bool(sources):
         raise CommandLineError("name the agents that play, or with --from the files of games: one of the two")
     if sources:
-        made, left_out = other.keep_games(out, sources)
+        made, left_out = other.import_games(out, sources)
         kept = f"{pluralize(made.games, 'game')}, {pluralize(made.rows, 'row')}"
         click.echo(f"{quoted(out)}: {kept}; left out, not played to their end: {left_out}")
         return
@@ -83,8 +83,8 @@ def record(
     wanted = recording.Recording(agents, Rules.preset(options.rules), options.seed, visits)
     numbers: int | list[int] = deals
     if deal_file is not None:
-        listed = read_deals(deal_file, wanted.rules, wanted.seed, deals=first_deal + deals)
-        wanted, numbers = replace(wanted, hands=listed.hands), listed.chosen(deals, first_deal)
+        listed = read_deal_file(deal_file, wanted.rules, wanted.seed, deals=first_deal + deals)
+        wanted, numbers = replace(wanted, hands=listed.hands), listed.select_numbers(deals, first_deal)
     store = wanted.store(out / GAMES)
     with working("deals", options.workers) as work:
         recording.record_games(wanted, numbers, first_deal=first_deal, store=store, **work)

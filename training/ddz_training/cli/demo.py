@@ -18,7 +18,7 @@ from ddz_training.cli.options import COUNT, FOLDER, Workers, options_of, working
 from ddz_training.cli.train import train_under_bar
 
 if TYPE_CHECKING:
-    from ddz_training.measure.duplicate import GameRecord
+    from ddz_training.measure.duplicate import GameResult
 
 FRESH = "fresh policy"
 ENTRANTS = {
@@ -57,12 +57,12 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
 
     from ddz_training.learn.loop import POLICY
     from ddz_training.measure.contest import Arena, run_arena
-    from ddz_training.measure.store import writing
+    from ddz_training.measure.store import locked_for_writing
 
     fresh = out / "training" / POLICY
     if "," in str(fresh):
         raise CommandLineError(f"{fresh}: options of agents are separated by commas; name a folder without")
-    click.get_current_context().with_resource(writing(out, folder=True))
+    click.get_current_context().with_resource(locked_for_writing(out, folder=True))
     values = {"fresh": fresh.as_posix(), "milliseconds": milliseconds}
     agents = {name: text.format(**values) for name, text in ENTRANTS.items()}
     remark("A game of the environment: random play among those of the 400 actions that are legal", bold=True)
@@ -82,7 +82,7 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
     follow("to train a policy of your own for longer (docs/measurements/policy-training.md has five)", *longer)
 
 
-def _report(records: Sequence[GameRecord], compared: str, out: Path) -> None:
+def _report(records: Sequence[GameResult], compared: str, out: Path) -> None:
     """Show the tables, and write them with a picture of the ratings."""
     from rich.console import Console
 
@@ -90,8 +90,8 @@ def _report(records: Sequence[GameRecord], compared: str, out: Path) -> None:
     from ddz_training.cli.tables import CPU_TIME, note, results_table
     from ddz_training.measure import league, plotting, ratings, statistics
 
-    totals = results_table(statistics.standings(records), "Against all others", _SCORING, "against", CPU_TIME)
-    rated, _ = ratings.rate(records)
+    totals = results_table(statistics.compute_standings(records), "Against all others", _SCORING, "against", CPU_TIME)
+    rated, _ = ratings.rate_agents(records)
     tables = [
         dataclasses.replace(totals, note=f"{note(_SCORING)} Repeated by: {compared}"),
         league.cross_table(rated, records),
@@ -128,10 +128,10 @@ def _train(folder: Path, minutes: float, seed: int) -> None:
     from ddz_training.learn import loop
     from ddz_training.learn.ppo.config import SelfPlayConfig
     from ddz_training.learn.ppo.selfplay import SelfPlay
-    from ddz_training.measure.store import writing
+    from ddz_training.measure.store import locked_for_writing
 
     config = SelfPlayConfig().with_changes(SETTINGS | {"seed": seed})
-    with writing(folder, folder=True):
+    with locked_for_writing(folder, folder=True):
         for name in (loop.CHECKPOINT, loop.CURVES, loop.EVALUATIONS, loop.POLICY):
             (folder / name).unlink(missing_ok=True)
         train_under_bar(SelfPlay(config), loop.Budget(minutes=minutes), folder)

@@ -72,7 +72,7 @@ def _cells(strength: Strength | None) -> tuple[str, str]:
     """The win rate against the rule agent, and milliseconds per move."""
     if strength is None:
         return "–", "–"
-    wins = "50" if not strength.wins.half_width > 0 else strength.wins.both(".0f", to="–")
+    wins = "50" if not strength.wins.half_width > 0 else strength.wins.text_with_range(".0f", to="–")
     return wins, f"{strength.ms:.2g}" if strength.ms < 10 else f"{strength.ms:.0f}"
 
 
@@ -111,7 +111,7 @@ def _explain_agent(name: str) -> None:
     if summary := _summary(name):
         remark(summary)
     if level is None and (strength := strengths().get(name)) is not None and name != "rules":
-        won = f"{strength.wins.both(to='–')} % against rules (docs/results/{strength.source})"
+        won = f"{strength.wins.text_with_range(to='–')} % against rules (docs/results/{strength.source})"
         remark(f"With these options it wins {won}, {strength.ms:.2g} ms per move.", dim=True)
     show_options(name, list_agent_options(name))
 

@@ -1,4 +1,4 @@
-"""``ddz arena`` and ``rate``: who plays better, on duplicate deals."""
+"""``ddz arena`` and ``rate_agents``: who plays better, on duplicate deals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _agents_help = "Agents (ddz agents), or your own (mymodule:MyAgent); NAME=AGENT 
 
 @dataclass(frozen=True)
 class ContestOptions(PlayingOptions):
-    """How the games of ``arena`` and ``rate`` are played.
+    """How the games of ``arena`` and ``rate_agents`` are played.
 
     Attributes:
         timing: Record times; --no-timing makes equal runs write equal files.
@@ -92,11 +92,11 @@ _TOGETHER = " The two rates of a pair add up to more than 100 %: both win where 
 """What is true of games with an auction."""
 
 
-def report_faults(records: Sequence[duplicate.GameRecord]) -> None:
+def report_faults(records: Sequence[duplicate.GameResult]) -> None:
     """A red line for each agent that lost games by faults of its own: how many, and the first."""
     for agent in dict.fromkeys(name for record in records for name in (record.a, record.b)):
         own = [record for record in records if agent in (record.a, record.b)]
-        lost = [record for record in own if record.fault_by and record.label(record.fault_by) == agent]
+        lost = [record for record in own if record.fault_by and record.agent_of(record.fault_by) == agent]
         if lost:
             first = f"deal {lost[0].deal}, game {lost[0].game}, {lost[0].fault}"
             of_its = pluralize(len(own), "game")
@@ -141,30 +141,30 @@ def arena(
     """
     from ddz_training.cli.tables import write_table
     from ddz_training.measure.contest import run_arena
-    from ddz_training.measure.deal_file import read_deals
+    from ddz_training.measure.deal_file import read_deal_file
 
     contest = _contest(agents, options)
     numbers: int | list[int] = deals
     if deal_file is None and tendency is not None:
         raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
     if deal_file is not None:
-        listed = read_deals(deal_file, contest.rules, contest.seed, tendency, deals=first_deal + deals)
-        contest, numbers = replace(contest, hands=listed.hands), listed.chosen(deals, first_deal)
+        listed = read_deal_file(deal_file, contest.rules, contest.seed, tendency, deals=first_deal + deals)
+        contest, numbers = replace(contest, hands=listed.hands), listed.select_numbers(deals, first_deal)
     scoring = scoring or contest.rules.scoring
     store = contest.store(out, True)
-    records: list[duplicate.GameRecord] = []
+    records: list[duplicate.GameResult] = []
 
     def report() -> None:
         played = records or store.results
         if played and (results := _report_arena(contest, played, scoring)) and table is not None:
             write_table(table, {**store.settings, "scoring": scoring}, results)
 
-    with _reporting(report), working(f"deals × {pluralize(contest.pairs, 'pair')}", options.workers) as how:
+    with _reporting(report), working(f"deals × {pluralize(contest.num_pairs, 'pair')}", options.workers) as how:
         records += run_arena(contest, numbers, first_deal=first_deal, store=store, **how)
 
 
 def _report_arena(
-    contest: contest.Arena, records: Sequence[duplicate.GameRecord], scoring: str
+    contest: contest.Arena, records: Sequence[duplicate.GameResult], scoring: str
 ) -> list[statistics.AgentResult]:
     """Print the tables; what is in them."""
     from ddz_env.playing.registry import has_time_limit
@@ -174,7 +174,7 @@ def _report_arena(
     measured = contest.timing and contest.time_limit is None
     hidden = [] if measured and any(map(has_time_limit, contest.agents)) else [CPU_TIME]
     results = statistics.summarize(records, scoring)
-    totals = statistics.standings(records, scoring) if len(contest.agents) > 2 else []
+    totals = statistics.compute_standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
     number = pluralize(deals, "duplicate deal")
     title = f"{number} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
@@ -246,7 +246,7 @@ def rate(
     store = league.LeagueStore(out, contest, True)
     click.secho(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
     report = functools.partial(_report_league, out, anchor, table, plot)
-    with _reporting(report), working(f"deals × {pluralize(contest.pairs, 'pair')}", options.workers) as how:
+    with _reporting(report), working(f"deals × {pluralize(contest.num_pairs, 'pair')}", options.workers) as how:
         league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
 
 
@@ -261,7 +261,7 @@ def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path
         return
     plays = any(ANCHOR in (game.a, game.b) for game in games)
     anchor = {None: ANCHOR if plays else None, MEAN: None}.get(anchor, anchor)
-    rated, advantage = ratings.rate(games, anchor)
+    rated, advantage = ratings.rate_agents(games, anchor)
     title = f"{pluralize(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
     show(league.ratings_table(rated, advantage, title, anchor))
     show(league.cross_table(rated, games))

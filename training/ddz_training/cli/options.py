@@ -115,7 +115,7 @@ class Output(click.Path):
             InUseError: If another process writes it.
         """
         from ddz_training.measure.plotting import can_plot
-        from ddz_training.measure.store import holds_results, writing
+        from ddz_training.measure.store import is_results_file, locked_for_writing
 
         if self.plot and not can_plot():
             raise CommandLineError(f"a plot needs matplotlib: {install_hint('plot')}")
@@ -129,10 +129,12 @@ class Output(click.Path):
         if self.resumed:
             return path
         if ctx is not None and not is_stream(path):
-            ctx.find_root().with_resource(writing(path))  # the root's: where parsing fails, a command's stays open
+            ctx.find_root().with_resource(
+                locked_for_writing(path)
+            )  # the root's: where parsing fails, a command's stays open
         if self.new and path.exists():
             raise CommandLineError(f"{path} is there already: name another file")
-        if path.is_file() and holds_results(path):
+        if path.is_file() and is_results_file(path):
             raise CommandLineError(f"{path} holds the results of an earlier run: name another file")
         return path
 
@@ -218,5 +220,5 @@ def working(what: str, workers: Workers) -> Iterator[dict[str, Any]]:
         if workers.ray:
             from ddz_training.measure import ray_cluster
 
-            leave.enter_context(ray_cluster.on_ray())
+            leave.enter_context(ray_cluster.use_ray())
         yield {"processes": workers.processes, "on_progress": leave.enter_context(bar(what))}

@@ -160,7 +160,7 @@ def write_table(
         results: The results.
         more: What only JSON has room for, as its ``pairs``.
     """
-    rows, pairs = (list(map(statistics.plain_values, lines)) for lines in (results, more))
+    rows, pairs = (list(map(statistics.to_plain_values, lines)) for lines in (results, more))
     if path.suffix.lower() == ".json":
         document = {"settings": dict(settings), "results": rows, **({"pairs": pairs} if pairs else {})}
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -187,7 +187,12 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     updates, deals = pluralize(evaluations[0].update, "update"), pluralize(evaluations[0].deals, "duplicate deal")
     title = f"After {updates}, {deals} each"
     lines = [
-        (line.opponent, line.interval.both(to="–"), f"{100 * line.landlord:.1f}", f"{100 * line.peasants:.1f}")
+        (
+            line.opponent,
+            line.interval.text_with_range(to="–"),
+            f"{100 * line.landlord:.1f}",
+            f"{100 * line.peasants:.1f}",
+        )
         for line in evaluations
     ]
     return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
@@ -195,13 +200,13 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
 
 def records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Table:
     """What each agent is to win against the players of recorded games, the first one's gain left out."""
-    first, *others = records.strengths(leads)
+    first, *others = records.estimate_strengths(leads)
     lines = [
         (
             strength.agent,
-            *(strength.wins.both(to="–"), *(role.both("+.1f") for role in strength.roles)),
+            *(strength.wins.text_with_range(to="–"), *(role.text_with_range("+.1f") for role in strength.roles)),
             strength.agreement.text(),
-            "" if strength is first else strength.over_first.both("+.1f"),
+            "" if strength is first else strength.over_first.text_with_range("+.1f"),
         )
         for strength in (first, *others)
     ]
@@ -217,13 +222,13 @@ def kinds_table(comparison: Comparison, most: int) -> Table:
         comparison: The recorded games beside the agent.
         most: How many of each are shown.
     """
-    kinds = records.kind_gains(comparison)
+    kinds = records.compute_kind_gains(comparison)
     lines = [
         (
             f"{gain.kind.role.replace('_', ' ')} {'leads' if gain.kind.lead else 'follows'}: {gain.kind.category}",
             f"{gain.decisions:,}",
             f"{100 * gain.agreed:.0f}",
-            gain.gain.both("+.1f"),
+            gain.gain.text_with_range("+.1f"),
             f"{100 * gain.per_game:+.2f}",
         )
         for gain in (kinds if len(kinds) <= 2 * most else kinds[:most] + kinds[-most:])

@@ -101,7 +101,7 @@ def _learn(begin: Callable[[], Training], budget: Budget, file: Path, tensorboar
     """
     from ddz_training.measure import store
 
-    with store.writing(file.parent, folder=True):
+    with store.locked_for_writing(file.parent, folder=True):
         run = begin()
         with stopping(advice) as ended:
             train_under_bar(run, budget, file.parent, tensorboard, ended)
@@ -239,7 +239,7 @@ def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions, settings: S
         if start is not None:
             config = dataclasses.replace(config, architecture=start.architecture)
         begun = kind(config.with_changes(wanted), threads, start, processes)
-        begun.provenance = begun.provenance.reading("--init", init)
+        begun.provenance = begun.provenance.with_file("--init", init)
         return begun
 
     budget = loop.Budget(options.updates, options.minutes)
@@ -316,8 +316,8 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
     """
     from ddz_agents.neural.architecture import Architecture
     from ddz_agents.neural.weights import load_weights, save_weights
-    from ddz_training.data.games import games_file
-    from ddz_training.data.table import rules_of_tables
+    from ddz_training.data.games import find_games_file
+    from ddz_training.data.table import read_rules
     from ddz_training.learn import imitation, loop
     from ddz_training.measure.provenance import Provenance
 
@@ -326,7 +326,7 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
     if options.rules and data is not None:
         raise CommandLineError("a data set has its rules: leave out --rules")
     start = load_weights(init).networks()[0] if init is not None else None
-    rules = rules_of_tables(data).name if data is not None else options.rules or "standard"
+    rules = read_rules(data).name if data is not None else options.rules or "standard"
     shape = start.architecture if start is not None else Architecture()
     config = imitation.ImitationConfig(rules=rules, seed=options.seed or 0, architecture=shape)
     if data is None:
@@ -337,12 +337,12 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
         most = imitation.MAX_PASSES * max(1, len(recorded))
         config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
         training = imitation.DatasetImitation(config, recorded, start, options.threads)
-    read = Provenance().reading("--data", data and games_file(data)).reading("--init", init)
+    read = Provenance().with_file("--data", data and find_games_file(data)).with_file("--init", init)
     with stopping("the weights have learned from fewer decisions") as ended:
         train_under_bar(training, loop.Budget(decisions=config.decisions), None, options.tensorboard, ended)
         learned = training.counters.decisions
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": config.seed}
-        save_weights(out, training.to_weights(notes | read.settings()))
+        save_weights(out, training.to_weights(notes | read.to_settings()))
         click.echo(f"{quoted(out)} after {pluralize(learned, 'decision')}")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
     follow("to train it further by self-play", *further, *rules_words(rules))
@@ -387,7 +387,7 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
       ddz train curves --out results --plot curves.png
     """
     from ddz_training.learn import training_curves
-    from ddz_training.measure.store import writing
+    from ddz_training.measure.store import locked_for_writing
 
     named = list(map(_named, runs))
     if not named and out is None:
@@ -396,7 +396,7 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
     folder = out or named[-1][1]
     if named:
         read = {name: training_curves.read_run(name, run) for name, run in named}
-        with writing(folder / training_curves.JOINED_CURVES):  # not the folder: a run may be training there
+        with locked_for_writing(folder / training_curves.JOINED_CURVES):  # not the folder: a run may be training there
             known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
             training_curves.save_training([*(known | read).values()], folder)
     stages = training_curves.load_training(folder)

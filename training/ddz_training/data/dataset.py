@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from ddz_env.support.atomic_files import replace_file
 from ddz_training.data.games import GameFile, read_games
-from ddz_training.data.table import COLUMNS, DEALS_A_TABLE, TABLES, check_tables, read_about, write_table
+from ddz_training.data.table import COLUMNS, DEALS_PER_TABLE, TABLES, check_tables, read_metadata, write_table
 from ddz_training.measure.duplicate import LETTERS
-from ddz_training.measure.markdown import markdown_table
-from ddz_training.measure.store import writing
+from ddz_training.measure.markdown import format_markdown_table
+from ddz_training.measure.store import locked_for_writing
 
 CARD = "README.md"
 _TEMPLATE = Path(str(resources.files("ddz_training.data"))) / "card.md"
@@ -54,43 +54,43 @@ def write_data_set(folder: Path, on_table: Callable[[int, int], None] = lambda d
     file = read_games(folder)
     shards = [
         (folder / TABLES / f"{number:05d}.parquet", list(games))
-        for number, games in itertools.groupby(file.games, lambda game: game.deal // DEALS_A_TABLE)
+        for number, games in itertools.groupby(file.games, lambda game: game.deal // DEALS_PER_TABLE)
     ]
     rows = 0
-    with writing(folder / CARD):
+    with locked_for_writing(folder / CARD):
         for done, (path, games) in enumerate(shards, 1):
-            if path.is_file() and read_about(path)["games"] == len(games):
+            if path.is_file() and read_metadata(path)["games"] == len(games):
                 rows += pq.read_metadata(path).num_rows
             else:
                 rows += write_table(path, file, games)
             on_table(done, len(shards))
-        replace_file(folder / CARD, card_text(file, rows).encode())
+        replace_file(folder / CARD, format_card(file, rows).encode())
     return DataSet(len(file.games), rows)
 
 
-_SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
+_SIZE_NAMES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
 
 
-def columns_table() -> str:
-    """The table of columns for the card and the docs."""
-    return markdown_table(
+def format_columns_table() -> str:
+    """Make the table of a data set's columns for its card and the docs."""
+    return format_markdown_table(
         ("column", "type", "meaning"), ((f"`{column.name}`", f"`{column.kind}`", column.meaning) for column in COLUMNS)
     )
 
 
-def size_category(rows: int) -> str:
-    """Hugging Face's name for a number of rows.
+def find_size_category(rows: int) -> str:
+    """Find Hugging Face's name for a number of rows.
 
     Example:
-        >>> size_category(12), size_category(250_000)
+        >>> find_size_category(12), find_size_category(250_000)
         ('n<1K', '100K<n<1M')
     """
     index = len(str(rows)) - 4
-    return f"{_SIZES[index]}<n<{_SIZES[index + 1]}" if index >= 0 else f"n<{_SIZES[0]}"
+    return f"{_SIZE_NAMES[index]}<n<{_SIZE_NAMES[index + 1]}" if index >= 0 else f"n<{_SIZE_NAMES[0]}"
 
 
-def card_text(file: GameFile, rows: int) -> str:
-    """The README of a data set (its *dataset card*) as text.
+def format_card(file: GameFile, rows: int) -> str:
+    """Format the README of a data set, its *dataset card*.
 
     Args:
         file: Its games.
@@ -99,21 +99,21 @@ def card_text(file: GameFile, rows: int) -> str:
     settings, games = file.settings, file.games
     return _TEMPLATE.read_text(encoding="utf-8").format(
         title=f"Dou Dizhu decisions: {' v '.join(file.agents)}",
-        size=size_category(rows),
+        size=find_size_category(rows),
         games=len(games),
         deals=len({game.deal for game in games}),
         rules=file.rules.name,
         decisions=sum(len(game.moves) for game in games),
         rows=rows,
         searched="with the visits of the search" if settings["visits"] else "without visits",
-        players=markdown_table(("agent", "seats taken", "won, %"), _players(file)),
-        origin=_origin(settings),
-        columns=columns_table(),
+        players=format_markdown_table(("agent", "seats taken", "won, %"), _player_rows(file)),
+        origin=_describe_origin(settings),
+        columns=format_columns_table(),
     )
 
 
-def _origin(settings: Mapping[str, Any]) -> str:
-    """A sentence on the origin of the games, and on how to make them again."""
+def _describe_origin(settings: Mapping[str, Any]) -> str:
+    """Describe the origin of the games, and how to make them again."""
     if "source" in settings:
         return f"From {settings['source']}."
     code = ", ".join(f"`{stamp}`" for stamp in settings.get("code", ()))
@@ -124,7 +124,7 @@ def _origin(settings: Mapping[str, Any]) -> str:
     return f"Seed {settings['seed']}; code {code}{''.join(files)}. Equal code, agents and seed write equal games."
 
 
-def _players(file: GameFile) -> Iterator[tuple[str, str, str]]:
+def _player_rows(file: GameFile) -> Iterator[tuple[str, str, str]]:
     for letter, agent in zip(LETTERS, file.agents, strict=False):
         won = [
             value > 0

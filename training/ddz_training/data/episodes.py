@@ -28,9 +28,9 @@ from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import install_hint
 from ddz_training.data.dataset import DataSet
 from ddz_training.data.games import DataSetError, GameFile, RecordedGame, read_games
-from ddz_training.data.table import rows_of
+from ddz_training.data.table import make_rows
 from ddz_training.measure.duplicate import LETTERS
-from ddz_training.measure.store import writing
+from ddz_training.measure.store import locked_for_writing
 
 if TYPE_CHECKING:
     from minari.data_collector import EpisodeBuffer
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 EPISODES = "data"
 """The folder of a data set that holds its episodes: the name under which Minari looks for them."""
-_ABOUT = "ddz"
-_SEEN, _MASK = "observation", "action_mask"
+_METADATA_KEY = "ddz"
+_OBSERVATION, _MASK = "observation", "action_mask"
 
 
 def check_minari() -> None:
-    """Make sure that episodes can be written.
+    """Check that the packages for episodes are installed.
 
     Raises:
         DataSetError: If Minari, h5py or Pillow is not installed.
@@ -70,21 +70,23 @@ def write_episodes(folder: Path, on_game: Callable[[int, int], None] = lambda do
     check_minari()
     file = read_games(folder)
     about = {"fingerprint": fingerprint(), "games": len(file.games), **file.settings}
-    with writing(folder / EPISODES) as path:
-        if _read_metadata(path).get(_ABOUT) != about:
+    with locked_for_writing(folder / EPISODES) as path:
+        if _read_metadata(path).get(_METADATA_KEY) != about:
             try:
-                _replace(path, file, about, on_game)
+                _replace_episodes(path, file, about, on_game)
             except OSError as error:
                 raise DataSetError(f"cannot write {path}: {error.strerror or error}") from error
         return DataSet(len(file.games), _read_metadata(path)["total_steps"])
 
 
-def _replace(path: Path, file: GameFile, about: Mapping[str, Any], on_game: Callable[[int, int], None]) -> None:
+def _replace_episodes(
+    path: Path, file: GameFile, about: Mapping[str, Any], on_game: Callable[[int, int], None]
+) -> None:
     """Write all episodes beside the old ones, which they replace once they are complete."""
     with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
         storage = _new_storage(Path(temporary) / path.name, path.parent.name, file)
-        _fill(storage, file, on_game)
-        storage.update_metadata({_ABOUT: about})
+        _write_all(storage, file, on_game)
+        storage.update_metadata({_METADATA_KEY: about})
         shutil.rmtree(path, ignore_errors=True)
         storage.data_path.rename(path)
 
@@ -105,20 +107,20 @@ def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:
 
     spec = copy.deepcopy(gymnasium.spec("ddz_env/DouDizhu-v0"))
     spec.kwargs.update(rules=file.rules.name, opponents=file.agents[-1], observation="dict")
-    observed = ObservationForm("dict", "int8", _SEEN, _MASK).make_space()
+    observed = ObservationForm("dict", "int8", _OBSERVATION, _MASK).make_space()
     storage = MinariStorage.new(path, observed, gymnasium.spaces.Discrete(NUM_ACTIONS), spec)
     identity = f"{re.sub(r'-v[0-9]+$', '', re.sub(r'[^-0-9A-Za-z_]', '-', name))}-v0"
     storage.update_metadata({"dataset_id": identity, "minari_version": minari.__version__})
     return storage
 
 
-def _fill(storage: MinariStorage, file: GameFile, on_game: Callable[[int, int], None]) -> None:
-    """Write every episode and its metadata."""
+def _write_all(storage: MinariStorage, file: GameFile, on_game: Callable[[int, int], None]) -> None:
+    """Write the episodes of all games with their metadata."""
     metadata: list[dict[str, Any]] = []
 
     def episodes() -> Iterator[EpisodeBuffer]:
         for done, game in enumerate(file.games, 1):
-            for about, episode in episodes_of(game, file):
+            for about, episode in make_episodes(game, file):
                 metadata.append(about)
                 yield episode
             on_game(done, len(file.games))
@@ -127,8 +129,8 @@ def _fill(storage: MinariStorage, file: GameFile, on_game: Callable[[int, int], 
     storage.update_episode_metadata(metadata)
 
 
-def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, Any], EpisodeBuffer]]:
-    """The episodes of a game, one for each seat that decided anything.
+def make_episodes(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, Any], EpisodeBuffer]]:
+    """Make the episodes of a game, one for each seat that decided anything.
 
     Args:
         game: The game.
@@ -142,7 +144,7 @@ def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, 
 
     rows = [
         (row.state.seat, row.move.actions[row.stage], observe(row.state), action_mask(row.state))
-        for row in rows_of(game, file.rules, file.agents)
+        for row in make_rows(game, file.rules, file.agents)
     ]
     over = game.replay(file.rules)
     for seat in range(file.rules.players):
@@ -152,7 +154,7 @@ def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, 
         last = np.arange(len(actions)) == len(actions) - 1
         episode = EpisodeBuffer(
             observations={
-                _SEEN: np.stack([*observations, observe(over, seat)]),
+                _OBSERVATION: np.stack([*observations, observe(over, seat)]),
                 _MASK: np.stack([*masks, action_mask(over)]),
             },
             actions=np.array(actions),
@@ -160,11 +162,11 @@ def episodes_of(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, 
             terminations=last,
             truncations=np.zeros_like(last),
         )
-        yield _about(game, file, over, seat), episode
+        yield _make_metadata(game, file, over, seat), episode
 
 
-def _about(game: RecordedGame, file: GameFile, over: State, seat: int) -> dict[str, Any]:
-    """The metadata of an episode: who played where, and how the game ended."""
+def _make_metadata(game: RecordedGame, file: GameFile, over: State, seat: int) -> dict[str, Any]:
+    """Make the metadata of an episode: who played where, and how the game ended."""
     return {
         "deal": game.deal,
         "game": game.game,

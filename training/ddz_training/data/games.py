@@ -21,14 +21,14 @@ from ddz_env.envs.deals import dealt_hands
 from ddz_env.saved_games import Deal, SavedGame
 from ddz_env.support.errors import DouDizhuError, InvalidRulesError, short_repr
 from ddz_training.measure.duplicate import LETTERS, Scores
-from ddz_training.measure.provenance import read_rules_settings, rules_settings
+from ddz_training.measure.provenance import rules_from_settings, rules_to_settings
 from ddz_training.measure.store import read_format
 
 FORMAT = "ddz-games-1"
 GAMES = "games.sqlite"
 """The file of a data set that holds its games."""
 
-_OPENER = 16
+_OPENER_BIT = 16
 """The bit of the opener in the word of bids."""
 
 
@@ -43,18 +43,18 @@ class GameRecordError(DataSetError):
 def games_settings(
     agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """Settings of a file of games, which must match to resume it."""
+    """Make the settings of a file of games, which must match to resume it."""
     who = {"format": FORMAT, "agents": list(agents)}
-    return {**who, "rules": rules_settings(rules), "seed": seed, "visits": visits, **more}
+    return {**who, "rules": rules_to_settings(rules), "seed": seed, "visits": visits, **more}
 
 
 @functools.lru_cache(4096)
-def _move(text: str, rules: Rules) -> Move:
+def _parse_move(text: str, rules: Rules) -> Move:
     """Parse a move; a data set has few different ones, so they are kept."""
     return Move.parse(text, rules)
 
 
-class Thought(NamedTuple):
+class ActionStatistics(NamedTuple):
     """A search's statistics of one action of a main stage.
 
     Attributes:
@@ -71,12 +71,12 @@ class Thought(NamedTuple):
         return f"{self.action}:{self.visits}" + ("" if self.value is None else f":{self.value:.6g}")
 
     @classmethod
-    def parse(cls, text: str) -> Thought:
-        """The inverse of ``str``.
+    def parse(cls, text: str) -> ActionStatistics:
+        """Parse the statistics of an action from the text that ``str`` gives.
 
         Example:
-            >>> Thought.parse("17:340:0.25"), str(Thought(17, 340, None))
-            (Thought(action=17, visits=340, value=0.25), '17:340')
+            >>> ActionStatistics.parse("17:340:0.25"), str(ActionStatistics(17, 340, None))
+            (ActionStatistics(action=17, visits=340, value=0.25), '17:340')
         """
         action, visits, *value = text.split(":")
         if len(value) > 1:
@@ -90,12 +90,12 @@ class RecordedDecision(NamedTuple):
     Attributes:
         state: The game before the move.  It is played on afterwards: copy what is to be kept.
         move: The move, bid or answer to doubling.
-        thoughts: The statistics of the search that chose it, for the legal first stages; empty if not recorded.
+        statistics: The statistics of the search that chose it, for the legal first stages; empty if not recorded.
     """
 
     state: State
     move: Move
-    thoughts: tuple[Thought, ...]
+    statistics: tuple[ActionStatistics, ...]
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,9 @@ class RecordedGame:
         deal: int = 0,
         game: int = 0,
         seats: str = "",
-        thoughts: Sequence[Sequence[Thought]] = (),
+        statistics: Sequence[Sequence[ActionStatistics]] = (),
     ) -> RecordedGame:
-        """Make the record of a game.
+        """Record a game that was played.
 
         Args:
             start: The game as dealt.
@@ -150,10 +150,10 @@ class RecordedGame:
             deal: Number of the deal.
             game: Number of the game within the deal.
             seats: Who sat where; ``a`` everywhere by default.
-            thoughts: What searches said, decision by decision.
+            statistics: What searches said, decision by decision.
         """
         hands = dealt_hands(start)
-        searched = tuple(" ".join(map(str, statistics)) for statistics in thoughts)
+        searched = tuple(" ".join(map(str, statistics)) for statistics in statistics)
         return cls(
             deal=deal,
             game=game,
@@ -169,7 +169,7 @@ class RecordedGame:
         )
 
     def start(self, rules: Rules) -> State:
-        """The game as dealt.
+        """Make the state of the game as it was dealt.
 
         Raises:
             GameRecordError: If the record holds no deal of these rules.
@@ -183,7 +183,7 @@ class RecordedGame:
             if not 0 <= self.opener < rules.players:
                 raise GameRecordError(f"{self.name} has an auction, which seat {self.opener} cannot open")
             state.row[at.SEAT] = state.row[at.OWNER] = np.uint64(self.opener)
-            state.row[at.BIDS] = np.uint64(self.opener << _OPENER)
+            state.row[at.BIDS] = np.uint64(self.opener << _OPENER_BIT)
         return state
 
     def decisions(self, rules: Rules) -> Iterator[RecordedDecision]:
@@ -195,9 +195,9 @@ class RecordedGame:
         state = self.start(rules)
         for number, text in enumerate(self.moves):
             try:
-                move = _move(text, rules)
+                move = _parse_move(text, rules)
                 statistics = self.searched[number].split() if self.searched else ()
-                yield RecordedDecision(state, move, tuple(map(Thought.parse, statistics)))
+                yield RecordedDecision(state, move, tuple(map(ActionStatistics.parse, statistics)))
                 state.step(move)
             except (DouDizhuError, LookupError, ValueError) as error:
                 raise GameRecordError(f"decision {number} of {self.name} does not fit: {error}") from error
@@ -223,8 +223,8 @@ class RecordedGame:
         """The game's name in messages."""
         return f"game {self.game} of deal {self.deal}"
 
-    def record(self, rules: Rules, agents: Sequence[str]) -> SavedGame:
-        """The game as a record that people can read; deals that everybody declined are left out.
+    def to_saved_game(self, rules: Rules, agents: Sequence[str]) -> SavedGame:
+        """Make a saved game of it, which people can read; deals that everybody declined are left out.
 
         Args:
             rules: The rules.
@@ -241,12 +241,15 @@ class RecordedGame:
             moves.append((state.seat, move))
         opener = start.seat if start.stage == "bid" else None
         deal = Deal.from_cards(rules, dealt_hands(start), start.bottom, opener)
-        remarks = (f"deal {self.deal}, game {self.game}", f"win: {_numbers(self.win)}; stake: {_numbers(self.stake)}")
+        remarks = (
+            f"deal {self.deal}, game {self.game}",
+            f"win: {_format_numbers(self.win)}; stake: {_format_numbers(self.stake)}",
+        )
         names = dict(zip(LETTERS, agents, strict=False))
         return SavedGame(deal, tuple(names.get(letter, letter) for letter in self.seats), tuple(moves), remarks)
 
 
-def _numbers(values: Sequence[float]) -> str:
+def _format_numbers(values: Sequence[float]) -> str:
     return " ".join(f"{value:+g}" for value in values)
 
 
@@ -266,13 +269,13 @@ class GameFile(NamedTuple):
     games: list[RecordedGame]
 
 
-def games_file(path: Path) -> Path:
-    """The file of games of a data set, which is a folder; any other path as it is."""
+def find_games_file(path: Path) -> Path:
+    """Return the file of games in a data set's folder; any other path is returned as it is."""
     return path / GAMES if path.is_dir() else path
 
 
 def read_games(path: str | Path) -> GameFile:
-    """Read a file of games.
+    """Read a file of recorded games.
 
     Args:
         path: The file, or the folder of a data set.
@@ -281,7 +284,7 @@ def read_games(path: str | Path) -> GameFile:
         DataSetError: If there is no file, or its settings name no agents or rules.
         ResultsFileError: If it is not a file of games, or a row cannot be read.
     """
-    path = games_file(Path(path))
+    path = find_games_file(Path(path))
     if not path.is_file():
         raise DataSetError(f"there is no file {path}; ddz record writes one")
     settings, games = read_format(path, RecordedGame, FORMAT)
@@ -289,7 +292,7 @@ def read_games(path: str | Path) -> GameFile:
     if not isinstance(agents, list) or not all(isinstance(agent, str) for agent in agents):
         raise DataSetError(f"{path}: the agents in its settings are a list of texts, not {short_repr(agents)}")
     try:
-        rules = read_rules_settings(settings.get("rules"))
+        rules = rules_from_settings(settings.get("rules"))
     except InvalidRulesError as error:
         raise DataSetError(f"{path}: the rules in its settings: {error}") from error
     return GameFile(settings, rules, tuple(agents), sorted(games, key=lambda game: (game.deal, game.game)))

@@ -17,15 +17,15 @@ from ddz_env import Move, Rules
 from ddz_env.playing.agent import Decision, is_cheating
 from ddz_env.playing.game import check_is_move
 from ddz_env.support.options import Options
-from ddz_training.data.games import DataSetError, RecordedGame, Thought, games_settings
-from ddz_training.measure.agent_pool import answer_of, check_agents
-from ddz_training.measure.duplicate import LETTERS, DealPlayer, Match, hands_settings, seatings
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress
+from ddz_training.data.games import ActionStatistics, DataSetError, RecordedGame, games_settings
+from ddz_training.measure.agent_pool import check_agents, query_agent
+from ddz_training.measure.duplicate import LETTERS, DealPlayer, Match, describe_given_hands, list_seatings
+from ddz_training.measure.store import OnProgress, ResultStore, ignore_progress
 
 
 @dataclass(frozen=True)
 class Recording(Options):
-    """A recording: its agents, rules and seed, on which the games depend.
+    """The settings of a recording: agents, rules and seed, on which the games depend.
 
     Attributes:
         agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one per
@@ -48,7 +48,7 @@ class Recording(Options):
     hands: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse any other number of agents."""
+        """Refuse a number of agents for which there is no seating."""
         if len(self.agents) not in (1, 2, self.rules.players):
             raise DataSetError(
                 f"{len(self.agents)} agents: name one to play itself, two to play each deal from both sides, or "
@@ -64,11 +64,11 @@ class Recording(Options):
             [('aaa',), ('abb', 'baa'), ('abc',)]
         """
         if len(self.agents) == 2:
-            return seatings(self.rules)
+            return list_seatings(self.rules)
         return (("a" * self.rules.players) if len(self.agents) == 1 else LETTERS[: self.rules.players],)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
-        """A store for the games; a file of the same recording is completed.
+        """Make a store for the games; a file of the same recording is completed.
 
         Args:
             path: The file, ``.sqlite``; None keeps the games in memory only.
@@ -83,15 +83,15 @@ class Recording(Options):
         """
         check_agents(self.agents, rules=self.rules)
         for spec in self.agents if self.visits else ():
-            if not answer_of(spec, lambda agent: hasattr(agent, "decide") and not is_cheating(agent)):
+            if not query_agent(spec, lambda agent: hasattr(agent, "decide") and not is_cheating(agent)):
                 raise DataSetError(f"{spec!r} has no visits to record: it must report them (decide) and not cheat")
-        given = hands_settings(self.hands)
+        given = describe_given_hands(self.hands)
         settings = games_settings(self.agents, self.rules, self.seed, visits=self.visits, **given)
         return ResultStore(RecordedGame, path, settings, ("deal",), per_key=len(self.seatings), agents=self.agents)
 
 
 class GameRecorder:
-    """Plays deals and records them: a worker.
+    """Plays deals and records their games: a worker.
 
     Args:
         recording: Agents, rules and seed.
@@ -111,25 +111,25 @@ class GameRecorder:
         return [self._play(deal, game, seats) for game, seats in enumerate(self._recording.seatings)]
 
     def _play(self, deal: int, game: int, seats: str) -> RecordedGame:
-        recording, moves, thoughts = self._recording, list[Move](), list[list[Thought]]()
+        recording, moves, statistics = self._recording, list[Move](), list[list[ActionStatistics]]()
 
         def noted(agent: Any, view: Any, rng: np.random.Generator) -> Move:
             """Ask an agent, and note what it chooses and thinks."""
             decision = agent.decide(view, rng) if recording.visits else Decision(agent.act(view, rng))
             moves.append(check_is_move(decision.move))
-            thoughts.append(_thoughts(decision))
+            statistics.append(_list_statistics(decision))
             return moves[-1]
 
-        over = self._player.game(Match(deal, recording.agents), game, seats, noted).state
+        over = self._player.play_game(Match(deal, recording.agents), game, seats, noted).state
         return RecordedGame.of(
-            self._player.start(deal), moves, over, deal=deal, game=game, seats=seats, thoughts=thoughts
+            self._player.deal_state(deal), moves, over, deal=deal, game=game, seats=seats, statistics=statistics
         )
 
 
-def _thoughts(decision: Decision) -> list[Thought]:
+def _list_statistics(decision: Decision) -> list[ActionStatistics]:
     values = {action: float(value) for action, value in decision.values.items()}
     visited = [(action, visits) for action, visits in sorted(decision.visits.items()) if visits > 0]
-    return [Thought(int(action), int(visits), values.get(action)) for action, visits in visited]
+    return [ActionStatistics(int(action), int(visits), values.get(action)) for action, visits in visited]
 
 
 def record_games(
@@ -139,7 +139,7 @@ def record_games(
     first_deal: int = 0,
     processes: int = 1,
     store: ResultStore[RecordedGame] | None = None,
-    on_progress: OnProgress = no_progress,
+    on_progress: OnProgress = ignore_progress,
 ) -> list[RecordedGame]:
     """Play deals and record every game.
 
@@ -164,4 +164,6 @@ def record_games(
     if not numbers or first_deal < 0:
         raise DataSetError(f"deals={deals} must be at least 1, and first_deal={first_deal} at least 0")
     tasks = {(deal,): deal for deal in numbers}
-    return (store or recording.store()).fill(tasks, functools.partial(GameRecorder, recording), processes, on_progress)
+    return (store or recording.store()).run_tasks(
+        tasks, functools.partial(GameRecorder, recording), processes, on_progress
+    )

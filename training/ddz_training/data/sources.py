@@ -31,7 +31,7 @@ from ddz_env.saved_games import SavedGame
 from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.data.dataset import DataSet, write_data_set
-from ddz_training.data.games import GAMES, DataSetError, RecordedGame, games_file, games_settings, read_games
+from ddz_training.data.games import GAMES, DataSetError, RecordedGame, find_games_file, games_settings, read_games
 from ddz_training.data.table import check_tables
 from ddz_training.measure.duplicate import LETTERS
 from ddz_training.measure.store import DATABASES, ResultStore
@@ -41,8 +41,8 @@ _DOUZERO_ROLES = ("landlord", "landlord_down", "landlord_up")
 _DOUZERO_RANKS = dict(zip((*range(3, 15), 17, 20, 30), RANK_NAMES, strict=True))
 
 
-class ForeignGame(NamedTuple):
-    """A game of another source.
+class ImportedGame(NamedTuple):
+    """A game that was imported from another source.
 
     Attributes:
         start: The game as dealt.
@@ -54,8 +54,8 @@ class ForeignGame(NamedTuple):
     moves: Sequence[Move]
     players: tuple[str, ...]
 
-    def end(self) -> State:
-        """The game after its moves.
+    def final_state(self) -> State:
+        """Play the game's moves, and return its final state.
 
         Raises:
             IllegalMoveError: If a move is not legal.
@@ -65,8 +65,8 @@ class ForeignGame(NamedTuple):
             over.step(move)
         return over
 
-    def recorded(self, deal: int, seats: str) -> RecordedGame | None:
-        """The game as a recorded one; None if it was not played to its end.
+    def to_recorded_game(self, deal: int, seats: str) -> RecordedGame | None:
+        """Make a recorded game of it; None if it was not played to its end.
 
         Args:
             deal: The number that its deal gets.
@@ -75,12 +75,12 @@ class ForeignGame(NamedTuple):
         Raises:
             IllegalMoveError: If a move is not legal.
         """
-        over = self.end()
+        over = self.final_state()
         return RecordedGame.of(self.start, self.moves, over, deal=deal, seats=seats) if over.is_over else None
 
 
-def read_games_of(path: Path) -> list[ForeignGame | None]:
-    """The games of a file, in any of the three forms; None for an endgame, or one of which a seat's cards are unknown.
+def read_imported_games(path: Path) -> list[ImportedGame | None]:
+    """Read the games of a file of any of the three forms; None for endgames and games with unknown cards.
 
     Raises:
         DataSetError: If it cannot be read.
@@ -95,42 +95,42 @@ def read_games_of(path: Path) -> list[ForeignGame | None]:
         record = SavedGame.load(path)
         whole = record.deal.observer is None and not record.deal.endgame
         moves = [move for _, move in record.moves]
-        return [ForeignGame(record.deal.state(), moves, record.players) if whole else None]
+        return [ImportedGame(record.deal.state(), moves, record.players) if whole else None]
     if _DOUZERO_DEAL in text:
         lines = [text] if text.lstrip().count("\n") == 0 else [line for line in text.splitlines() if line.strip()]
-        return [_douzero_game(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
+        return [_parse_douzero_game(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
     seats = tuple(f"botzone seat {seat}" for seat in range(SEATS))
     return [
-        ForeignGame(log.deal.state(log.game), [decision.move for decision in log.replay()[1]], seats)
+        ImportedGame(log.deal.state(log.game), [decision.move for decision in log.replay()[1]], seats)
         for log in read_logs(path)
     ]
 
 
-def _douzero_game(where: str, text: str) -> ForeignGame:
-    """A game as DouZero holds it."""
+def _parse_douzero_game(where: str, text: str) -> ImportedGame:
+    """Parse a game in DouZero's form."""
     try:
         game: Any = json.loads(text)
-        dealt, moves = game[_DOUZERO_DEAL], [_cards(cards) for cards in game[_DOUZERO_MOVES]]
-        bottom = Hand.parse(_cards(dealt["three_landlord_cards"]))
-        landlord, *peasants = (Hand.parse(_cards(dealt[role])) for role in _DOUZERO_ROLES)
+        dealt, moves = game[_DOUZERO_DEAL], [_parse_douzero_cards(cards) for cards in game[_DOUZERO_MOVES]]
+        bottom = Hand.parse(_parse_douzero_cards(dealt["three_landlord_cards"]))
+        landlord, *peasants = (Hand.parse(_parse_douzero_cards(dealt[role])) for role in _DOUZERO_ROLES)
         rules = Rules.preset("douzero")
         start = State.from_hands([landlord - bottom, *peasants], bottom, rules)
-        return ForeignGame(start, [Move.parse(cards or "pass", rules) for cards in moves], _DOUZERO_ROLES)
+        return ImportedGame(start, [Move.parse(cards or "pass", rules) for cards in moves], _DOUZERO_ROLES)
     except (LookupError, TypeError, ValueError, DouDizhuError) as error:
         raise DataSetError(f"{where} is no game of DouZero: {type(error).__name__}: {error}") from error
 
 
-def _cards(cards: Sequence[int]) -> str:
+def _parse_douzero_cards(cards: Sequence[int]) -> str:
     return "".join(_DOUZERO_RANKS[card] for card in cards)
 
 
-def files_of(path: Path) -> list[Path]:
-    """The files of games that a path names: itself, or those that ``ddz web`` keeps in a folder."""
+def list_game_files(path: Path) -> list[Path]:
+    """List the files of games that a path names: itself, or those that ``ddz web`` keeps in a folder."""
     return sorted(path.glob("*.game.txt")) if path.is_dir() else [path]
 
 
-def read_won_games(path: Path) -> tuple[list[ForeignGame], int]:
-    """The games that somebody won, of a data set of ours or of any other source.
+def read_won_games(path: Path) -> tuple[list[ImportedGame], int]:
+    """Read the games that somebody won, of a data set or of any other source.
 
     Args:
         path: A data set's folder or file of games, a file of another source, or a folder in which ``ddz web`` keeps its
@@ -145,25 +145,25 @@ def read_won_games(path: Path) -> tuple[list[ForeignGame], int]:
         DouDizhuError: If a game does not replay.
     """
     if _is_data_set(path):
-        read = _games_of_data_set(path)
+        read = _read_data_set(path)
     else:
-        read = [game for file in files_of(path) for game in read_games_of(file)]
-    won = [game for game in read if game is not None and game.end().winner is not None]
+        read = [game for file in list_game_files(path) for game in read_imported_games(file)]
+    won = [game for game in read if game is not None and game.final_state().winner is not None]
     if not won:
         raise DataSetError(f"no game of {path} is whole and was won by anybody")
     return won, len(read) - len(won)
 
 
 def _is_data_set(path: Path) -> bool:
-    file = games_file(path)
+    file = find_games_file(path)
     return file.suffix in DATABASES and file.is_file()
 
 
-def _games_of_data_set(path: Path) -> list[ForeignGame | None]:
+def _read_data_set(path: Path) -> list[ImportedGame | None]:
     file = read_games(path)
     names = dict(zip(LETTERS, file.agents, strict=False))
     return [
-        ForeignGame(
+        ImportedGame(
             game.start(file.rules),
             [decision.move for decision in game.decisions(file.rules)],
             tuple(names.get(letter, letter) for letter in game.seats),
@@ -172,8 +172,8 @@ def _games_of_data_set(path: Path) -> list[ForeignGame | None]:
     ]
 
 
-def keep_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
-    """Write the games that were played to their end as a data set.
+def import_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
+    """Import games that were played to their end, and write them as a data set.
 
     Args:
         folder: The folder, which must hold no data set.
@@ -188,8 +188,8 @@ def keep_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
         DouDizhuError: If a game does not replay under our rules.
     """
     check_tables()
-    files = [file for path in paths for file in files_of(path)]
-    read = [game for file in files for game in read_games_of(file)]
+    files = [file for path in paths for file in list_game_files(path)]
+    read = [game for file in files for game in read_imported_games(file)]
     games = [game for game in read if game is not None]
     kinds = {game.start.rules.name: game.start.rules for game in games}
     if len(kinds) > 1:
@@ -199,7 +199,7 @@ def keep_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
         raise DataSetError(f"{len(players)} different players: a data set has at most {len(LETTERS)}")
     letters = dict(zip(players, LETTERS, strict=False))
     seats = ["".join(letters[player] for player in game.players) for game in games]
-    played = [game.recorded(number, seats[number]) for number, game in enumerate(games)]
+    played = [game.to_recorded_game(number, seats[number]) for number, game in enumerate(games)]
     kept = [game for game in played if game is not None]
     if not kept:
         raise DataSetError(

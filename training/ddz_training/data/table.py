@@ -18,9 +18,9 @@ from ddz_env import Move, Rules, State
 from ddz_env.core.observation import OBSERVATION_SIZE, fingerprint, observe
 from ddz_env.support.atomic_files import atomic_write
 from ddz_env.support.errors import install_hint, short_repr
-from ddz_training.data.games import DataSetError, GameFile, RecordedGame, Thought
+from ddz_training.data.games import ActionStatistics, DataSetError, GameFile, RecordedGame
 from ddz_training.measure.duplicate import LETTERS
-from ddz_training.measure.provenance import read_rules_settings
+from ddz_training.measure.provenance import rules_from_settings
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 KIND = "ddz-decisions-1"
 TABLES = "decisions"
 """The folder of a data set that holds its tables."""
-DEALS_A_TABLE = 5_000
+DEALS_PER_TABLE = 5_000
 _ROWS_AT_ONCE = 16_384
-_KEY = b"ddz"
-MOST_BYTES = 4 * 2**30
+_METADATA_KEY = b"ddz"
+MAX_BYTES = 4 * 2**30
 """Of a table that is read, once unpacked: those of eight million observations."""
 
 
 class StageRow(NamedTuple):
-    """One stage of a decision, with its game: the source of one row.
+    """One stage of a decision, with its game, of which one row of a table is made.
 
     Attributes:
         game: The game.
@@ -48,7 +48,7 @@ class StageRow(NamedTuple):
         state: The game before the stage.
         legal: The legal actions of the stage.
         move: The whole move.
-        thoughts: What a search said of the stage.
+        statistics: What a search said of the stage.
     """
 
     game: RecordedGame
@@ -59,11 +59,11 @@ class StageRow(NamedTuple):
     state: State
     legal: list[int]
     move: Move
-    thoughts: Sequence[Thought]
+    statistics: Sequence[ActionStatistics]
 
 
 class Column(NamedTuple):
-    """A column of the table.
+    """A column of a data set's tables.
 
     Attributes:
         name: Its name.
@@ -78,17 +78,17 @@ class Column(NamedTuple):
     value: Callable[[StageRow], Any]
 
 
-def _of_thoughts(read: Callable[[Thought], Any], otherwise: Any) -> Callable[[StageRow], Any]:
-    """Make the function for a cell with one number per legal action; None where no search is recorded."""
+def _statistics_cell(read: Callable[[ActionStatistics], Any], otherwise: Any) -> Callable[[StageRow], Any]:
+    """Make a function that computes a cell with one number per legal action; None where no search is recorded."""
 
     def cell(row: StageRow) -> list[Any] | None:
-        by_action = {thought.action: read(thought) for thought in row.thoughts}
+        by_action = {thought.action: read(thought) for thought in row.statistics}
         return [by_action.get(action, otherwise) for action in row.legal] if by_action else None
 
     return cell
 
 
-def _to_beat(row: StageRow) -> str | None:
+def _move_to_beat(row: StageRow) -> str | None:
     target = row.before.view().target if row.before.stage == "play" else None
     return None if target is None else str(target[1])
 
@@ -102,7 +102,9 @@ COLUMNS = (
     Column("role", "string", "its role; null before there is a landlord", lambda row: row.state.role()),
     Column("agent", "string", "who decides", lambda row: row.agents[LETTERS.index(row.game.seats[row.state.seat])]),
     Column("hand", "string", "its hand before the move, in notation", lambda row: str(row.before.hand())),
-    Column("to_beat", "string", "the move to beat, in notation; null on lead, in the auction, in doubling", _to_beat),
+    Column(
+        "to_beat", "string", "the move to beat, in notation; null on lead, in the auction, in doubling", _move_to_beat
+    ),
     Column("move", "string", "the whole move that was chosen, in notation", lambda row: str(row.move)),
     Column("action", "int16", "the action id of this stage", lambda row: row.move.actions[row.stage]),
     Column("legal", "list<int16>", "the legal action ids of this stage, ascending", lambda row: row.legal),
@@ -118,20 +120,20 @@ COLUMNS = (
         "visits",
         "list<int32>",
         "how often a search visited each action of `legal`; null where none is recorded",
-        _of_thoughts(lambda thought: thought.visits, 0),
+        _statistics_cell(lambda thought: thought.visits, 0),
     ),
     Column(
         "values",
         "list<float32>",
         "the mean reward of these visits for the seat, null for an action without; null likewise",
-        _of_thoughts(lambda thought: thought.value, None),
+        _statistics_cell(lambda thought: thought.value, None),
     ),
 )
 """The columns, in order."""
 
 
 def check_tables() -> None:
-    """Make sure that tables can be written and read.
+    """Check that the package for tables is installed.
 
     Raises:
         DataSetError: If PyArrow is not installed.
@@ -140,8 +142,8 @@ def check_tables() -> None:
         raise DataSetError(f"tables of a data set need PyArrow: {install_hint('data')}")
 
 
-def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator[StageRow]:
-    """The rows of a game.
+def make_rows(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator[StageRow]:
+    """Make the rows of a game, one for each stage of its decisions.
 
     Args:
         game: The game.
@@ -151,11 +153,11 @@ def rows_of(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator
     Raises:
         GameRecordError: If it does not replay.
     """
-    for ply, (before, move, thoughts) in enumerate(game.decisions(rules)):
+    for ply, (before, move, statistics) in enumerate(game.decisions(rules)):
         state = before.copy()
         for stage, action in enumerate(move.actions):
-            stage_thoughts = thoughts if stage == 0 else ()
-            yield StageRow(game, agents, ply, stage, before, state, state.legal_actions(), move, stage_thoughts)
+            stage_statistics = statistics if stage == 0 else ()
+            yield StageRow(game, agents, ply, stage, before, state, state.legal_actions(), move, stage_statistics)
             state.step_action(action)
 
 
@@ -180,8 +182,10 @@ def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> in
 
     games = list(games)
     about = {"kind": KIND, "fingerprint": fingerprint(), "games": len(games), **file.settings}
-    schema = pa.schema([_field(column) for column in COLUMNS], {_KEY: json.dumps(about, ensure_ascii=False).encode()})
-    rows = (row for game in games for row in rows_of(game, file.rules, file.agents))
+    schema = pa.schema(
+        [_arrow_field(column) for column in COLUMNS], {_METADATA_KEY: json.dumps(about, ensure_ascii=False).encode()}
+    )
+    rows = (row for game in games for row in make_rows(game, file.rules, file.agents))
     cells = ({column.name: column.value(row) for column in COLUMNS} for row in rows)
     count = 0
     try:
@@ -194,7 +198,7 @@ def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> in
     return count
 
 
-def _field(column: Column) -> pa.Field:
+def _arrow_field(column: Column) -> pa.Field:
     import pyarrow as pa
 
     listed = re.fullmatch(r"\w+<(\w+)>(?:\[(\d+)\])?", column.kind)
@@ -202,8 +206,8 @@ def _field(column: Column) -> pa.Field:
     return pa.field(column.name, kind, metadata={b"meaning": column.meaning.encode()})
 
 
-def table_files(path: str | Path) -> list[Path]:
-    """The tables of a data set.
+def list_tables(path: str | Path) -> list[Path]:
+    """List the files of a data set's tables.
 
     Args:
         path: A table, a folder with tables, or the folder of a data set.
@@ -221,8 +225,8 @@ def table_files(path: str | Path) -> list[Path]:
     return files
 
 
-def read_about(path: Path) -> Mapping[str, Any]:
-    """Read the settings of a table's games.
+def read_metadata(path: Path) -> Mapping[str, Any]:
+    """Read the metadata of a table: the settings of its games.
 
     Raises:
         DataSetError: If it is not one of our tables, or one for other observations or actions.
@@ -232,7 +236,7 @@ def read_about(path: Path) -> Mapping[str, Any]:
     import pyarrow.parquet as pq
 
     try:
-        about = json.loads((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"))
+        about = json.loads((pq.read_schema(path).metadata or {}).get(_METADATA_KEY, b"{}"))
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise DataSetError(f"{path} is not a table: {error}") from error
     if not isinstance(about, dict) or about.get("kind") != KIND:
@@ -246,46 +250,46 @@ def read_about(path: Path) -> Mapping[str, Any]:
     return dict(about)
 
 
-def rules_of_tables(path: str | Path) -> Rules:
-    """The rules that the games of a data set were played under.
+def read_rules(path: str | Path) -> Rules:
+    """Read the rules that the games of a data set were played under.
 
     Args:
-        path: As for :func:`table_files`.
+        path: As for :func:`list_tables`.
 
     Raises:
         DataSetError: If there is no table, one is not ours, or they are of different rules.
     """
-    presets = {read_rules_settings(read_about(file).get("rules")) for file in table_files(path)}
+    presets = {rules_from_settings(read_metadata(file).get("rules")) for file in list_tables(path)}
     if len(presets) > 1:
         names = " and ".join(sorted(rules.name for rules in presets))
         raise DataSetError(f"the tables at {path} are of games under different rules: {names}")
     return presets.pop()
 
 
-def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Columns of the tables of a data set, piece by piece.
+def read_batches(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Read columns of a data set's tables, batch by batch.
 
     Args:
-        path: As for :func:`table_files`.
+        path: As for :func:`list_tables`.
         columns: Their names.
 
     Raises:
         DataSetError: If there is no table, one cannot be read, or it is for other observations or actions.
     """
-    for file in table_files(path):
-        read_about(file)
+    for file in list_tables(path):
+        read_metadata(file)
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         try:
             with pq.ParquetFile(file) as table:
-                if (size := _unpacked_size(table.metadata)) > MOST_BYTES:
-                    raise DataSetError(f"{file} unpacks to {size / 2**30:.3g} GiB, more than {MOST_BYTES / 2**30:.3g}")
+                if (size := _unpacked_size(table.metadata)) > MAX_BYTES:
+                    raise DataSetError(f"{file} unpacks to {size / 2**30:.3g} GiB, more than {MAX_BYTES / 2**30:.3g}")
                 types = {field.name: field.type for field in table.schema_arrow}
                 if len(types) != len(table.schema_arrow):
                     raise DataSetError(f"{file} has two columns of one name")
                 for column in COLUMNS:
-                    if column.name in columns and types.get(column.name) != _field(column).type:
+                    if column.name in columns and types.get(column.name) != _arrow_field(column).type:
                         raise DataSetError(f"{file} has no column {column.name} of the type {column.kind}")
                 yield from table.iter_batches(_ROWS_AT_ONCE, columns=list(columns))
         except (OSError, pa.ArrowException) as error:
@@ -293,7 +297,7 @@ def read_pieces(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordB
 
 
 def _unpacked_size(metadata: pq.FileMetaData) -> int:
-    """The bytes of a file's columns, as its metadata say; a number that repeats takes none, but a place in memory."""
+    """Compute the bytes of a file's columns in memory, as its metadata say; a repeated number takes its place, too."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     columns = [group.column(number) for group in groups for number in range(group.num_columns)]
     return sum(max(column.num_values, column.total_uncompressed_size) for column in columns)

@@ -252,7 +252,7 @@ class BeliefTraining(Training):
     def save(self, folder: Path) -> None:
         """Write the network's weights into the folder; a belief training cannot be resumed."""
         notes = {"positions": self.counters.decisions, "seed": self.config.seed, "players": list(self.config.players)}
-        notes |= self.provenance.settings()
+        notes |= self.provenance.to_settings()
         weights = module_arrays(self.network)
         model.save_belief(folder / BELIEF, self.config.architecture, weights, self.config.rules, notes)
 

@@ -29,7 +29,7 @@ from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.observation import OBSERVATION, OBSERVATION_SIZE
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_training.data.games import DataSetError
-from ddz_training.data.table import read_pieces
+from ddz_training.data.table import read_batches
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.learn.loop import POLICY, Training
 from ddz_training.learn.settings import Count, Positive, Share, TrainingSettings
@@ -327,7 +327,7 @@ def load_imitation_dataset(path: str | Path) -> ImitationDataset:
             or its rows are no decisions.
     """
     try:
-        pieces = [_read_choices(batch) for batch in read_pieces(path, _COLUMNS)]
+        pieces = [_read_choices(batch) for batch in read_batches(path, _COLUMNS)]
     except (IndexError, TypeError, ValueError) as error:
         if isinstance(error, DataSetError):
             raise

@@ -25,8 +25,8 @@ from ddz_env.support.options import Options, Range
 from ddz_training.learn.errors import CheckpointError, InvalidTrainingError, MissingTensorBoardError
 from ddz_training.learn.settings import Positive, TrainingSettings
 from ddz_training.learn.strength import Evaluation, measure_strength
-from ddz_training.measure.clocks import thinking_time
-from ddz_training.measure.store import writing
+from ddz_training.measure.clocks import wall_time
+from ddz_training.measure.store import locked_for_writing
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -142,10 +142,10 @@ class Training(ABC):
 
     def step(self) -> Any:
         """Do one update of the training, count it, and return its results as a :attr:`line_type`."""
-        began = thinking_time()
+        began = wall_time()
         result = self.learn()
         self.counters.update += 1
-        self.counters.seconds += self.broadcast(thinking_time() - began)
+        self.counters.seconds += self.broadcast(wall_time() - began)
         values = {**vars(self.counters), **result}
         return self.line_type(**{name: values[name] for name in field_names(self.line_type) if name in values})
 
@@ -214,7 +214,7 @@ def train(
     stopped, due = False, 0.0
     with contextlib.ExitStack() as stack:
         if folder is not None and run.is_leader:
-            stack.enter_context(writing(folder, folder=True))
+            stack.enter_context(locked_for_writing(folder, folder=True))
         targets = (folder, tensorboard) if run.is_leader else (None, None)
         log = stack.enter_context(contextlib.closing(RunLog(run.tables, *targets, run.counters.update)))
 

@@ -13,8 +13,8 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import make_published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_training.learn.errors import InvalidTrainingError
-from ddz_training.measure.agent_pool import plays_side_by_side
-from ddz_training.measure.duplicate import DealPlayer, GameRecord, Match
+from ddz_training.measure.agent_pool import can_play_many_games
+from ddz_training.measure.duplicate import DealPlayer, GameResult, Match
 from ddz_training.measure.statistics import AgentResult, Interval, summarize
 
 FIRST_DEAL = 1_000_000
@@ -96,11 +96,11 @@ def measure_strength(
         return agent if spec == _POLICY_NAME else make_agent(spec)
 
     for opponent in opponents:
-        records: list[GameRecord] = []
+        records: list[GameResult] = []
         pair = _POLICY_NAME, opponent
         player = DealPlayer(Rules.preset(rules), seed, False, make, make_generator=make_published_generator)
         with closing(player):
-            block = _DEALS_AT_ONCE if all(plays_side_by_side(player.agents.agent(spec)) for spec in pair) else 1
+            block = _DEALS_AT_ONCE if all(can_play_many_games(player.agents.get(spec)) for spec in pair) else 1
             for first in range(FIRST_DEAL, FIRST_DEAL + deals, block):
                 if stop():
                     return []

@@ -145,7 +145,7 @@ def _win_rate_of(line: Mapping[str, str]) -> Interval:
 
 def format_win_rate(line: Mapping[str, str] | None) -> str:
     """Format the win rate of an evaluation in per cent, with its interval; empty if there is none."""
-    return _win_rate_of(line).both(to="–") if line else ""
+    return _win_rate_of(line).text_with_range(to="–") if line else ""
 
 
 def plot_training(stages: Sequence[Stage], path: Path) -> None:
@@ -160,5 +160,5 @@ def plot_training(stages: Sequence[Stage], path: Path) -> None:
         earlier += stage.final_count("decisions")
     series = [Series(f"against {opponent}", [*rates], [*rates.values()]) for opponent, rates in points.items()]
     below, beside = "decisions learned from, millions", "games won, % (95 % intervals)"
-    panel = Panel(series, below, beside, upright=begins, axes={"ylim": (0, 100)})
+    panel = Panel(series, below, beside, vertical_lines=begins, axes={"ylim": (0, 100)})
     save_plot(path, panel, size=(7.0, 3.6))

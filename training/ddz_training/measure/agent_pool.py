@@ -19,7 +19,7 @@ from ddz_training.measure.errors import AgentFailedError, AgentFaultWarning, Inv
 _Result = TypeVar("_Result")
 
 
-def plays_side_by_side(agent: Agent) -> bool:
+def can_play_many_games(agent: Agent) -> bool:
     """Whether an agent may play many games at once: its answers in batches are the same, and it follows no game.
 
     Games side by side keep no history, which an agent that cheats would find missing in its states.
@@ -28,8 +28,8 @@ def plays_side_by_side(agent: Agent) -> bool:
     return bool(alike) and not (is_cheating(agent) or hasattr(agent, "reset") or hasattr(agent, "observe"))
 
 
-class AgentKeeper:
-    """Agents by specification and seat; each is made once and kept from game to game.
+class AgentPool:
+    """A pool of agents by specification and seat; each is made once and kept from game to game.
 
     Args:
         maker: Makes an agent from a specification.
@@ -40,8 +40,8 @@ class AgentKeeper:
         self._maker, self._processes = maker if processes is None else processes.make, processes
         self._made: dict[tuple[str, int], Agent] = {}
 
-    def agent(self, spec: str, seat: int = 0) -> Agent:
-        """The agent for a seat; it is made when it is first asked for."""
+    def get(self, spec: str, seat: int = 0) -> Agent:
+        """Return the agent for a seat; it is made when it is first asked for."""
         if (spec, seat) not in self._made:
             self._made[spec, seat] = self._maker(spec)
         return self._made[spec, seat]
@@ -51,15 +51,15 @@ class AgentKeeper:
         """The specifications of the agents that are made."""
         return {spec for spec, _ in self._made}
 
-    def drop(self, spec: str) -> None:
-        """Release an agent in all seats; it is made again when it is needed."""
+    def release(self, spec: str) -> None:
+        """Close an agent in all seats; it is made again when it is needed."""
         for key in [key for key in self._made if key[0] == spec]:
             close_or_warn(self._made.pop(key), spec)
 
     def close(self) -> None:
-        """Release what the agents hold (programs, processes); if one fails, the others are closed all the same."""
+        """Close all agents with their programs and processes; if one fails, the others are closed all the same."""
         for spec in self.specs:
-            self.drop(spec)
+            self.release(spec)
         if self._processes is not None:
             self._processes.close()
 
@@ -72,8 +72,8 @@ def close_or_warn(agent: Agent, name: str) -> None:
         warnings.warn(f"agent {name!r} failed in close: {error.reason}", AgentFaultWarning, stacklevel=2)
 
 
-def answer_of(spec: str, question: Callable[[Agent], _Result]) -> _Result:
-    """Make an agent, ask it one question, and throw it away.
+def query_agent(spec: str, question: Callable[[Agent], _Result]) -> _Result:
+    """Make an agent, call a function with it, and close it.
 
     Args:
         spec: Its specification.
@@ -99,7 +99,7 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
             too long.
 
     Returns:
-        Whether all may play many games at once (:func:`plays_side_by_side`).
+        Whether all may play many games at once (:func:`can_play_many_games`).
 
     Raises:
         UnknownAgentError: If an agent does not exist.
@@ -111,7 +111,7 @@ def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: R
         for spec in dict.fromkeys(specs):
             try:
                 agent = make_agent(spec, rules) if time_limit is None else processes.make(spec)
-                together = plays_side_by_side(agent) and together
+                together = can_play_many_games(agent) and together
             except (Exception, SystemExit) as error:
                 if isinstance(error, (DouDizhuError, ImportError)) and not isinstance(error, AgentProcessError):
                     raise

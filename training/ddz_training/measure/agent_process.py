@@ -26,25 +26,25 @@ from ddz_env.playing.game import check_is_move, describe_error
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.processes import CLOSE_SECONDS, bind_to_parent, kill_process_group
-from ddz_training.measure.clocks import ThinkingClock, thinking_time
+from ddz_training.measure.clocks import PausingClock, wall_time
 
 START_SECONDS = 60.0
 """Seconds to make an agent, without those in which it compiles."""
 COMPILE_SECONDS = 600.0
 """Seconds in which an agent may compile before it answers."""
 
-_LOOKS = 50
-_COMPILED, _COMPILES = 0, 1
+_POLLS = 50
+_SECONDS_COMPILED, _IS_COMPILING = 0, 1
 """What an agent's process shares with its parent: seconds that it has compiled, and whether it does so now."""
-_OPTIONAL = ("reset", "observe", "close")
+_OPTIONAL_METHODS = ("reset", "observe", "close")
 
 
 class AgentProcessError(DouDizhuError):
     """An agent's process answered with an error, too late, or not at all."""
 
 
-def arrives(pipe: Connection, seconds: float, compiles: Callable[[], bool] = lambda: False) -> bool:
-    """Whether an answer comes within a time limit.
+def wait_for_answer(pipe: Connection, seconds: float, compiles: Callable[[], bool] = lambda: False) -> bool:
+    """Wait for an answer, and return whether it comes within a time limit.
 
     Of a time in which all was stopped (SIGSTOP) little is charged, and nothing of one in which the agent compiles.
 
@@ -53,8 +53,8 @@ def arrives(pipe: Connection, seconds: float, compiles: Callable[[], bool] = lam
         seconds: The time limit.
         compiles: Whether the agent compiles now.
     """
-    look = seconds / _LOOKS
-    looks = {False: _LOOKS, True: math.ceil(COMPILE_SECONDS / look)}
+    look = seconds / _POLLS
+    looks = {False: _POLLS, True: math.ceil(COMPILE_SECONDS / look)}
     while all(looks.values()):
         if pipe.poll(look):
             return True
@@ -63,7 +63,7 @@ def arrives(pipe: Connection, seconds: float, compiles: Callable[[], bool] = lam
 
 
 class AgentProcesses:
-    """The processes of some agents.
+    """Starts and ends the processes in which agents live.
 
     Args:
         time_limit: Seconds that an answer may take; None where no agent is made.
@@ -81,12 +81,12 @@ class AgentProcesses:
             AgentProcessError: If it cannot be made.
         """
         process = self._running.get(spec)
-        if process is None or not process.runs:
+        if process is None or not process.is_running:
             process = self._running[spec] = _AgentProcess(spec, self._rules)
-        return _DistantAgent(spec, process, self._time_limit or START_SECONDS)
+        return _RemoteAgent(spec, process, self._time_limit or START_SECONDS)
 
     def close(self) -> None:
-        """End the processes."""
+        """End the processes of all agents."""
         for process in self._running.values():
             process.end()
         self._running.clear()
@@ -107,19 +107,19 @@ class _AgentProcess:
         lifeline.close()
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         return not self._pipe.closed
 
     def ask(self, seconds: float, method: str, *arguments: Any) -> Any:
-        """Call a method of :class:`_Served` in the process, and return its answer.
+        """Call a method of :class:`_AgentServer` in the process, and return its answer.
 
         Raises:
             AgentProcessError: If it raises, or does not answer in time; then the process is ended.
         """
-        compiled = self._compiling[_COMPILED]
+        compiled = self._compiling[_SECONDS_COMPILED]
         try:
             self._pipe.send((method, arguments))
-            if not arrives(self._pipe, seconds, lambda: bool(self._compiling[_COMPILES])):
+            if not wait_for_answer(self._pipe, seconds, lambda: bool(self._compiling[_IS_COMPILING])):
                 self.end()
                 raise AgentProcessError(f"no answer within {seconds:g} s; its process was ended")
             answer, reason = self._pipe.recv()
@@ -127,7 +127,7 @@ class _AgentProcess:
             self.end()
             raise AgentProcessError(f"its process ended (exit code {self._process.exitcode})") from error
         finally:
-            thinking_time.leave_out(self._compiling[_COMPILED] - compiled)
+            wall_time.exclude(self._compiling[_SECONDS_COMPILED] - compiled)
         if reason is not None:
             raise AgentProcessError(reason)
         return answer
@@ -142,15 +142,15 @@ class _AgentProcess:
         self._process.join()
 
 
-class _DistantAgent:
-    """An agent in another process, as the playing loop sees it."""
+class _RemoteAgent:
+    """An agent in another process, which the playing loop uses like any other."""
 
     def __init__(self, spec: str, process: _AgentProcess, time_limit: float) -> None:
         self.name = spec
         self._process, self._time_limit = process, time_limit
         self._index, self.cheats, optional_methods = process.ask(START_SECONDS, "make")
         for optional in optional_methods:
-            setattr(self, optional, functools.partial(self._tell, optional))
+            setattr(self, optional, functools.partial(self._notify, optional))
         self._rngs: dict[int, np.random.Generator] = {}
 
     def act(self, view: View | State, rng: np.random.Generator) -> Move:
@@ -159,13 +159,13 @@ class _DistantAgent:
         move: Move = self._process.ask(self._time_limit, "act", self._index, view, None if already_sent else rng)
         return move
 
-    def _tell(self, method: str, *arguments: Any) -> None:
-        if self._process.runs or method != "close":
-            self._process.ask(self._time_limit, "tell", self._index, method, *arguments)
+    def _notify(self, method: str, *arguments: Any) -> None:
+        if self._process.is_running or method != "close":
+            self._process.ask(self._time_limit, "notify", self._index, method, *arguments)
 
 
-class _Served:
-    """The agents of one specification, inside the process that serves them."""
+class _AgentServer:
+    """Holds the agents of one specification inside their process, and carries out what the parent asks."""
 
     def __init__(self, spec: str, rules: Rules | None) -> None:
         self._spec, self._rules = spec, rules
@@ -175,14 +175,18 @@ class _Served:
     def make(self) -> tuple[int, bool, list[str]]:
         agent = make_agent(self._spec, self._rules)
         self._agents.append(agent)
-        return len(self._agents) - 1, is_cheating(agent), [method for method in _OPTIONAL if hasattr(agent, method)]
+        return (
+            len(self._agents) - 1,
+            is_cheating(agent),
+            [method for method in _OPTIONAL_METHODS if hasattr(agent, method)],
+        )
 
     def act(self, index: int, view: View | State, rng: np.random.Generator | None) -> Move:
         if rng is not None:
             self._rngs[index, view.seat] = rng
         return check_is_move(self._agents[index].act(view, self._rngs[index, view.seat]))
 
-    def tell(self, index: int, method: str, *arguments: Any) -> None:
+    def notify(self, index: int, method: str, *arguments: Any) -> None:
         getattr(self._agents[index], method)(*arguments)
 
     def close(self) -> None:
@@ -191,7 +195,7 @@ class _Served:
             close_agent(agent)
 
 
-class _SharedClock(ThinkingClock):
+class _SharedClock(PausingClock):
     """Lets the parent see how long this process has compiled, and whether it does so now."""
 
     def __init__(self, shared: MutableSequence[float]) -> None:
@@ -200,18 +204,18 @@ class _SharedClock(ThinkingClock):
 
     def on_start(self, event: Any) -> None:
         super().on_start(event)
-        self._shared[_COMPILES] = True
+        self._shared[_IS_COMPILING] = True
 
     def on_end(self, event: Any) -> None:
         super().on_end(event)
-        self._shared[_COMPILED], self._shared[_COMPILES] = self.stopped, self.stands_still
+        self._shared[_SECONDS_COMPILED], self._shared[_IS_COMPILING] = self.stopped, self.is_stopped
 
 
 def _serve(
     spec: str, rules: Rules | None, pipe: Connection, lifeline: Connection, compiling: MutableSequence[float]
 ) -> None:
     """Answer until the process ends: the life of an agent's process."""
-    served, process = _Served(spec, rules), os.getpid()
+    served, process = _AgentServer(spec, rules), os.getpid()
     _SharedClock(compiling)
     bind_to_parent(lifeline, served.close)
     with contextlib.suppress(EOFError, OSError):  # where the pipe is closed

@@ -1,4 +1,4 @@
-"""Clocks that stand still while Numba compiles: nobody thinks or learns meanwhile."""
+"""Clocks that stop while Numba compiles: nobody thinks or learns meanwhile."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 from ddz_env.support.compiling import CompileListener
 
 
-class ThinkingClock(CompileListener):
+class PausingClock(CompileListener):
     """A clock that stops while Numba compiles.
 
     Args:
         clock: The time, in seconds.
 
     Attributes:
-        stopped: Seconds that it has stood still.
+        stopped: Seconds that it has been stopped.
 
     Example:
-        >>> clock = ThinkingClock(time.perf_counter)
+        >>> clock = PausingClock(time.perf_counter)
         >>> clock() <= clock()
         True
     """
@@ -32,16 +32,16 @@ class ThinkingClock(CompileListener):
         self.register()
 
     def __call__(self) -> float:
-        """Seconds; only differences are meaningful."""
+        """Return the time in seconds; only differences are meaningful."""
         return (self._since if self._depth else self._clock()) - self.stopped
 
     @property
-    def stands_still(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether something is being compiled."""
         return self._depth > 0
 
-    def leave_out(self, seconds: float) -> None:
-        """Put the clock back by seconds in which another process has compiled."""
+    def exclude(self, seconds: float) -> None:
+        """Leave out seconds in which another process has compiled."""
         self.stopped += seconds
 
     def on_start(self, event: Any) -> None:
@@ -57,8 +57,8 @@ class ThinkingClock(CompileListener):
             self.stopped += self._clock() - self._since
 
 
-thinking_time = ThinkingClock(time.perf_counter)
+wall_time = PausingClock(time.perf_counter)
 """Seconds of wall time."""
 
-processor_time = ThinkingClock(time.process_time)
+cpu_time = PausingClock(time.process_time)
 """Seconds of processor time."""

@@ -2,8 +2,9 @@
 
 A cast (:class:`Arena`) are the agents by their labels, the rules, and what deals are dealt from.  A schedule is a pure
 function of what a store holds: it says which deals are wanted so far.  Round robin and field want the same from the
-beginning, a league (:mod:`ddz_training.measure.league`) wants more when a round is complete.  :func:`play` plays what
-is missing until nothing is.  So results depend neither on the number of processes nor on where a run was cut off.
+beginning, a league (:mod:`ddz_training.measure.league`) wants more when a round is complete.  :func:`play_schedule`
+plays what is missing until nothing is.  So results depend neither on the number of processes nor on where a run was
+cut off.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from ddz_training.measure.duplicate import (
     BLOCK,
     KEY,
     DealPlayer,
-    GameRecord,
+    GameResult,
     Match,
-    hands_settings,
-    matches,
-    seatings,
+    describe_given_hands,
+    list_seatings,
+    make_matches,
 )
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.provenance import rules_settings
-from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress
+from ddz_training.measure.provenance import rules_to_settings
+from ddz_training.measure.store import Key, OnProgress, ResultStore, ignore_progress
 
 FORMAT = "ddz-arena-2"
 
 
 @dataclass(frozen=True)
 class Arena(Options):
-    """Who plays: agents, rules and deals, on which the results depend.
+    """A contest's agents, rules and deals, on which its results depend.
 
     Attributes:
         agents: Specifications as for :func:`ddz_env.playing.registry.make_agent`.
@@ -99,32 +100,32 @@ class Arena(Options):
         return dict(zip(self.labels, self.agents, strict=True))
 
     @property
-    def pairs(self) -> int:
+    def num_pairs(self) -> int:
         """The number of pairs of agents."""
         return math.comb(len(self.agents), 2)
 
-    def worker(self) -> DealPlayer:
+    def make_worker(self) -> DealPlayer:
         """Make the worker that plays the deals of this arena in one process."""
         limit, on_fault = self.time_limit, self.on_fault
         return DealPlayer(self.rules, self.seed, self.timing, time_limit=limit, on_fault=on_fault, hands=self.hands)
 
     def settings(self) -> dict[str, Any]:
-        """Settings that must match to resume a file; rules as they differ from the default."""
+        """Return the settings that must match to resume a file; rules as they differ from the default."""
         return {
             "format": FORMAT,
             "agents": list(self.agents),
             **({"names": list(self.names)} if self.names else {}),
-            "rules": rules_settings(self.rules),
+            "rules": rules_to_settings(self.rules),
             "seed": self.seed,
             "timing": self.timing,
             "time_limit": self.time_limit,
-            **hands_settings(self.hands),
+            **describe_given_hands(self.hands),
         }
 
     def store(
         self, path: str | Path | None = None, resume: bool = False, settings: Mapping[str, Any] | None = None
-    ) -> ResultStore[GameRecord]:
-        """A store for the games, with those of the complete deals of its file.
+    ) -> ResultStore[GameResult]:
+        """Make a store for the games, with those of the complete deals of its file.
 
         Args:
             path: The file, ``.csv`` or ``.sqlite``; None keeps the games in memory only.
@@ -137,16 +138,16 @@ class Arena(Options):
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
         """
-        games = len(seatings(self.rules))
+        games = len(list_seatings(self.rules))
         settings = settings or self.settings()
-        return ResultStore(GameRecord, path, settings, KEY, per_key=games, agents=self.agents, resume=resume)
+        return ResultStore(GameResult, path, settings, KEY, per_key=games, agents=self.agents, resume=resume)
 
 
 # --- What is played, and playing it -----------------------------------------------------------------------------------
 
 
-class Due(NamedTuple):
-    """What a schedule wants.
+class DueMatches(NamedTuple):
+    """The matches that a schedule wants to be played.
 
     Attributes:
         matches: All deals that are wanted so far, by their key (:data:`~ddz_training.measure.duplicate.KEY`), whether
@@ -160,12 +161,12 @@ class Due(NamedTuple):
     notes: Mapping[str, Any] = {}
 
 
-Schedule = Callable[[ResultStore[GameRecord]], Due]
+Schedule = Callable[[ResultStore[GameResult]], DueMatches]
 """What is wanted: a function of what a store holds, and of nothing else."""
 
 
-def pairings(arena: Arena, deals: Iterable[int], pairs: Iterable[tuple[str, str]] = ()) -> Schedule:
-    """The schedule of pairs that all play the same deals.
+def schedule_pairs(arena: Arena, deals: Iterable[int], pairs: Iterable[tuple[str, str]] = ()) -> Schedule:
+    """Schedule pairs that all play the same deals.
 
     Args:
         arena: Who plays.
@@ -174,22 +175,22 @@ def pairings(arena: Arena, deals: Iterable[int], pairs: Iterable[tuple[str, str]
 
     Example:
         >>> arena = Arena(("rules", "random", "isuct"))
-        >>> list(pairings(arena, [7])(arena.store()).matches)
+        >>> list(schedule_pairs(arena, [7])(arena.store()).matches)
         [(7, 'rules', 'random'), (7, 'rules', 'isuct'), (7, 'random', 'isuct')]
     """
-    wanted = matches(arena.specs, list(pairs or itertools.combinations(arena.labels, 2)), deals)
-    return lambda store: Due(wanted, len(wanted))
+    wanted = make_matches(arena.specs, list(pairs or itertools.combinations(arena.labels, 2)), deals)
+    return lambda store: DueMatches(wanted, len(wanted))
 
 
-def play(
+def play_schedule(
     arena: Arena,
     schedule: Schedule,
-    store: ResultStore[GameRecord] | None = None,
+    store: ResultStore[GameResult] | None = None,
     *,
     block: int = BLOCK,
     processes: int = 1,
-    on_progress: OnProgress = no_progress,
-) -> list[GameRecord]:
+    on_progress: OnProgress = ignore_progress,
+) -> list[GameResult]:
     """Play what a schedule wants until it wants nothing that has not been played: the loop of every contest.
 
     Args:
@@ -198,7 +199,7 @@ def play(
         store: Where each deal is kept as soon as it and all before it are done (:meth:`Arena.store`); deals that it
             holds are not played again.
         block: The most deals that are played side by side, if all agents may
-            (:func:`~ddz_training.measure.agent_pool.plays_side_by_side`); their decisions are timed together.
+            (:func:`~ddz_training.measure.agent_pool.can_play_many_games`); their decisions are timed together.
         processes: Worker processes; 1 plays in this process.
         on_progress: Called with how many deals (times pairs) are done.
 
@@ -220,12 +221,12 @@ def play(
     on_progress(done, due.total)
     if left:
         at_most = min(processes, due.total - done)
-        with store.sharing(arena.worker, at_most, block if together else 1) as share:
-            while not store.holds((due := schedule(store)).matches):
+        with store.open_with_workers(arena.make_worker, at_most, block if together else 1) as share:
+            while not store.has_units((due := schedule(store)).matches):
                 if due.notes:
-                    store.note(**due.notes)
-                store.do_missing(due.matches, share, on_progress, due.total)
-    store.complete()
+                    store.update_settings(**due.notes)
+                store.run_missing(due.matches, share, on_progress, due.total)
+    store.finish_export()
     return store.results_of(due.matches)
 
 
@@ -235,16 +236,16 @@ def run_arena(
     *,
     first_deal: int = 0,
     processes: int = 1,
-    store: ResultStore[GameRecord] | None = None,
-    on_progress: OnProgress = no_progress,
-) -> list[GameRecord]:
+    store: ResultStore[GameResult] | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> list[GameResult]:
     """Play duplicate deals between every two agents.
 
     Args:
         arena: Who plays.
         deals: Deals per pair, from ``first_deal`` on, or their numbers.
         first_deal: Number of the first deal.  Defaults are chosen on one range and reported on another.
-        processes: As for :func:`play`, whose errors are raised.
+        processes: As for :func:`play_schedule`, whose errors are raised.
         store: Likewise.
         on_progress: Likewise.
 
@@ -252,12 +253,12 @@ def run_arena(
         The records of all these deals, in the order (deal, pair).
     """
     numbers = range(first_deal, first_deal + deals) if isinstance(deals, int) else list(deals)
-    at_least(1, deals=len(numbers), processes=processes)
-    at_least(0, first_deal=first_deal)
-    return play(arena, pairings(arena, numbers), store, processes=processes, on_progress=on_progress)
+    check_at_least(1, deals=len(numbers), processes=processes)
+    check_at_least(0, first_deal=first_deal)
+    return play_schedule(arena, schedule_pairs(arena, numbers), store, processes=processes, on_progress=on_progress)
 
 
-def at_least(least: int, **numbers: int) -> None:
+def check_at_least(least: int, **numbers: int) -> None:
     """Refuse numbers of a contest that are too small.
 
     Raises:

@@ -18,7 +18,7 @@ from ddz_env.envs.deals import CustomDeals, format_deal, parse_deal
 from ddz_env.support.atomic_files import read_text
 from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.measure.errors import InvalidDealFileError
-from ddz_training.measure.store import DATABASES, holds_results
+from ddz_training.measure.store import DATABASES, is_results_file
 from ddz_training.measure.tendency_file import deals_of_file
 
 _LONGEST_NUMBER = 18
@@ -26,7 +26,7 @@ _LONGEST_NUMBER = 18
 
 
 class DealFile(NamedTuple):
-    """The deals of a file.
+    """The deals that a file names.
 
     Attributes:
         numbers: Their numbers: under the seed, or in ``hands``.
@@ -38,8 +38,8 @@ class DealFile(NamedTuple):
     hands: tuple[str, ...]
     path: Path
 
-    def chosen(self, count: int, first: int = 0) -> list[int]:
-        """The numbers of the first deals of the file.
+    def select_numbers(self, count: int, first: int = 0) -> list[int]:
+        """Select the numbers of the first deals of the file.
 
         Args:
             count: How many at most.
@@ -54,7 +54,9 @@ class DealFile(NamedTuple):
         return numbers
 
 
-def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None = None, *, deals: int = 1) -> DealFile:
+def read_deal_file(
+    path: Path, rules: Rules, seed: int | None, tendency: str | None = None, *, deals: int = 1
+) -> DealFile:
     """Read a file of deals.
 
     Args:
@@ -75,10 +77,11 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
         source = CustomDeals(str(path), rules)
         states = (source.state(seed or 0, number, number) for number in range(deals))
         hands = tuple(
-            _hands(f"deal {number} of {path}", format_deal(state), rules) for number, state in enumerate(states)
+            _normalize_hands(f"deal {number} of {path}", format_deal(state), rules)
+            for number, state in enumerate(states)
         )
         return DealFile(list(range(deals)), hands, path)
-    if path.suffix in DATABASES or holds_results(path):
+    if path.suffix in DATABASES or is_results_file(path):
         return DealFile(deals_of_file(path, tendency, rules, seed), (), path)
     if tendency is not None:
         raise InvalidDealFileError(f"{path} does not say what its deals lean to: leave out --tendency")
@@ -91,7 +94,7 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
     if not written:
         raise InvalidDealFileError(f"{path} has no deals: write one per line, a number, or hands separated by '/'")
     if any("/" in line for line in written.values()):
-        hands = tuple(_hands(f"{path}:{number}", line, rules) for number, line in written.items())
+        hands = tuple(_normalize_hands(f"{path}:{number}", line, rules) for number, line in written.items())
         return DealFile(list(range(len(hands))), hands, path)
     for number, line in written.items():
         if not (line.isascii() and line.isdecimal() and len(line) <= _LONGEST_NUMBER):
@@ -101,8 +104,8 @@ def read_deals(path: Path, rules: Rules, seed: int | None, tendency: str | None 
     return DealFile(sorted({int(line) for line in written.values()}), (), path)
 
 
-def _hands(where: str, line: str, rules: Rules) -> str:
-    """The hands of a deal, each in the order of its ranks."""
+def _normalize_hands(where: str, line: str, rules: Rules) -> str:
+    """Write the hands of a deal in their normal form, each in the order of its ranks."""
     try:
         return format_deal(parse_deal(line, rules))
     except DouDizhuError as error:

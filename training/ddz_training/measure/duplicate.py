@@ -8,7 +8,7 @@ exchanged.  (Then A and B may be peasants together.)
 Each seat's generator follows from (seed, deal, game, seat), so a result depends on nothing but the agents, the rules,
 the seed and the number of the deal.
 
-An agent that fails loses that game (:func:`forfeited`), or stops the match: :class:`DealPlayer` says which.
+An agent that fails loses that game (:func:`forfeit`), or stops the match: :class:`DealPlayer` says which.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.many import WaitingGames, Words, request_moves
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidMoveError, UnknownAgentError
-from ddz_training.measure.agent_pool import AgentKeeper, plays_side_by_side
+from ddz_training.measure.agent_pool import AgentPool, can_play_many_games
 from ddz_training.measure.agent_process import AgentProcesses
-from ddz_training.measure.clocks import processor_time, thinking_time
+from ddz_training.measure.clocks import cpu_time, wall_time
 from ddz_training.measure.errors import AgentFailedError
 from ddz_training.measure.store import UNSAVED
 
@@ -54,16 +54,16 @@ KEY = ("deal", "a", "b")
 """The key of a unit of work in a file of games: a deal of a pair."""
 
 LETTERS = string.ascii_lowercase
-"""The letter of each agent of a match, by which ``GameRecord.seats`` says who sat where."""
+"""The letter of each agent of a match, by which ``GameResult.seats`` says who sat where."""
 PAIR = LETTERS[:2]
 
 _TWO_PLAYS_EACH = 0x020202  # no spring
-_FAULT_LENGTH = 300
+_MAX_FAULT_LENGTH = 300
 
 BLOCK = 256
 """Deals of a block: a larger one would hardly be faster, and a kill loses the block that is under way."""
 
-Ask = Callable[[Any, Any, np.random.Generator], object]
+AskAgent = Callable[[Any, Any, np.random.Generator], object]
 """Asks an agent for its move, given what it may see and its generator."""
 
 Scores = tuple[Annotated[float, "g"], ...]
@@ -71,8 +71,8 @@ Scores = tuple[Annotated[float, "g"], ...]
 
 
 @dataclass(frozen=True)
-class GameRecord:
-    """One game of a duplicate deal.
+class GameResult:
+    """The result of one game of a duplicate deal.
 
     Attributes:
         deal: Number of the deal.
@@ -120,19 +120,19 @@ class GameRecord:
     cpu_ms_a: float = field(default=math.nan, compare=False, metadata=UNSAVED)
     cpu_ms_b: float = field(default=math.nan, compare=False, metadata=UNSAVED)
 
-    def label(self, letter: str) -> str:
-        """The agent of a letter in ``seats``."""
+    def agent_of(self, letter: str) -> str:
+        """Return the label of the agent that a letter in ``seats`` stands for."""
         return self.a if letter == "a" else self.b
 
     def side(self, seat: int) -> str:
-        """The side of a seat, ``landlord`` or ``peasants``; empty without a bid."""
+        """Return the side of a seat, ``landlord`` or ``peasants``; empty without a bid."""
         if self.landlord < 0:
             return ""
         return SIDES[0] if seat == self.landlord else SIDES[1]
 
 
 def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> State:
-    """A deal before its first move.
+    """Deal a game, which is before its first move.
 
     Args:
         rules: The rules.
@@ -150,18 +150,18 @@ def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> S
     return parse_deal(hands[deal], rules, seed=int(game_key(seed, deal)))
 
 
-def hands_settings(hands: Sequence[str]) -> dict[str, str]:
-    """What a file of results says of given hands; nothing where deals come from the seed."""
+def describe_given_hands(hands: Sequence[str]) -> dict[str, str]:
+    """Return the settings that name given hands in a file of results; none where deals come from the seed."""
     return {"hands": hashlib.sha256("\n".join(hands).encode()).hexdigest()[:16]} if hands else {}
 
 
-def seatings(rules: Rules) -> tuple[str, ...]:
-    """The seating of each game of a deal.
+def list_seatings(rules: Rules) -> tuple[str, ...]:
+    """List the seating of each game of a duplicate deal.
 
     Example:
-        >>> seatings(Rules())
+        >>> list_seatings(Rules())
         ('abb', 'baa')
-        >>> len(seatings(Rules.preset("bidding")))
+        >>> len(list_seatings(Rules.preset("bidding")))
         6
     """
     others = rules.players - 1
@@ -176,7 +176,7 @@ def seatings(rules: Rules) -> tuple[str, ...]:
 
 
 class Match(NamedTuple):
-    """One deal of one pair, or of three agents.
+    """A deal to be played by two agents from both sides, or by three seat by seat.
 
     Attributes:
         deal: Number of the deal.
@@ -195,11 +195,11 @@ class Match(NamedTuple):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """The key of its deal in a file of games (:data:`KEY`)."""
+        """The key of the match in a file of games (:data:`KEY`)."""
         return (self.deal, *self.names)
 
 
-class Played(NamedTuple):
+class FinishedGame(NamedTuple):
     """A game that was played to its end or to a fault.
 
     Attributes:
@@ -217,19 +217,19 @@ class Played(NamedTuple):
     fault: AgentFaultError | None = None
 
 
-def forfeited(state: State, seats: str, letter: str) -> State:
-    """A game that an agent lost by a fault, as if it were over.
+def forfeit(state: State, seats: str, letter: str) -> State:
+    """Return a game that an agent lost by a fault, as if it were over.
 
     All seats of that agent lose and all others win, at the stake of the moment (bids, bombs, rockets and doublings so
     far; no spring): the agent that sits alone counts as the landlord, which it is under a fixed landlord.
 
     Args:
         state: The game where it broke off; it stays as it is.
-        seats: Who sat where, as in :class:`GameRecord`.
+        seats: Who sat where, as in :class:`GameResult`.
         letter: The agent at fault.
 
     Example:
-        >>> forfeited(State.new(1), "abb", "b").returns("stake"), forfeited(State.new(1), "abb", "a").returns("stake")
+        >>> forfeit(State.new(1), "abb", "b").returns("stake"), forfeit(State.new(1), "abb", "a").returns("stake")
         ((2.0, -1.0, -1.0), (-2.0, 1.0, 1.0))
     """
     over = state.copy()
@@ -280,25 +280,25 @@ class DealPlayer:
         self.timing = timing
         self._make_generator = make_generator
         self._on_fault = on_fault
-        self._clock = processor_time if processor else thinking_time
+        self._clock = cpu_time if processor else wall_time
         self._apart = time_limit is not None
         processes = None if time_limit is None else AgentProcesses(time_limit, rules)
         maker = maker or functools.partial(make_agent, rules=rules if timing else None)
-        self.agents = AgentKeeper(maker, processes)
+        self.agents = AgentPool(maker, processes)
 
-    def start(self, deal: int) -> State:
-        """A deal before its first move."""
+    def deal_state(self, deal: int) -> State:
+        """Deal the game of a number, which is before its first move."""
         return new_deal(self.rules, self.seed, deal, self._hands)
 
     def close(self) -> None:
-        """Release the agents and their processes."""
+        """Close the agents, and end their processes."""
         self.agents.close()
 
     def work(self, task: Match | list[Match]) -> Any:
         """Play a deal, or each deal of a block; returns the records of its games."""
         return self.play_block(task) if isinstance(task, list) else self.play(task)
 
-    def play(self, match: Match) -> list[GameRecord]:
+    def play(self, match: Match) -> list[GameResult]:
         """Play every game of one deal of a pair.
 
         Raises:
@@ -306,12 +306,12 @@ class DealPlayer:
             UnknownAgentError: If an agent does not exist.
         """
         return [
-            self._record(self.game(match, number, seats), match, number, seats)
-            for number, seats in enumerate(seatings(self.rules))
+            self._make_result(self.play_game(match, number, seats), match, number, seats)
+            for number, seats in enumerate(list_seatings(self.rules))
         ]
 
-    def play_block(self, block: Sequence[Match]) -> list[list[GameRecord]]:
-        """Play deals side by side, if their agents may (:func:`plays_side_by_side`).
+    def play_block(self, block: Sequence[Match]) -> list[list[GameResult]]:
+        """Play deals side by side, if their agents may (:func:`can_play_many_games`).
 
         The records are those of :meth:`play`.
 
@@ -327,22 +327,22 @@ class DealPlayer:
         """
         specs = list(dict.fromkeys(spec for match in block for spec in match.specs))
         try:
-            if all(plays_side_by_side(call_agent(spec, 0, "construction", self.agents.agent, spec)) for spec in specs):
-                return self._side_by_side(block, specs)
+            if all(can_play_many_games(call_agent(spec, 0, "construction", self.agents.get, spec)) for spec in specs):
+                return self._play_side_by_side(block, specs)
         except (AgentFaultError, IllegalMoveError, InvalidMoveError):
             for spec in specs:
-                self.agents.drop(spec)
+                self.agents.release(spec)
         return [self.play(match) for match in block]
 
-    def _side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameRecord]]:
-        """The records of deals whose agents may all play many games at once."""
-        layouts, spent = seatings(self.rules), np.zeros((2, len(specs)))
+    def _play_side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameResult]]:
+        """Play deals whose agents can all play many games at once."""
+        layouts, spent = list_seatings(self.rules), np.zeros((2, len(specs)))
         games = [(match, number, seats) for match in block for number, seats in enumerate(layouts)]
-        rows = np.array([self.start(match.deal).row for match, _, _ in games])
+        rows = np.array([self.deal_state(match.deal).row for match, _, _ in games])
         spec_indices = np.array(  # in specs, of the agent in each seat
             [[specs.index(match.specs[LETTERS.index(letter)]) for letter in seats] for match, _, seats in games]
         )
-        agents: list[Any] = [self.agents.agent(spec) for spec in specs]
+        agents: list[Any] = [self.agents.get(spec) for spec in specs]
 
         @functools.cache
         def rng(game: int, seat: int) -> np.random.Generator:
@@ -350,21 +350,23 @@ class DealPlayer:
             return self._make_generator([self.seed, match.deal, number, seat])
 
         def answer(index: int, waiting: WaitingGames) -> Words:
-            start = self._times()
+            start = self._read_clocks()
             moves = request_moves(agents[index], waiting, name=specs[index])
-            spent[:, index] += self._times() - start
+            spent[:, index] += self._read_clocks() - start
             return moves
 
         decided = play_games_together(rows, self.rules, spec_indices, answer, rng)[:, : self.rules.players]
         spent /= np.maximum(np.bincount(spec_indices.ravel(), decided.ravel(), len(specs)), 1)  # of each decision
         records = [
-            self._record(Played(State(row, self.rules), counts.tolist(), *(counts * spent[:, indices]).tolist()), *game)
+            self._make_result(
+                FinishedGame(State(row, self.rules), counts.tolist(), *(counts * spent[:, indices]).tolist()), *game
+            )
             for row, counts, indices, game in zip(rows, decided, spec_indices, games, strict=True)
         ]
         return [records[first : first + len(layouts)] for first in range(0, len(records), len(layouts))]
 
-    def game(self, match: Match, number: int, seats: str, ask: Ask | None = None) -> Played:
-        """Play one game.
+    def play_game(self, match: Match, number: int, seats: str, ask: AskAgent | None = None) -> FinishedGame:
+        """Play one game of a match.
 
         Args:
             match: Who plays which deal.
@@ -377,11 +379,11 @@ class DealPlayer:
             UnknownAgentError: If an agent does not exist.
         """
         deal, specs, names, players = match.deal, match.specs, match.names, self.rules.players
-        played = Played(self.start(deal), [0] * players, [0.0] * players, [0.0] * players)
+        played = FinishedGame(self.deal_state(deal), [0] * players, [0.0] * players, [0.0] * players)
         indices = [LETTERS.index(letter) for letter in seats]
         try:
             agents = [
-                call_agent(names[index], seat, "construction", self.agents.agent, specs[index], seat)
+                call_agent(names[index], seat, "construction", self.agents.get, specs[index], seat)
                 for seat, index in enumerate(indices)
             ]
             rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
@@ -393,12 +395,12 @@ class DealPlayer:
             if self._on_fault == "stop":
                 where = f"in seat {fault.seat} of deal {deal}, game {number} (seed {self.seed}), in {fault.phase}"
                 raise AgentFailedError(f"agent {names[index]!r} failed {where}: {fault.reason}") from fault
-            self.agents.drop(specs[index])
+            self.agents.release(specs[index])
             return played._replace(fault=fault)
         return played
 
     def _play_to_end(
-        self, played: Played, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], ask: Ask | None
+        self, played: FinishedGame, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], ask: AskAgent | None
     ) -> None:
         """Play a game as :func:`~ddz_env.playing.game.play_game` does, counting and timing every decision."""
         state = played.state
@@ -407,25 +409,25 @@ class DealPlayer:
         while not state.is_over:
             seat, agent = state.seat, agents[state.seat]
             view, act = agent_input(agent, state), agent.act if ask is None else functools.partial(ask, agent)
-            start = self._times()
+            start = self._read_clocks()
             answer = call_agent(agent, seat, "act", act, view, rngs[seat])
-            wall, cpu = self._times() - start
+            wall, cpu = self._read_clocks() - start
             played.seconds[seat] += float(wall)
             played.cpu_seconds[seat] += float(cpu)
             played.decisions[seat] += 1
             play_and_notify(state, agents, answer)
 
-    def _record(self, played: Played, match: Match, number: int, seats: str) -> GameRecord:
+    def _make_result(self, played: FinishedGame, match: Match, number: int, seats: str) -> GameResult:
         state, fault, names = played.state, played.fault, match.names
         letter = seats[fault.seat] if fault else ""
-        over = forfeited(state, seats, letter) if fault else state
+        over = forfeit(state, seats, letter) if fault else state
         landlord = next((seat for seat in range(self.rules.players) if state.role(seat) == "landlord"), -1)
         if state.winner is None and fault is None:
             landlord = -1
         (decisions_a, ms_a, cpu_ms_a), (decisions_b, ms_b, cpu_ms_b) = (
-            self._spent(played, seats, agent) for agent in PAIR
+            self._time_spent(played, seats, agent) for agent in PAIR
         )
-        return GameRecord(
+        return GameResult(
             match.deal,
             names[0],
             names[1],
@@ -433,7 +435,7 @@ class DealPlayer:
             seats,
             landlord,
             landlord_agent=names[LETTERS.index(seats[landlord])] if landlord >= 0 else "",
-            winner=_winner(over, seats, landlord, letter),
+            winner=_winning_side(over, seats, landlord, letter),
             win=over.returns("win"),
             stake=over.returns("stake"),
             botzone=over.returns("botzone"),
@@ -443,17 +445,17 @@ class DealPlayer:
             ms_a=ms_a,
             ms_b=ms_b,
             fault_by=letter,
-            fault=_in_a_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
+            fault=_fit_into_cell(f"seat {fault.seat}, {fault.phase}: {fault.reason}") if fault else "",
             cpu_ms_a=cpu_ms_a,
             cpu_ms_b=cpu_ms_b,
         )
 
-    def _times(self) -> npt.NDArray[np.float64]:
-        """The clock of the records, and that of the processor, in seconds; shape ``[2]``."""
-        return np.array((self._clock(), processor_time()))
+    def _read_clocks(self) -> npt.NDArray[np.float64]:
+        """Read the clock of the results and that of the processor, in seconds; shape ``[2]``."""
+        return np.array((self._clock(), cpu_time()))
 
-    def _spent(self, played: Played, seats: str, letter: str) -> tuple[int, float, float]:
-        """The decisions of an agent in all its seats, and milliseconds per decision by both clocks."""
+    def _time_spent(self, played: FinishedGame, seats: str, letter: str) -> tuple[int, float, float]:
+        """Sum an agent's decisions over its seats, and compute milliseconds per decision by both clocks."""
         seated = [seat for seat, occupant in enumerate(seats) if occupant == letter]
         decisions = sum(played.decisions[seat] for seat in seated)
         if not (self.timing and decisions):
@@ -465,8 +467,8 @@ class DealPlayer:
         return decisions, ms, math.nan if self._apart else cpu_ms
 
 
-def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:
-    """The side that won; empty without a bid, or where the agent at fault sat on both sides."""
+def _winning_side(over: State, seats: str, landlord: int, fault_by: str) -> str:
+    """Find the side that won; empty without a bid, or where the agent at fault sat on both sides."""
     if landlord < 0:
         return ""
     if fault_by:
@@ -475,16 +477,16 @@ def _winner(over: State, seats: str, landlord: int, fault_by: str) -> str:
     return SIDES[over.winner != landlord]
 
 
-def _in_a_cell(text: str) -> str:
-    """A text from an agent, made fit for one line of a file or terminal: printable and short."""
+def _fit_into_cell(text: str) -> str:
+    """Shorten a text from an agent to one printable line of a file or terminal."""
     plain = "".join(character if character.isprintable() else " " for character in text)
-    return textwrap.shorten(plain, _FAULT_LENGTH, placeholder=" ...")
+    return textwrap.shorten(plain, _MAX_FAULT_LENGTH, placeholder=" ...")
 
 
-def matches(
+def make_matches(
     agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int]
 ) -> dict[tuple[Any, ...], Match]:
-    """The deals of each pair, by their key.
+    """Make the matches of each pair on each deal, by their key.
 
     Args:
         agents: Specification of each agent by its label.

@@ -53,7 +53,7 @@ class InvalidBenchmarkRequestError(DouDizhuError):
     """A benchmark that cannot be played: no agent, more deals than the list has, a name twice."""
 
 
-class FrozenChangedError(DouDizhuError):
+class BenchmarkChangedError(DouDizhuError):
     """Deals or players of the benchmark are not what they were when it was fixed; results would not compare."""
 
 

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ddz_training.measure.contest import Arena, Due, Schedule, at_least, play
-from ddz_training.measure.duplicate import KEY, GameRecord, Match, matches, seatings
+from ddz_training.measure.contest import Arena, DueMatches, Schedule, check_at_least, play_schedule
+from ddz_training.measure.duplicate import KEY, GameResult, Match, list_seatings, make_matches
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.ratings import RIDGE, Rating, fit, information
-from ddz_training.measure.statistics import Interval, balance, by_pair, decided, wins_by_deal
-from ddz_training.measure.store import Key, OnProgress, ResultStore, no_progress, read_format
+from ddz_training.measure.ratings import RIDGE, Rating, fisher_information, fit_logistic
+from ddz_training.measure.statistics import Interval, balanced_win_share, group_by_pair, is_decided, wins_by_deal
+from ddz_training.measure.store import Key, OnProgress, ResultStore, ignore_progress, read_format
 
 FORMAT = "ddz-league-2"
 
@@ -34,21 +34,21 @@ ERROR = 0.05
 Pair = tuple[str, str]
 """Two labels in the order of the alphabet."""
 
-Planned = tuple[int, str, str, int, int]
+PlannedRound = tuple[int, str, str, int, int]
 """What a round wants of a pair: the number of the round, both labels, the first deal, and how many."""
 
 
-def pairs_of(labels: Iterable[str]) -> list[Pair]:
-    """Every pair of a league, as its file names it.
+def list_pairs(labels: Iterable[str]) -> list[Pair]:
+    """List every pair of a league, as its file names it.
 
     Example:
-        >>> pairs_of(["rules", "isuct", "random"])
+        >>> list_pairs(["rules", "isuct", "random"])
         [('isuct', 'random'), ('isuct', 'rules'), ('random', 'rules')]
     """
     return list(itertools.combinations(sorted(labels), 2))
 
 
-def read_league(path: Path) -> tuple[dict[str, Any], list[GameRecord]]:
+def read_league(path: Path) -> tuple[dict[str, Any], list[GameResult]]:
     """Read the file of a league.
 
     Returns:
@@ -58,11 +58,11 @@ def read_league(path: Path) -> tuple[dict[str, Any], list[GameRecord]]:
         ResultsFileError: If there is no file, or it is not that of a league.
         InUseError: If another process is writing it.
     """
-    settings, games = read_format(path, GameRecord, FORMAT)
+    settings, games = read_format(path, GameResult, FORMAT)
     return settings, sorted(games, key=lambda game: (game.a, game.b, game.deal, game.game))
 
 
-class LeagueStore(ResultStore[GameRecord]):
+class LeagueStore(ResultStore[GameResult]):
     """The games of a league and, among its settings, its agents and what has been scheduled.
 
     Args:
@@ -78,7 +78,7 @@ class LeagueStore(ResultStore[GameRecord]):
     def __init__(self, path: str | Path, arena: Arena, resume: bool = False) -> None:
         settings = {**arena.settings(), "format": FORMAT, "agents": {}, "rounds": []}
         settings.pop("names", None)
-        super().__init__(GameRecord, path, settings, KEY, agents=arena.agents, resume=resume, free=("agents", "rounds"))
+        super().__init__(GameResult, path, settings, KEY, agents=arena.agents, resume=resume, free=("agents", "rounds"))
         self.arena = arena
         agents = self.settings["agents"]
         for label, spec in arena.specs.items():
@@ -91,17 +91,19 @@ class LeagueStore(ResultStore[GameRecord]):
 # --- Playing ----------------------------------------------------------------------------------------------------------
 
 
-def decided_pairs(games: Iterable[GameRecord]) -> set[Pair]:
-    """The pairs of which it is known who is better, the stronger agent first.
+def find_decided_pairs(games: Iterable[GameResult]) -> set[Pair]:
+    """Find the pairs of which it is known who is better, the stronger agent first.
 
     Each pair has its own confidence sequence, with an equal part of :data:`ERROR` (Bonferroni).
     """
-    shares = {pair: wins_by_deal(played, pair[0], value=balance) for pair, played in by_pair(games).items()}
-    pairs = len(pairs_of({label for pair in shares for label in pair}))
+    shares = {
+        pair: wins_by_deal(played, pair[0], value=balanced_win_share) for pair, played in group_by_pair(games).items()
+    }
+    pairs = len(list_pairs({label for pair in shares for label in pair}))
     settled = set()
     for (a, b), by_deal in shares.items():
         in_order = [by_deal[deal] for deal in sorted(by_deal)]
-        if decided(in_order, ERROR / pairs):
+        if is_decided(in_order, ERROR / pairs):
             settled.add((a, b) if sum(in_order) > len(in_order) / 2 else (b, a))
     return settled
 
@@ -113,66 +115,69 @@ def play_league(
     block: int = 25,
     processes: int = 1,
     until_decided: bool = False,
-    on_progress: OnProgress = no_progress,
+    on_progress: OnProgress = ignore_progress,
 ) -> None:
-    """Play rounds until the deals are used up.
+    """Play rounds of a league until the deals are used up.
 
     Args:
         store: Agents, rules and seed, and where the games go.
-        deals: As for :func:`rounds`.
+        deals: As for :func:`schedule_rounds`.
         block: Likewise.
-        processes: As for :func:`~ddz_training.measure.contest.play`, whose errors are raised.
-        until_decided: As for :func:`rounds`.
-        on_progress: As for :func:`~ddz_training.measure.contest.play`.
+        processes: As for :func:`~ddz_training.measure.contest.play_schedule`, whose errors are raised.
+        until_decided: As for :func:`schedule_rounds`.
+        on_progress: As for :func:`~ddz_training.measure.contest.play_schedule`.
     """
-    at_least(1, deals=deals, block=block, processes=processes)
-    schedule = rounds(store.arena, deals, block, until_decided)
-    play(store.arena, schedule, store, processes=processes, on_progress=on_progress)
+    check_at_least(1, deals=deals, block=block, processes=processes)
+    schedule = schedule_rounds(store.arena, deals, block, until_decided)
+    play_schedule(store.arena, schedule, store, processes=processes, on_progress=on_progress)
 
 
-def rounds(arena: Arena, deals: int, block: int, until_decided: bool = False) -> Schedule:
-    """The schedule of a league, which says in the settings of its store which rounds it wanted.
+def schedule_rounds(arena: Arena, deals: int, block: int, until_decided: bool = False) -> Schedule:
+    """Schedule the rounds of a league; the settings of its store say which rounds it wanted.
 
     Args:
         arena: Who plays.
         deals: Deals per pair, on average over the pairs of these agents; those of the file count.  Pairs that have
             never met play a block in any case.
         block: Deals that are scheduled at a time.
-        until_decided: Whether to end after the round that decides the last pair (:func:`decided_pairs`).
+        until_decided: Whether to end after the round that decides the last pair (:func:`find_decided_pairs`).
     """
-    pairs, block = pairs_of(arena.labels), min(block, deals)
+    pairs, block = list_pairs(arena.labels), min(block, deals)
 
-    def schedule(store: ResultStore[GameRecord]) -> Due:
+    def schedule(store: ResultStore[GameResult]) -> DueMatches:
         planned, agents = store.settings["rounds"], store.settings["agents"]
-        wanted, tally = _matches(arena, planned), _tally(store.results)
-        complete = store.holds(wanted)
+        wanted, tally = _planned_matches(arena, planned), _count_wins(store.results)
+        complete = store.has_units(wanted)
         new = block * sum(pair not in tally for pair in pairs) if complete else 0
         left = max(deals * len(pairs) - len(wanted), new)
         total = len(wanted) + left
-        if complete and left and not (until_decided and _all_decided(store.results, pairs)):
-            planned = _with_round(planned, next_round(pairs, tally, left, block, len(seatings(arena.rules))))
-            wanted = _matches(arena, planned)
-        return Due(wanted, total, {"rounds": planned, "agents": {**agents, **arena.specs}})
+        if complete and left and not (until_decided and _are_all_decided(store.results, pairs)):
+            planned = _add_round(planned, plan_next_round(pairs, tally, left, block, len(list_seatings(arena.rules))))
+            wanted = _planned_matches(arena, planned)
+        return DueMatches(wanted, total, {"rounds": planned, "agents": {**agents, **arena.specs}})
 
     return schedule
 
 
-def _tally(games: Iterable[GameRecord]) -> dict[Pair, tuple[int, float]]:
-    """Games and wins of the pair's first agent, by pair."""
-    return {pair: (len(own), sum(balance(game, "a") for game in own)) for pair, own in by_pair(games).items()}
+def _count_wins(games: Iterable[GameResult]) -> dict[Pair, tuple[int, float]]:
+    """Count games, and wins of the pair's first agent, by pair."""
+    return {
+        pair: (len(own), sum(balanced_win_share(game, "a") for game in own))
+        for pair, own in group_by_pair(games).items()
+    }
 
 
-def _matches(arena: Arena, planned: Sequence[Planned]) -> dict[Key, Match]:
-    """The matches of some rounds that are among the agents of an arena, in the order of the rounds."""
+def _planned_matches(arena: Arena, planned: Sequence[PlannedRound]) -> dict[Key, Match]:
+    """Make the matches of some rounds that are among the agents of an arena, in the order of the rounds."""
     specs, found = arena.specs, dict[Key, Match]()
     for _, a, b, first, deals in planned:
         if specs.keys() >= {a, b}:
-            found |= matches(specs, [(a, b)], range(first, first + deals))
+            found |= make_matches(specs, [(a, b)], range(first, first + deals))
     return found
 
 
-def _with_round(planned: Sequence[Planned], blocks: Mapping[Pair, int]) -> list[Planned]:
-    """One more round, in which each pair plays so many deals; they follow those it has."""
+def _add_round(planned: Sequence[PlannedRound], blocks: Mapping[Pair, int]) -> list[PlannedRound]:
+    """Add a round in which each pair plays so many deals, which follow those it has."""
     before = Counter[Pair]()
     for _, a, b, _, deals in planned:
         before[a, b] += deals
@@ -180,15 +185,15 @@ def _with_round(planned: Sequence[Planned], blocks: Mapping[Pair, int]) -> list[
     return [*planned, *((number, *pair, before[pair], deals) for pair, deals in blocks.items())]
 
 
-def _all_decided(games: Iterable[GameRecord], pairs: Iterable[Pair]) -> bool:
-    settled = decided_pairs(games)
+def _are_all_decided(games: Iterable[GameResult], pairs: Iterable[Pair]) -> bool:
+    settled = find_decided_pairs(games)
     return all((a, b) in settled or (b, a) in settled for a, b in pairs)
 
 
-def next_round(
+def plan_next_round(
     pairs: Sequence[Pair], tally: Mapping[Pair, tuple[int, float]], deals: int, block: int, games_per_deal: int
 ) -> dict[Pair, int]:
-    """Schedule the next round: the number of deals of each pair.
+    """Plan the next round of a league: the number of deals of each pair.
 
     Args:
         pairs: The pairs.
@@ -200,7 +205,7 @@ def next_round(
     Example:
         >>> even, uneven = (100, 50.0), (100, 99.0)
         >>> tally = {("a", "b"): even, ("a", "z"): uneven, ("b", "z"): uneven}
-        >>> next_round(list(tally), tally, 60, 20, 2)  # who always loses needs more games, and shows less in each
+        >>> plan_next_round(list(tally), tally, 60, 20, 2)  # who always loses needs more games, and shows less in each
         {('a', 'z'): 40, ('b', 'z'): 20}
     """
     new_pairs = [pair for pair in pairs if pair not in tally]
@@ -213,10 +218,10 @@ def next_round(
         design[row, [column[a], column[b]]] = 1, -1
     played, won = np.array([tally[pair] for pair in pairs], dtype=np.float64).T
     gauge = np.ones((1, len(column)))
-    (ratings,) = fit(design, played[None] + 1, won[None] + 0.5, gauge)
+    (ratings,) = fit_logistic(design, played[None] + 1, won[None] + 0.5, gauge)
     expected = 1 / (1 + np.exp(-design @ ratings))
     variance = expected * (1 - expected)
-    (precision,) = information(design, (played * variance)[None]) + gauge.T @ gauge + RIDGE * np.eye(len(column))
+    (precision,) = fisher_information(design, (played * variance)[None]) + gauge.T @ gauge + RIDGE * np.eye(len(column))
     covariance, chosen = np.linalg.inv(precision), Counter[Pair]()
     for size in blocks:
         weights = size * games_per_deal * variance
@@ -236,7 +241,7 @@ _COLUMNS = ("overall", "landlord", "peasants")
 
 
 def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
-    """The ratings, the best first.
+    """Make the table of a league's ratings, the best first.
 
     There is no column for the share of games won, since the schedule decides whom an agent meets.
 
@@ -258,9 +263,9 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, an
     return Table(title, ("", "agent", *_COLUMNS, "deals", "games"), lines, note)
 
 
-def cross_table(ratings: Sequence[Rating], games: Sequence[GameRecord]) -> Table:
-    """Win rates of all agents against each other, in the order of the ratings."""
-    settled, played = decided_pairs(games), by_pair(games)
+def cross_table(ratings: Sequence[Rating], games: Sequence[GameResult]) -> Table:
+    """Make the table of the win rates of all agents against each other, in the order of the ratings."""
+    settled, played = find_decided_pairs(games), group_by_pair(games)
     order = [rating.agent for rating in ratings]
     lines = []
     for rank, agent in enumerate(order, 1):
@@ -283,4 +288,4 @@ def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
     series = [
         Series(column, names, [getattr(rating, column) for rating in ratings], "list", scale=1) for column in _COLUMNS
     ]
-    save_plot(path, Panel(series, "Elo points", upright={"": 0}), size=(7, 1.2 + 0.45 * len(ratings)))
+    save_plot(path, Panel(series, "Elo points", vertical_lines={"": 0}), size=(7, 1.2 + 0.45 * len(ratings)))

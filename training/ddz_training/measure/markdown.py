@@ -23,16 +23,16 @@ class Table:
     note: str = ""
 
     def markdown(self) -> str:
-        """The table and its note as a page has them."""
-        table = markdown_table(self.header, self.lines)
+        """Format the table and its note in Markdown."""
+        table = format_markdown_table(self.header, self.lines)
         return f"{table}\n\n{self.note}" if self.note else table
 
 
-def markdown_table(header: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
+def format_markdown_table(header: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
     """Format lines of cells as a Markdown table.
 
     Example:
-        >>> print(markdown_table(("a", "b"), [(1, 2)]))
+        >>> print(format_markdown_table(("a", "b"), [(1, 2)]))
         | a | b |
         | --- | --- |
         | 1 | 2 |

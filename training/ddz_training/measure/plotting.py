@@ -26,7 +26,7 @@ def can_plot() -> bool:
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers that are drawn alike.
+    """A series of numbers in a plot, which are drawn alike.
 
     Attributes:
         label: Its name in the legend; empty for none.
@@ -62,15 +62,15 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """A pair of axes.
+    """A pair of axes of a plot, and what is drawn in it.
 
     Attributes:
         series: What is drawn.
         x: Label of the horizontal axis.
         y: Label of the vertical axis.
         title: Its heading.
-        across: Heights of horizontal dotted lines by their names.
-        upright: Positions of vertical dotted lines by their names.
+        horizontal_lines: Heights of horizontal dotted lines by their names.
+        vertical_lines: Positions of vertical dotted lines by their names.
         axes: More properties of matplotlib's axes, such as ``ylim`` or ``xscale``.
     """
 
@@ -78,8 +78,8 @@ class Panel:
     x: str = ""
     y: str = ""
     title: str = ""
-    across: Mapping[str, float] = field(default_factory=dict)
-    upright: Mapping[str, float] = field(default_factory=dict)
+    horizontal_lines: Mapping[str, float] = field(default_factory=dict)
+    vertical_lines: Mapping[str, float] = field(default_factory=dict)
     axes: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -121,9 +121,9 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
             named = "paper" in axes.get_legend_handles_labels()[1]
             beside = [position - 0.1 for position in positions] if series.kind == "bars" else positions
             axes.plot(beside, series.paper, label=None if named else "paper", **_PAPER)
-    for label, height in panel.across.items():
+    for label, height in panel.horizontal_lines.items():
         axes.axhline(height, label=label, **_REFERENCE)
-    for label, position in panel.upright.items():
+    for label, position in panel.vertical_lines.items():
         axes.axvline(position, label=label, **_REFERENCE)
     axes.set(xlabel=panel.x, ylabel=panel.y, title=panel.title, **panel.axes)
     if axes.get_legend_handles_labels()[1]:

@@ -24,8 +24,8 @@ from ddz_training.measure.errors import OtherVersionWarning
 _DIGITS = 16
 
 
-def file_digest(path: Path) -> str:
-    """The first sixteen hexadecimal digits of the SHA-256 of a file.
+def digest_file(path: Path) -> str:
+    """Compute the first sixteen hexadecimal digits of the SHA-256 of a file.
 
     Raises:
         OSError: If it cannot be read.
@@ -33,8 +33,8 @@ def file_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:_DIGITS]
 
 
-def agent_paths(agent: str) -> list[Path]:
-    """The files that an agent's options name, defaults included (the shipped policy); the agent is not made.
+def list_agent_files(agent: str) -> list[Path]:
+    """List the files that an agent's options name, defaults included (the shipped policy); the agent is not made.
 
     For an agent that declares no options, every text among them counts.
 
@@ -53,11 +53,11 @@ def agent_paths(agent: str) -> list[Path]:
         paths = texts if declared is None else declared.make(**options).files()
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
-    return [*([] if bidder is None else agent_paths(bidder)), *paths]
+    return [*([] if bidder is None else list_agent_files(bidder)), *paths]
 
 
-def agent_files(agent: str) -> dict[str, str]:
-    """The files that an agent's options name (:func:`agent_paths`), by what is in them.
+def digest_agent_files(agent: str) -> dict[str, str]:
+    """Compute the digests of the files that an agent's options name (:func:`list_agent_files`).
 
     Files that do not exist are left out: the agent itself will miss them.
 
@@ -72,12 +72,12 @@ def agent_files(agent: str) -> dict[str, str]:
         InvalidAgentOptionError: If it has no such option or the value is not allowed.
 
     Example:
-        >>> agent_files("rules")
+        >>> digest_agent_files("rules")
         {}
     """
     digests: dict[str, str] = {}
-    for path in filter(Path.is_file, agent_paths(agent)):
-        digest = file_digest(path)
+    for path in filter(Path.is_file, list_agent_files(agent)):
+        digest = digest_file(path)
         digests[path.as_posix() if digests.get(path.name, digest) != digest else path.name] = digest
     return digests
 
@@ -100,7 +100,7 @@ class Provenance:
 
     @classmethod
     def of(cls, agents: Iterable[str] = ()) -> Provenance:
-        """The provenance of results that this process adds.
+        """Make the provenance of results that this process adds.
 
         Args:
             agents: Specifications of the agents, as for :func:`ddz_env.playing.registry.make_agent`.
@@ -109,24 +109,24 @@ class Provenance:
             UnknownAgentError: If an agent does not exist.
             InvalidAgentOptionError: If it has no such option or the value is not allowed.
         """
-        described = {agent: agent_files(agent) for agent in dict.fromkeys(agents)}
+        described = {agent: digest_agent_files(agent) for agent in dict.fromkeys(agents)}
         return cls(files={agent: files for agent, files in described.items() if files})
 
-    def reading(self, option: str, path: Path | None) -> Provenance:
-        """This provenance with the file that an option of a command names, if there is one."""
-        named = {} if path is None or not path.is_file() else {option: {path.name: file_digest(path)}}
+    def with_file(self, option: str, path: Path | None) -> Provenance:
+        """Return this provenance with the file that an option of a command names, if there is one."""
+        named = {} if path is None or not path.is_file() else {option: {path.name: digest_file(path)}}
         return Provenance(self.code, {**self.files, **named})
 
     @classmethod
-    def take(cls, settings: dict[str, Any]) -> Provenance:
-        """Take the provenance out of settings; older settings name no version."""
+    def pop_from(cls, settings: dict[str, Any]) -> Provenance:
+        """Remove the provenance from settings and return it; older settings name no version."""
         return cls(tuple(settings.pop("code", ("unknown",))), settings.pop("files", {}))
 
-    def settings(self) -> dict[str, Any]:
-        """The provenance as plain values: the inverse of :meth:`take`."""
+    def to_settings(self) -> dict[str, Any]:
+        """Return the provenance as plain values: the inverse of :meth:`pop_from`."""
         return {"code": list(self.code)} | ({"files": self.files} if self.files else {})
 
-    def changes(self, saved: Provenance) -> Iterator[str]:
+    def describe_changes(self, saved: Provenance) -> Iterator[str]:
         """Describe each difference from the provenance of saved results; renaming a file makes none."""
         if __version__ not in {code.split()[0] for code in saved.code}:
             yield f"it is of version {' and '.join(saved.code)}, this is {__version__}"
@@ -136,23 +136,23 @@ class Provenance:
                 if digest not in before.split():
                     yield f"{name} of the agent {agent!r} was {before}, now it is {digest}"
 
-    def warn(self, saved: Provenance, where: object) -> None:
+    def warn_of_changes(self, saved: Provenance, where: object) -> None:
         """Warn if anything has changed since results were saved.
 
         Args:
             saved: What their file says.
             where: Names the file.
         """
-        if changed := "; ".join(self.changes(saved)):
+        if changed := "; ".join(self.describe_changes(saved)):
             warnings.warn(f"{where}: {changed}", OtherVersionWarning, stacklevel=2)
 
-    def resuming(self, saved: Provenance, where: object) -> Provenance:
-        """The provenance of a file to which this process adds results; differences between the two are a warning."""
-        self.warn(saved, where)
-        return saved.joined(self)
+    def continue_from(self, saved: Provenance, where: object) -> Provenance:
+        """Return the provenance of a file to which this process adds results, with a warning of differences."""
+        self.warn_of_changes(saved, where)
+        return saved.merge(self)
 
-    def joined(self, later: Provenance) -> Provenance:
-        """The provenance of a file that holds results of both."""
+    def merge(self, later: Provenance) -> Provenance:
+        """Return the provenance of a file that holds the results of this one and of a later one."""
         files = {agent: dict(names) for agent, names in self.files.items()}
         for agent, names in later.files.items():
             merged = files.setdefault(agent, {})
@@ -166,19 +166,19 @@ class Provenance:
 _STANDARD = Rules()
 
 
-def rules_settings(rules: Rules) -> dict[str, Any]:
-    """Rules as plain values.
+def rules_to_settings(rules: Rules) -> dict[str, Any]:
+    """Return rules as plain values: the name, and what differs from the standard rules.
 
     Example:
-        >>> rules_settings(Rules.preset("bidding"))
+        >>> rules_to_settings(Rules.preset("bidding"))
         {'name': 'bidding', 'bidding': 'once', 'scoring': 'stake'}
     """
     different = {name: value for name, value in vars(rules).items() if value != getattr(_STANDARD, name)}
     return {"name": rules.name, **different}
 
 
-def read_rules_settings(values: Any) -> Rules:
-    """The inverse of :func:`rules_settings`, also after a way through JSON.
+def rules_from_settings(values: Any) -> Rules:
+    """Make rules from the plain values of :func:`rules_to_settings`, also after a way through JSON.
 
     Raises:
         InvalidRulesError: If the values are not rules.

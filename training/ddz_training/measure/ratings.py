@@ -15,8 +15,8 @@ than the one for independent games, the latter counts, because a handful of upse
 happen.
 
 choix fits the overall model, but has no advantage of a role, no mean of two players and no ratings that are given.
-:func:`fit` is Newton's method for all three, on all replicates at once, in ten lines: 1,000 replicates of a league of
-four take 0.02 s, with choix 4.3 s, which also takes longer to import.  The tests compare the two.
+:func:`fit_logistic` is Newton's method for all three, on all replicates at once, in ten lines: 1,000 replicates of a
+league of four take 0.02 s, with choix 4.3 s, which also takes longer to import.  The tests compare the two.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ddz_env.support.errors import unknown_name_message
 from ddz_training.measure import statistics
-from ddz_training.measure.duplicate import PAIR, SIDES, GameRecord
+from ddz_training.measure.duplicate import PAIR, SIDES, GameResult
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
 from ddz_training.measure.statistics import Interval
 
@@ -71,7 +71,7 @@ class Rating:
 _Game = tuple[int, Array, float]  # deal, factors of the parameters, and what was won
 
 
-def _count(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) -> tuple[Array, Array]:
+def _count_by_deal(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) -> tuple[Array, Array]:
     """Group games by the factors of the parameters, and count each group's games and wins by deal.
 
     Args:
@@ -90,22 +90,22 @@ def _count(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) ->
     return design, counts
 
 
-def _numbered(values: Iterable[Any]) -> dict[Any, int]:
+def _number_values(values: Iterable[Any]) -> dict[Any, int]:
     return {value: number for number, value in enumerate(dict.fromkeys(values))}
 
 
-def _solve(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], replicates: int) -> Array:
+def _fit_replicates(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], replicates: int) -> Array:
     """Fit the parameters, ``[1 + replicates, parameters]``: the first row to the games as they are."""
-    design, counts = _count(games, deals, gauge.shape[1])
+    design, counts = _count_by_deal(games, deals, gauge.shape[1])
     flat = counts.reshape(len(deals), -1)
     sums = flat.sum(axis=0, keepdims=True)
     if len(deals) > 1 and replicates:
         sums = np.concatenate([sums, statistics.bootstrap_sums(flat, replicates)])
-    return fit(design, sums[:, : len(design)] + 1, sums[:, len(design) :] + 0.5, gauge)
+    return fit_logistic(design, sums[:, : len(design)] + 1, sums[:, len(design) :] + 0.5, gauge)
 
 
-def fit(design: Array, played: Array, won: Array, gauge: Array, offset: Array | float = 0.0) -> Array:
-    """Logistic regressions of one design by Newton's method, many at once.
+def fit_logistic(design: Array, played: Array, won: Array, gauge: Array, offset: Array | float = 0.0) -> Array:
+    """Fit logistic regressions of one design by Newton's method, many at once.
 
     Args:
         design: Factors of the parameters, ``[rows, parameters]``.
@@ -122,7 +122,7 @@ def fit(design: Array, played: Array, won: Array, gauge: Array, offset: Array | 
     for _ in range(_STEPS):
         expected = 1 / (1 + np.exp(-parameters @ design.T - offset))
         slope = (won - played * expected) @ design - parameters @ penalty
-        curve = information(design, played * expected * (1 - expected)) + penalty
+        curve = fisher_information(design, played * expected * (1 - expected)) + penalty
         step = np.linalg.solve(curve, slope[..., None])[..., 0]
         step /= np.maximum(1, np.abs(step).max(axis=1, keepdims=True) / _STEP)  # far from the solution it overshoots
         parameters += step
@@ -131,27 +131,27 @@ def fit(design: Array, played: Array, won: Array, gauge: Array, offset: Array | 
     return parameters
 
 
-def information(design: Array, weights: Array) -> Array:
-    """Fisher's information ``[fits, parameters, parameters]`` of rows with weights ``[fits, rows]``."""
+def fisher_information(design: Array, weights: Array) -> Array:
+    """Compute Fisher's information ``[fits, parameters, parameters]`` of rows with weights ``[fits, rows]``."""
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     return (weights @ products).reshape(len(weights), design.shape[1], design.shape[1])
 
 
-def _games(records: Iterable[GameRecord], index: Mapping[str, int]) -> tuple[list[_Game], list[_Game]]:
-    """The games for the overall ratings, and those for the ratings by role."""
+def _make_design_rows(records: Iterable[GameResult], index: Mapping[str, int]) -> tuple[list[_Game], list[_Game]]:
+    """Make the rows of the regression for the overall ratings, and those for the ratings by role."""
     agent = dict(zip(index, np.eye(len(index)), strict=True))
     overall, roles = list[_Game](), list[_Game]()
     for game in records:
-        overall.append((game.deal, agent[game.a] - agent[game.b], statistics.balance(game, "a")))
+        overall.append((game.deal, agent[game.a] - agent[game.b], statistics.balanced_win_share(game, "a")))
         if game.winner:
-            others = [agent[game.label(letter)] for seat, letter in enumerate(game.seats) if seat != game.landlord]
+            others = [agent[game.agent_of(letter)] for seat, letter in enumerate(game.seats) if seat != game.landlord]
             terms = np.concatenate([[1.0], agent[game.landlord_agent], -np.mean(others, axis=0)])
             roles.append((game.deal, terms, float(game.winner == SIDES[0])))
     return overall, roles
 
 
-def rate(
-    records: Iterable[GameRecord], anchor: str | None = None, replicates: int = 1000
+def rate_agents(
+    records: Iterable[GameResult], anchor: str | None = None, replicates: int = 1000
 ) -> tuple[list[Rating], Interval]:
     """Rate the agents of a league.
 
@@ -167,33 +167,33 @@ def rate(
         InvalidArenaError: If there are no games, or the anchor has played none.
     """
     games = list(records)
-    index = _numbered(sorted({game.label(letter) for game in games for letter in PAIR}))
+    index = _number_values(sorted({game.agent_of(letter) for game in games for letter in PAIR}))
     if not games:
         raise InvalidArenaError("there are no games to rate agents by")
     if anchor is not None and anchor not in index:
         raise InvalidArenaError(unknown_name_message("anchor", anchor, index))
-    overall, roles = _games(games, index)
-    agents, deals = len(index), _numbered(game.deal for game in games)
+    overall, roles = _make_design_rows(games, index)
+    agents, deals = len(index), _number_values(game.deal for game in games)
     sides = np.kron(np.eye(2), np.ones(agents))  # of each role the mean is 0
-    by_role = ELO * _solve(roles, np.insert(sides, 0, 0.0, axis=1), deals, replicates)
-    total = ELO * _solve(overall, np.ones((1, agents)), deals, replicates)
+    by_role = ELO * _fit_replicates(roles, np.insert(sides, 0, 0.0, axis=1), deals, replicates)
+    total = ELO * _fit_replicates(overall, np.ones((1, agents)), deals, replicates)
     columns = [total, by_role[:, 1 : 1 + agents], by_role[:, 1 + agents :]]
     if anchor is not None:
         columns = [column - column[:, [index[anchor]]] for column in columns]
-    ratings = [_rating(agent, [column[:, index[agent]] for column in columns], games) for agent in index]
-    return sorted(ratings, key=lambda rating: -rating.overall.mean), _interval(by_role[:, 0], len(deals))
+    ratings = [_make_rating(agent, [column[:, index[agent]] for column in columns], games) for agent in index]
+    return sorted(ratings, key=lambda rating: -rating.overall.mean), _bootstrap_interval(by_role[:, 0], len(deals))
 
 
-def _rating(agent: str, columns: Sequence[Array], games: Iterable[GameRecord]) -> Rating:
-    appearances = [(game, letter) for game in games for letter in PAIR if game.label(letter) == agent]
+def _make_rating(agent: str, columns: Sequence[Array], games: Iterable[GameResult]) -> Rating:
+    appearances = [(game, letter) for game in games for letter in PAIR if game.agent_of(letter) == agent]
     deals = len({game.deal for game, _ in appearances})
-    overall, landlord, peasants = (_interval(column, deals) for column in columns)
+    overall, landlord, peasants = (_bootstrap_interval(column, deals) for column in columns)
     wins = float(np.mean([statistics.win_share(game, letter) for game, letter in appearances]))
     return Rating(agent, overall, landlord, peasants, wins, deals, len(appearances))
 
 
-def _interval(replicates: Array, count: int) -> Interval:
-    """The first value, with the percentile interval of the others."""
+def _bootstrap_interval(replicates: Array, count: int) -> Interval:
+    """Make an interval of an estimate, the first value, from its bootstrap replicates, the others."""
     return statistics.percentile_interval(float(replicates[0]), replicates[1:], count)
 
 
@@ -216,13 +216,13 @@ class Score(NamedTuple):
     share: float
 
 
-def scores_of(records: Iterable[GameRecord]) -> list[Score]:
-    """The scores of recorded games."""
+def make_scores(records: Iterable[GameResult]) -> list[Score]:
+    """Make the scores of recorded games, from the view of each game's first agent."""
     return [Score(record.deal, record.a, record.b, statistics.win_share(record, "a")) for record in records]
 
 
 def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str, Interval]:
-    """The ratings of all players that have none yet, with 95 % intervals.
+    """Fit the ratings of all players that have none yet, with 95 % intervals.
 
     Args:
         scores: Games.
@@ -236,7 +236,7 @@ def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str
 
     Example:
         >>> games = [Score(deal, "me", "rules", float(deal % 4 > 0)) for deal in range(400)]
-        >>> fit_ratings(games, {"rules": 0.0})["me"].both(".0f", 1, "..")
+        >>> fit_ratings(games, {"rules": 0.0})["me"].text_with_range(".0f", 1, "..")
         '190 (151..230)'
     """
     games = list(scores)
@@ -245,15 +245,15 @@ def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str
     _check_connected(games, names, fixed)
     if not names:
         return {}
-    deals = _numbered(game.deal for game in games)
+    deals = _number_values(game.deal for game in games)
     player = dict(zip((*names, *rated), np.eye(len(players)), strict=True))
     terms = [(game.deal, player[game.a] - player[game.b], game.share) for game in games]
-    design, counts = _count(terms, deals, len(players))
+    design, counts = _count_by_deal(terms, deals, len(players))
     offset = design[:, len(names) :] @ np.array([fixed[name] for name in rated]) / ELO
     design, (played, won) = design[:, : len(names)], counts.sum(axis=0)
-    (log_odds,) = fit(design, played[None] + 1, won[None] + 0.5, np.zeros((0, len(names))), offset)
+    (log_odds,) = fit_logistic(design, played[None] + 1, won[None] + 0.5, np.zeros((0, len(names))), offset)
     chances = 1 / (1 + np.exp(-design @ log_odds - offset))
-    (curve,) = information(design, ((played + 1) * chances * (1 - chances))[None])
+    (curve,) = fisher_information(design, ((played + 1) * chances * (1 - chances))[None])
     by_deal, inverse = (counts[:, 1] - counts[:, 0] * chances) @ design, np.linalg.inv(curve)
     sandwich = inverse @ (by_deal.T @ by_deal) @ inverse
     margins = statistics.Z95 * ELO * np.sqrt(np.maximum(np.diag(sandwich), np.diag(inverse)))

@@ -1,8 +1,8 @@
 """Work shared by the machines of a Ray cluster, in the third form of :mod:`ddz_training.measure.workers`.
 
-``on_ray()`` joins the cluster that ``RAY_ADDRESS`` names or that ``ray start`` began on this machine, and begins one of
-its own where there is none.  Every task is one of Ray's, on one core: a machine that joins gets some, and the tasks of
-a process that died are done again by another.  A result depends on nothing but its task, so neither changes results.
+``use_ray()`` joins the cluster that ``RAY_ADDRESS`` names or that ``ray start`` began on this machine, and begins one
+of its own where there is none.  Every task is one of Ray's, on one core: a machine that joins gets some, and the tasks
+of a process that died are done again by another.  A result depends on nothing but its task, so neither changes results.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from ddz_env import __version__
 from ddz_env.support.errors import install_hint
 from ddz_training.measure.errors import ClusterError, WorkerDiedError
-from ddz_training.measure.workers import TASKS_IN_FLIGHT, DoTasks, Start, Worker, executed_by, in_turn
+from ddz_training.measure.workers import TASKS_IN_FLIGHT, MakeWorker, RunTasks, Worker, share_in_order, use_executor
 
 _ATTEMPTS = 3
 """The number of processes that must die of one task before that is an error."""
@@ -30,35 +30,35 @@ _CLOSING, _PAUSE = 10.0, 0.5
 _STORE = 100 * 2**20
 """Bytes of the object store of a cluster of our own; results are small."""
 
-_kept: dict[str, Worker[Any, Any]] = {}
+_workers_by_name: dict[str, Worker[Any, Any]] = {}
 """The worker of a process of the cluster, by the name of what made it: Ray gives a process one task after the other."""
 
 
-def _play(name: str, version: str, make: Start, task: Any) -> Any:
+def _do_task(name: str, version: str, make: MakeWorker, task: Any) -> Any:
     """Do a task in a process of the cluster."""
     if version != __version__:
         raise ClusterError(f"{socket.gethostname()} has version {__version__} of this package, the run {version}")
-    if name not in _kept:
+    if name not in _workers_by_name:
         _release()
-        _kept[name] = make()
-    return _kept[name].work(task)
+        _workers_by_name[name] = make()
+    return _workers_by_name[name].work(task)
 
 
 def _release(pause: float = 0.0) -> None:
-    """Let the worker of this process release what it holds, and take no other task for some seconds."""
-    while _kept:
-        _kept.popitem()[1].close()
+    """Close the worker of this process, and take no other task for some seconds."""
+    while _workers_by_name:
+        _workers_by_name.popitem()[1].close()
     time.sleep(pause)
 
 
 def _release_all(ray: Any) -> None:
-    """Let all processes release what they hold, for Ray ends them at once."""
+    """Close the workers of all processes, which Ray would end at once."""
     release = ray.remote(num_cpus=1)(_release)
     released = [release.remote(_PAUSE) for _ in range(int(ray.cluster_resources().get("CPU", 0)))]
     ray.wait(released, num_returns=len(released), timeout=_CLOSING)
 
 
-def _ray() -> Any:
+def _import_ray() -> Any:
     if importlib.util.find_spec("ray") is None:
         raise ClusterError(f"--ray needs Ray: {install_hint('ray')}")
     # Ray's messages do not belong in a command's output, and its usage statistics are not sent.
@@ -70,7 +70,7 @@ def _ray() -> Any:
     return ray
 
 
-def _join(ray: Any, processes: int) -> None:
+def _join_cluster(ray: Any, processes: int) -> None:
     """Join the cluster that is there, or begin one with this many cores."""
     if ray.is_initialized():
         return
@@ -85,15 +85,15 @@ def _join(ray: Any, processes: int) -> None:
 
 
 @contextmanager
-def _workers(ray: Any, make: Start, processes: int) -> Iterator[DoTasks[Any, Any]]:
-    """Workers: one for each core of a cluster that existed before; otherwise as many as there would be processes.
+def _start_workers(ray: Any, make: MakeWorker, processes: int) -> Iterator[RunTasks[Any, Any]]:
+    """Start workers: one for each core of a cluster that existed before; otherwise as many as there would be processes.
 
     Raises:
         ClusterError: If the cluster cannot be reached.
         WorkerDiedError: If three processes died one after the other of one task.
     """
-    _join(ray, max(1, processes))
-    remote, made, begun = ray.remote(num_cpus=1, max_retries=_ATTEMPTS - 1)(_play), ray.put(make), set[Any]()
+    _join_cluster(ray, max(1, processes))
+    remote, made, begun = ray.remote(num_cpus=1, max_retries=_ATTEMPTS - 1)(_do_task), ray.put(make), set[Any]()
 
     def submit(task: Any) -> Future[Any]:
         ref = remote.remote(made.hex(), __version__, made, task)
@@ -107,7 +107,7 @@ def _workers(ray: Any, make: Start, processes: int) -> Iterator[DoTasks[Any, Any
         return TASKS_IN_FLIGHT * max(1, int(ray.cluster_resources().get("CPU", 0)))
 
     try:
-        yield in_turn(submit, room)
+        yield share_in_order(submit, room)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from error
     except ray.exceptions.RayError as error:
@@ -121,16 +121,16 @@ def _workers(ray: Any, make: Start, processes: int) -> Iterator[DoTasks[Any, Any
 
 
 @contextmanager
-def on_ray() -> Iterator[None]:
-    """Within a ``with`` block, share work on a Ray cluster instead of on local processes.
+def use_ray() -> Iterator[None]:
+    """Share work on a Ray cluster instead of on local processes, within a ``with`` block.
 
     Raises:
         ClusterError: If Ray is not installed, or, as soon as there is work, if its cluster cannot be reached.
     """
-    ray = _ray()
+    ray = _import_ray()
     joined_before = ray.is_initialized()
     try:
-        with executed_by(functools.partial(_workers, ray)):
+        with use_executor(functools.partial(_start_workers, ray)):
             yield
         if ray.is_initialized():
             _release_all(ray)

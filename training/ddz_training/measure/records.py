@@ -36,18 +36,18 @@ from ddz_env.envs.side_by_side import play_games_together
 from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.many import request_moves
-from ddz_training.measure.agent_pool import AgentKeeper, plays_side_by_side
+from ddz_training.measure.agent_pool import AgentPool, can_play_many_games
 from ddz_training.measure.errors import InvalidRecordsError
-from ddz_training.measure.statistics import Interval, clustered_interval, grouped, normal_interval, paired_difference
-from ddz_training.measure.store import OnProgress, no_progress
+from ddz_training.measure.statistics import Interval, clustered_interval, group_by, normal_interval, paired_difference
+from ddz_training.measure.store import OnProgress, ignore_progress
 
-_AT_ONCE = 8192
+_POSITIONS_AT_ONCE = 8192
 """Positions that are finished side by side; results do not depend on it."""
 
 _CATEGORY_OF = np.array([group.category for group in MAIN_GROUPS])
 
 
-class PlayedGame(Protocol):
+class ReplayableGame(Protocol):
     """A recorded game: how it was dealt, and every decision after that, auction and doubling included."""
 
     @property
@@ -81,8 +81,8 @@ class Positions(NamedTuple):
     choices: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, games: Iterable[PlayedGame]) -> Positions:
-        """Replay games.
+    def of(cls, games: Iterable[ReplayableGame]) -> Positions:
+        """Replay recorded games, and collect their positions.
 
         Raises:
             InvalidRecordsError: If there are none, one did not come to its end, or they are of different rules.
@@ -110,7 +110,7 @@ class Positions(NamedTuple):
         return cls(rules.pop(), np.array(rows), np.array(rings), np.array(numbers), np.array(mains), np.array(choices))
 
 
-class Decisions(NamedTuple):
+class ComparedDecisions(NamedTuple):
     """What recorded players did where they had a choice, and what an agent does there.
 
     Attributes:
@@ -142,13 +142,13 @@ class Comparison(NamedTuple):
     """
 
     agent: str
-    decisions: Decisions
+    decisions: ComparedDecisions
     recorded: npt.NDArray[np.bool_]
     finished: npt.NDArray[np.float64]
 
 
-def compare(
-    positions: Positions, agent: str, *, repeats: int = 1, seed: int = 0, on_progress: OnProgress = no_progress
+def compare_with_agent(
+    positions: Positions, agent: str, *, repeats: int = 1, seed: int = 0, on_progress: OnProgress = ignore_progress
 ) -> Comparison:
     """Let an agent finish recorded games from each of their positions.
 
@@ -158,7 +158,7 @@ def compare(
     Args:
         positions: Those of the games.
         agent: A specification as for :func:`ddz_env.playing.registry.make_agent`, of an agent that answers for many
-            games at once (:func:`~ddz_training.measure.agent_pool.plays_side_by_side`).
+            games at once (:func:`~ddz_training.measure.agent_pool.can_play_many_games`).
         repeats: How often it finishes each of them; more than once is of use for an agent that draws its moves.
         seed: Seed of its draws.
         on_progress: Called with how many decisions are done, and how many there are.
@@ -170,28 +170,28 @@ def compare(
     """
     asked = np.flatnonzero(positions.choices)
     agreed, wins = np.zeros(len(asked)), np.zeros(len(positions.rows))
-    with closing(AgentKeeper()) as agents:
-        made = agents.agent(agent)
-        if not plays_side_by_side(made):
+    with closing(AgentPool()) as agents:
+        made = agents.get(agent)
+        if not can_play_many_games(made):
             raise InvalidRecordsError(
                 f"{agent!r} answers game by game, and these are many: name one like policy or rules, which answers for "
                 "many games at once"
             )
         for repeat in range(repeats):
             same, won = np.empty(len(asked), np.bool_), np.empty(len(asked), np.bool_)
-            for first in range(0, len(asked), _AT_ONCE):
-                part = slice(first, first + _AT_ONCE)
-                same[part], won[part] = _finish(positions, asked[part], made, [seed, repeat])
+            for first in range(0, len(asked), _POSITIONS_AT_ONCE):
+                part = slice(first, first + _POSITIONS_AT_ONCE)
+                same[part], won[part] = _finish_positions(positions, asked[part], made, [seed, repeat])
                 on_progress(repeat * len(asked) + first + len(same[part]), repeats * len(asked))
             agreed += same
-            wins += _carried_back(positions, asked[~same], won[~same])
-    return _compared(agent, positions, asked, agreed / repeats, wins / repeats)
+            wins += _carry_back(positions, asked[~same], won[~same])
+    return _make_comparison(agent, positions, asked, agreed / repeats, wins / repeats)
 
 
-def _carried_back(
+def _carry_back(
     positions: Positions, finished: npt.NDArray[np.intp], won: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Whether the landlord wins from each position, of which most have the finish of the next one.
+    """Say of each position whether the landlord wins; most positions end like the next one of their game.
 
     Args:
         positions: The positions.
@@ -204,14 +204,14 @@ def _carried_back(
     return landlord_wins[np.minimum.accumulate(next_own[::-1])[::-1]]
 
 
-def _compared(
+def _make_comparison(
     agent: str,
     positions: Positions,
     asked: npt.NDArray[np.intp],
     agreed: npt.NDArray[np.float64],
     wins: npt.NDArray[np.float64],
 ) -> Comparison:
-    """Give the changes from position to position to their movers.
+    """Make a comparison: credit each change of the winner to the player who moved.
 
     Args:
         agent: The agent.
@@ -223,7 +223,7 @@ def _compared(
     rows = positions.rows[asked]
     roles = (rows[:, SEAT].astype(np.int64) - rows[:, LANDLORD].astype(np.int64)) % positions.rules.players
     changes = wins[asked + 1] - wins[asked]
-    decisions = Decisions(
+    decisions = ComparedDecisions(
         games=positions.games[asked],
         roles=roles,
         leads=rows[:, TARGET] == 0,
@@ -237,15 +237,15 @@ def _compared(
 
 
 def _landlord_won(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """Whether the landlord has gone out, shape ``[n]``."""
+    """Find the games in which the landlord has gone out, shape ``[n]``."""
     won: npt.NDArray[np.bool_] = rows[:, WINNER] == rows[:, LANDLORD] + np.uint64(1)
     return won
 
 
-def _finish(
+def _finish_positions(
     positions: Positions, which: npt.NDArray[np.intp], agent: Agent, seed: Sequence[int]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Play some positions to their end, those excepted in which the agent's first move is the recorded one.
+    """Let an agent finish some positions, but not those in which its first move is the recorded one.
 
     Args:
         positions: All positions.
@@ -262,16 +262,16 @@ def _finish(
     def rng(index: int, seat: int) -> np.random.Generator:
         return make_agent_generator([*seed, int(which[index]), seat])
 
-    _play(rows, rings, positions.rules, agent, rng, max_moves=1)
+    _play_on(rows, rings, positions.rules, agent, rng, max_moves=1)
     agreed = (rows == positions.rows[which + 1]).all(axis=1)
     played_on = np.flatnonzero(~agreed & (rows[:, STAGE] != STAGE_OVER))
     rest, recent = rows[played_on], rings[played_on]
-    _play(rest, recent, positions.rules, agent, lambda index, seat: rng(int(played_on[index]), seat))
+    _play_on(rest, recent, positions.rules, agent, lambda index, seat: rng(int(played_on[index]), seat))
     rows[played_on] = rest
     return agreed, _landlord_won(rows)
 
 
-def _play(
+def _play_on(
     rows: npt.NDArray[np.uint64],
     rings: npt.NDArray[np.uint64],
     rules: Rules,
@@ -279,7 +279,7 @@ def _play(
     rng: Callable[[int, int], np.random.Generator],
     max_moves: int | None = None,
 ) -> None:
-    """Let an agent play games in all seats; they are changed in place."""
+    """Let an agent play games on in all seats; their rows are changed in place."""
     one_player = np.zeros((len(rows), 3), np.int64)
     play_games_together(
         rows, rules, one_player, lambda _, waiting: request_moves(agent, waiting), rng, rings=rings, max_moves=max_moves
@@ -320,12 +320,12 @@ class GameLead:
 
     @property
     def lead(self) -> float:
-        """The lead of the players, over both sides."""
+        """The lead of the players over the agent, both sides together."""
         return (self.landlord + self.peasant_down + self.peasant_up) / 2
 
 
-def game_leads(comparison: Comparison, first_game: int = 0) -> list[GameLead]:
-    """The leads game by game.
+def compute_game_leads(comparison: Comparison, first_game: int = 0) -> list[GameLead]:
+    """Compute the players' lead over an agent, game by game.
 
     Args:
         comparison: The games beside an agent.
@@ -361,13 +361,13 @@ class Strength(NamedTuple):
     over_first: Interval
 
 
-def strengths(leads: Sequence[GameLead]) -> list[Strength]:
-    """The strengths of agents on the same games, in their order.
+def estimate_strengths(leads: Sequence[GameLead]) -> list[Strength]:
+    """Estimate the strengths of agents on the same recorded games, in their order.
 
     Args:
         leads: Those of each agent, game by game; the first agent's come first.
     """
-    by_agent = grouped(leads, lambda lead: lead.agent)
+    by_agent = group_by(leads, lambda lead: lead.agent)
     first = {lead.game: lead.lead for lead in next(iter(by_agent.values()), ())}
     return [
         Strength(
@@ -376,15 +376,15 @@ def strengths(leads: Sequence[GameLead]) -> list[Strength]:
             decisions=sum(lead.decisions for lead in own),
             wins=normal_interval([0.5 - lead.lead for lead in own]),
             roles=tuple(normal_interval([getattr(lead, role) for lead in own]) for role in ROLES),
-            agreement=_share([(lead.agreed, lead.decisions) for lead in own]),
+            agreement=_agreement_interval([(lead.agreed, lead.decisions) for lead in own]),
             over_first=paired_difference(first, {lead.game: lead.lead for lead in own}),
         )
         for agent, own in by_agent.items()
     ]
 
 
-def _share(counts: Sequence[tuple[float, int]]) -> Interval:
-    """A share of decisions, which come in games."""
+def _agreement_interval(counts: Sequence[tuple[float, int]]) -> Interval:
+    """Estimate a share of decisions, which come in games, with its interval."""
     return clustered_interval([[some / every] * every for some, every in counts if every])
 
 
@@ -420,8 +420,8 @@ class KindGain(NamedTuple):
     per_game: float
 
 
-def kind_gains(comparison: Comparison) -> list[KindGain]:
-    """The gain of every kind of move, the costliest first."""
+def compute_kind_gains(comparison: Comparison) -> list[KindGain]:
+    """Compute the players' gain by every kind of move, the costliest first."""
     of, games = comparison.decisions, len(comparison.recorded)
     keys, kind_of = np.unique(np.stack([of.roles, of.leads, of.categories]), axis=1, return_inverse=True)
     found = []

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ddz_training.measure.duplicate import PAIR, SIDES, GameRecord
+from ddz_training.measure.duplicate import PAIR, SIDES, GameResult
 from ddz_training.measure.errors import InvalidArenaError
 
 Z95 = NormalDist().inv_cdf(0.975)
@@ -65,7 +65,7 @@ class Interval:
         return (self.high - self.low) / 2
 
     def text(self, form: str = ".1f", scale: float = 100) -> str:
-        """The estimate, in per cent by default; a dash where there is none.
+        """Format the estimate, in per cent by default; a dash where there is none.
 
         Example:
             >>> Interval(0.5, 0.42, 0.58, 10).text(), Interval(0.05, -0.02, 0.12, 10).text("+.1f")
@@ -73,23 +73,23 @@ class Interval:
         """
         return "–" if math.isnan(self.mean) else format(scale * self.mean, form)
 
-    def span(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
-        """Both ends; a dash where too few observations give none.
+    def range_text(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
+        """Format both ends of the interval; a dash where too few observations give none.
 
         Example:
-            >>> Interval(0.05, -0.02, 0.12, 10).span("+.1f")
+            >>> Interval(0.05, -0.02, 0.12, 10).range_text("+.1f")
             '-2.0 to +12.0'
         """
         return "–" if math.isnan(self.low) else to.join(format(scale * end, form) for end in (self.low, self.high))
 
-    def both(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
-        """The estimate with both ends behind it.
+    def text_with_range(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
+        """Format the estimate with both ends of its interval behind it.
 
         Example:
-            >>> Interval(0.5, 0.42, 0.58, 10).both(to="–")
+            >>> Interval(0.5, 0.42, 0.58, 10).text_with_range(to="–")
             '50.0 (42.0–58.0)'
         """
-        return "–" if math.isnan(self.mean) else f"{self.text(form, scale)} ({self.span(form, scale, to)})"
+        return "–" if math.isnan(self.mean) else f"{self.text(form, scale)} ({self.range_text(form, scale, to)})"
 
     def percent(self) -> str:
         """Format a rate and its interval in per cent, for a narrow column.
@@ -102,10 +102,10 @@ class Interval:
         """
         if not self.half_width > 0:
             return self.text() if math.isnan(self.mean) else f"{self.text()} (–)"
-        return f"{self.text()} ({self.span('.0f' if self.half_width > 0.02 else '.1f', to='–')})"
+        return f"{self.text()} ({self.range_text('.0f' if self.half_width > 0.02 else '.1f', to='–')})"
 
     def score(self) -> str:
-        """A score and half its interval's width, with as many digits as that is worth.
+        """Format a score with half its interval's width, in as many digits as that is worth.
 
         Example:
             >>> Interval(0.25, 0.21, 0.29, 10).score(), Interval(0.25, 0.24, 0.26, 10).score()
@@ -114,16 +114,16 @@ class Interval:
         return self.plus_minus("+.3f" if 0 < self.half_width <= 0.02 else "+.2f")
 
     def elo(self) -> str:
-        """A rating with its interval, if it has one: the anchor, rated 0, has none.
+        """Format a rating with its interval, if it has one: the anchor, rated 0, has none.
 
         Example:
             >>> Interval(-12.3, -40.0, -0.2, 400).elo(), Interval(0, 0, 0, 400).elo()
             ('-12 (-40 to +0)', '0')
         """
-        return self.both("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
+        return self.text_with_range("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
 
     def plus_minus(self, form: str = "+.2f") -> str:
-        """The estimate with half the width of its interval, where it has one.
+        """Format the estimate with half the width of its interval, where it has one.
 
         Example:
             >>> Interval(0.25, 0.125, 0.375, 10).plus_minus()
@@ -134,7 +134,7 @@ class Interval:
 
 
 def normal_interval(values: Sequence[float]) -> Interval:
-    """The mean of independent values with its normal 95 % interval.
+    """Compute the mean of independent values with its normal 95 % interval.
 
     Example:
         >>> interval = normal_interval([1.0, 0.5, 0.5, 0.0])
@@ -151,7 +151,7 @@ def normal_interval(values: Sequence[float]) -> Interval:
 
 
 def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
-    """The mean of values that come in clusters, such as the games of a deal, with its 95 % interval.
+    """Compute the mean of values that come in clusters, such as the games of a deal, with its 95 % interval.
 
     Every value counts alike.  Values of one cluster may depend on each other, clusters may not: the variance is that of
     the clusters' summed deviations from the mean.  With clusters of one size it is the normal interval of their means.
@@ -172,14 +172,14 @@ def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
 
 
 def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Interval:
-    """By how much one agent does better than another on the deals that both have played, with its 95 % interval.
+    """Compute how much better one agent does than another on the deals of both, with its 95 % interval.
 
     Args:
         first: One value per deal, such as the share of games won (:func:`wins_by_deal`).
         second: The same for the other agent.
 
     Example:
-        >>> paired_difference({1: 1.0, 2: 0.5, 3: 0.5}, {1: 0.5, 2: 0.5, 3: 0.0, 4: 0.0}).both("+.1f")
+        >>> paired_difference({1: 1.0, 2: 0.5, 3: 0.5}, {1: 0.5, 2: 0.5, 3: 0.0, 4: 0.0}).text_with_range("+.1f")
         '+33.3 (+0.7 to +66.0)'
     """
     return normal_interval([value - second[deal] for deal, value in first.items() if deal in second])
@@ -190,7 +190,7 @@ _MOST_WEIGHTS = 4_000_000
 
 
 def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.float64]:
-    """The sums over clusters that are resampled with replacement; equal calls draw alike.
+    """Draw bootstrap sums, over clusters that are resampled with replacement; equal calls draw alike.
 
     Args:
         values: What is summed, one row per cluster: ``[clusters, columns]``.
@@ -209,20 +209,20 @@ def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.f
 
 
 def percentile_interval(estimate: float, replicates: NDArray[np.float64], count: int) -> Interval:
-    """An estimate with the middle 95 % of its replicates ``[replicates]``; without ends where there are no two."""
+    """Make an interval of an estimate and the middle 95 % of its replicates; without ends where there are no two."""
     if len(replicates) < 2:
         return Interval(estimate, math.nan, math.nan, count)
     low, high = np.quantile(replicates, [0.025, 0.975])
     return Interval(estimate, float(low), float(high), count)
 
 
-def within(interval: Interval, least: float, most: float) -> Interval:
-    """The interval, cut off where values cannot lie."""
+def clip_interval(interval: Interval, least: float, most: float) -> Interval:
+    """Cut an interval off where its values cannot lie."""
     return dataclasses.replace(interval, low=max(interval.low, least), high=min(interval.high, most))
 
 
 def wilson_interval(wins: float, games: int) -> Interval:
-    """A win rate with Wilson's 95 % interval.
+    """Compute a win rate with Wilson's 95 % interval.
 
     Example:
         >>> interval = wilson_interval(8, 10)
@@ -275,14 +275,14 @@ class AgentResult:
     cpu_ms_per_decision: float
 
 
-def plain_values(result: Any) -> dict[str, Any]:
-    """The fields of a dataclass as JSON holds them: an interval is a dict, NaN is None."""
+def to_plain_values(result: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as JSON holds them: an interval is a dict, NaN is None."""
     values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(result)), parse_constant=lambda _: None)
     return values
 
 
-def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[int]:
-    """The seats of A or B in a game, or those on one side."""
+def seats_of(record: GameResult, letter: str, side: str | None = None) -> list[int]:
+    """List the seats of agent A or B in a game, or those on one side."""
     return [
         seat
         for seat, occupant in enumerate(record.seats)
@@ -290,8 +290,8 @@ def seats_of(record: GameRecord, letter: str, side: str | None = None) -> list[i
     ]
 
 
-def win_share(record: GameRecord, letter: str) -> float:
-    """The share of an agent's seats that won; one half without a bid.  A fault loses the game."""
+def win_share(record: GameResult, letter: str) -> float:
+    """Compute the share of an agent's seats that won; one half without a bid.  A fault loses the game."""
     if record.fault_by:
         return float(letter != record.fault_by)
     if not record.winner:
@@ -299,8 +299,8 @@ def win_share(record: GameRecord, letter: str) -> float:
     return fmean(record.side(seat) == record.winner for seat in seats_of(record, letter))
 
 
-def balance(record: GameRecord, letter: str) -> float:
-    """A game as a win, a loss or something between: one half where both agents' seats won in equal shares.
+def balanced_win_share(record: GameResult, letter: str) -> float:
+    """Count a game as 1 for a win, 0 for a loss, and one half where both agents' seats won in equal shares.
 
     With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
     """
@@ -308,21 +308,21 @@ def balance(record: GameRecord, letter: str) -> float:
     return (1 + win_share(record, letter) - win_share(record, other)) / 2
 
 
-def side_score(record: GameRecord, letter: str, scoring: str, side: str | None = None) -> float:
-    """An agent's score in a game, or that of its seats on one side."""
+def side_score(record: GameResult, letter: str, scoring: str, side: str | None = None) -> float:
+    """Compute an agent's score in a game, or that of its seats on one side."""
     returns: tuple[float, ...] = getattr(record, scoring)
     values = [returns[seat] for seat in seats_of(record, letter, side)]
     return fmean(values) if scoring == "botzone" else sum(values)
 
 
-def won_by_side(records: Sequence[GameRecord]) -> tuple[GameRecord, GameRecord, tuple[int, int]]:
-    """A's game as landlord, its game as peasants, and which of them it won, of a deal with a fixed landlord."""
+def split_wins_by_side(records: Sequence[GameResult]) -> tuple[GameResult, GameResult, tuple[int, int]]:
+    """Return A's game as landlord, its game as peasants, and which of them it won, of a deal with a fixed landlord."""
     as_landlord, as_peasants = sorted(records, key=lambda record: record.seats != "abb")
     return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
 
 
-def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]], clock: str = "ms") -> float:
-    """Mean milliseconds per decision of an agent in some games; NaN where it never came to act.
+def mean_ms_per_decision(samples: Iterable[tuple[GameResult, str]], clock: str = "ms") -> float:
+    """Compute the mean milliseconds per decision of an agent in some games; NaN where it never came to act.
 
     Args:
         samples: Games, each with the agent's letter.
@@ -334,13 +334,13 @@ def milliseconds_a_decision(samples: Iterable[tuple[GameRecord, str]], clock: st
     return sum(count * ms for count, ms in spent) / decisions if decisions else math.nan
 
 
-_Sample = tuple[GameRecord, str]  # a game and the letter of the agent in question
-_Value = Callable[[GameRecord, str], float]
+_Sample = tuple[GameResult, str]  # a game and the letter of the agent in question
+_Value = Callable[[GameResult, str], float]
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key")
 
 
-def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+def group_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
     """Group items by a key; groups and items keep the order in which they come."""
     groups: dict[_Key, list[_Item]] = {}
     for item in items:
@@ -348,39 +348,39 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, 
     return groups
 
 
-def by_pair(records: Iterable[GameRecord]) -> dict[tuple[str, str], list[GameRecord]]:
-    """The games of each pair."""
-    return grouped(records, lambda record: (record.a, record.b))
+def group_by_pair(records: Iterable[GameResult]) -> dict[tuple[str, str], list[GameResult]]:
+    """Group games by their pair of agents."""
+    return group_by(records, lambda record: (record.a, record.b))
 
 
 def _mean_by_deal(samples: Iterable[_Sample], value: _Value) -> dict[int, float]:
-    deals = grouped(samples, lambda sample: sample[0].deal)
+    deals = group_by(samples, lambda sample: sample[0].deal)
     return {deal: fmean(value(*game) for game in games) for deal, games in deals.items()}
 
 
-def _paired(samples: Iterable[_Sample], value: _Value) -> Interval:
-    """The mean of a value, where the games of a deal are one observation."""
+def _paired_interval(samples: Iterable[_Sample], value: _Value) -> Interval:
+    """Compute the mean of a value with its interval, where the games of a deal are one observation."""
     return normal_interval([*_mean_by_deal(samples, value).values()])
 
 
-def wins_by_deal(records: Iterable[GameRecord], agent: str, value: _Value = win_share) -> dict[int, float]:
-    """The share of its games that an agent won, by number of the deal.
+def wins_by_deal(records: Iterable[GameResult], agent: str, value: _Value = win_share) -> dict[int, float]:
+    """Compute the share of its games that an agent won, by number of the deal.
 
     Args:
         records: Games.
         agent: Its label.
-        value: What a game counts; :func:`balance` where one half must mean that neither is better.
+        value: What a game counts; :func:`balanced_win_share` where one half must mean that neither is better.
     """
-    samples = [(record, letter) for record in records for letter in PAIR if record.label(letter) == agent]
+    samples = [(record, letter) for record in records for letter in PAIR if record.agent_of(letter) == agent]
     return _mean_by_deal(samples, value)
 
 
-def _role_wins(samples: Iterable[_Sample], side: str) -> Interval:
+def _role_win_rate(samples: Iterable[_Sample], side: str) -> Interval:
     outcomes = [letter != game.fault_by if game.fault_by else game.winner == side for game, letter in samples]
     return wilson_interval(sum(outcomes), len(outcomes))
 
 
-def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
+def _make_result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
     landlord, peasants = ([sample for sample in samples if seats_of(*sample, side)] for side in SIDES)
     score = functools.partial(side_score, scoring=scoring)
     return AgentResult(
@@ -388,40 +388,42 @@ def _result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str)
         opponent=opponent,
         deals=len({record.deal for record, _ in samples}),
         games=len(samples),
-        landlord_wins=_role_wins(landlord, SIDES[0]),
-        peasant_wins=_role_wins(peasants, SIDES[1]),
-        wins=within(_paired(samples, win_share), 0.0, 1.0),
-        landlord_score=_paired(landlord, functools.partial(score, side=SIDES[0])),
-        peasant_score=_paired(peasants, functools.partial(score, side=SIDES[1])),
-        score=_paired(samples, score),
-        ms_per_decision=milliseconds_a_decision(samples),
+        landlord_wins=_role_win_rate(landlord, SIDES[0]),
+        peasant_wins=_role_win_rate(peasants, SIDES[1]),
+        wins=clip_interval(_paired_interval(samples, win_share), 0.0, 1.0),
+        landlord_score=_paired_interval(landlord, functools.partial(score, side=SIDES[0])),
+        peasant_score=_paired_interval(peasants, functools.partial(score, side=SIDES[1])),
+        score=_paired_interval(samples, score),
+        ms_per_decision=mean_ms_per_decision(samples),
         decisions=sum(getattr(record, f"decisions_{letter}") for record, letter in samples),
         faults=sum(record.fault_by == letter for record, letter in samples),
-        cpu_ms_per_decision=milliseconds_a_decision(samples, "cpu_ms"),
+        cpu_ms_per_decision=mean_ms_per_decision(samples, "cpu_ms"),
     )
 
 
-def summarize(records: Iterable[GameRecord], scoring: str = "win") -> list[AgentResult]:
-    """Two results for each pair, one from the view of each of its agents, in the order in which the pairs appear.
+def summarize(records: Iterable[GameResult], scoring: str = "win") -> list[AgentResult]:
+    """Compute two results for each pair, one for each of its agents, in the order in which the pairs appear.
 
     Args:
         records: Games of complete deals.
         scoring: ``win``, ``stake`` or ``botzone``.
     """
     return [
-        _result(agent, opponent, [(record, letter) for record in games], scoring)
-        for (a, b), games in by_pair(records).items()
+        _make_result(agent, opponent, [(record, letter) for record in games], scoring)
+        for (a, b), games in group_by_pair(records).items()
         for letter, agent, opponent in (("a", a, b), ("b", b, a))
     ]
 
 
-def standings(records: Iterable[GameRecord], scoring: str = "win") -> list[AgentResult]:
-    """Each agent against all its opponents together, the best first.
+def compute_standings(records: Iterable[GameResult], scoring: str = "win") -> list[AgentResult]:
+    """Compute each agent's result against all its opponents together, the best first.
 
     Every pair plays the same deals, so a deal stays one observation: the mean over all the agent's games on it.
     """
-    samples = grouped(((record, letter) for record in records for letter in PAIR), lambda item: item[0].label(item[1]))
-    results = [_result(agent, "all", games, scoring) for agent, games in samples.items()]
+    samples = group_by(
+        ((record, letter) for record in records for letter in PAIR), lambda item: item[0].agent_of(item[1])
+    )
+    results = [_make_result(agent, "all", games, scoring) for agent, games in samples.items()]
     return sorted(results, key=lambda result: -result.wins.mean)
 
 
@@ -466,7 +468,7 @@ _LARGEST_BET = 0.5
 
 
 def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interval:
-    """The mean of independent values with an interval that holds at every number of values.
+    """Compute the mean of independent values with an interval that holds at every number of values.
 
     An interval for a fixed number of deals misses more often than it says where a match ends at the first one that
     looks good.  A *confidence sequence* holds at all times together: with probability 95 % none of its intervals
@@ -487,7 +489,7 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
         InvalidArenaError: If a value is not within 0..1, or ``error`` is not between 0 and 1.
 
     Example:
-        >>> confidence_sequence([1.0, 0.5, 1.0, 1.0] * 25).both()
+        >>> confidence_sequence([1.0, 0.5, 1.0, 1.0] * 25).text_with_range()
         '87.5 (78.1 to 96.8)'
     """
     samples = np.asarray(values, dtype=np.float64)
@@ -510,7 +512,7 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
     return Interval(float(samples.mean()), float(low), float(high), len(samples))
 
 
-def decided(values: Sequence[float], error: float = 0.05) -> bool:
+def is_decided(values: Sequence[float], error: float = 0.05) -> bool:
     """Whether the mean differs from one half, with an error of at most ``error`` at any stopping time."""
     interval = confidence_sequence(values, error)
     return not interval.low <= 0.5 <= interval.high

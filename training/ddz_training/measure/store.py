@@ -32,11 +32,11 @@ from ddz_env.support.atomic_files import is_stream, real_path, replace_file
 from ddz_env.support.errors import DouDizhuError, short_repr
 from ddz_training.measure.errors import InUseError, ResultsFileError, SettingsMismatchError
 from ddz_training.measure.provenance import Provenance
-from ddz_training.measure.workers import DoTasks, Start, in_blocks, workers
+from ddz_training.measure.workers import MakeWorker, RunTasks, share_in_blocks, start_workers
 
 CSV = ".csv"
 DATABASES = (".sqlite", ".db")
-TAKEN = "being written by another process: wait until it has ended, or name another"
+IN_USE_MESSAGE = "being written by another process: wait until it has ended, or name another"
 
 UNSAVED: Mapping[str, Any] = MappingProxyType({"saved": False})
 """The metadata of a result's field that lives in memory only; it has a default and is a last one."""
@@ -68,44 +68,44 @@ class ResultColumn(NamedTuple):
     text: Callable[[Any], str]
     kind: str
 
-    def cell(self, value: Any) -> Any:
-        """The value as SQLite keeps it: numbers with all their digits, tuples as JSON."""
+    def to_cell(self, value: Any) -> Any:
+        """Convert a value to what SQLite keeps: numbers with all their digits, tuples as JSON."""
         if self.kind == "JSON":
             return json.dumps(value, ensure_ascii=False, default=str)
         return value if isinstance(value, (int, float)) else self.text(value)
 
 
-def columns_of(kind: type[Any]) -> list[ResultColumn]:
-    """The columns of a dataclass of results; ``Annotated[float, ".3f"]`` says how CSV writes a number."""
+def result_columns(kind: type[Any]) -> list[ResultColumn]:
+    """List the columns of a dataclass of results; ``Annotated[float, ".3f"]`` says how CSV writes a number."""
     hints = get_type_hints(kind, include_extras=True)
     fields = [field for field in dataclasses.fields(kind) if field.metadata != UNSAVED]
-    return [_column(field.name, hints[field.name]) for field in fields]
+    return [_make_column(field.name, hints[field.name]) for field in fields]
 
 
-def _column(name: str, hint: Any) -> ResultColumn:
+def _make_column(name: str, hint: Any) -> ResultColumn:
     text: Callable[[Any], str] = (lambda value: str(hint(value))) if hint in (int, float) else str
     if get_origin(hint) is Annotated:
         hint, form = get_args(hint)
         text = f"{{:{form}}}".format
     if get_origin(hint) is tuple:  # in CSV words without blanks, or numbers
-        part = _column(name, get_args(hint)[0])
+        part = _make_column(name, get_args(hint)[0])
         return ResultColumn(
             name,
             lambda cell: tuple(map(part.parse, cell.split() if isinstance(cell, str) else cell)),
             lambda values: " ".join(map(part.text, values)),
             "JSON",
         )
-    parse = getattr(hint, "parse", _number if hint is float else hint)
+    parse = getattr(hint, "parse", _parse_number if hint is float else hint)
     return ResultColumn(name, parse, text, {int: "INTEGER", float: "REAL"}.get(hint, "TEXT"))
 
 
-def _number(cell: Any) -> float:
-    """A number; SQLite keeps NaN as NULL."""
+def _parse_number(cell: Any) -> float:
+    """Parse a number; SQLite keeps NaN as NULL."""
     return math.nan if cell is None else float(cell)
 
 
-def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Result]:
-    """The results that the rows of a file hold.
+def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Result]:
+    """Parse the results that the rows of a file hold.
 
     Args:
         kind: Their dataclass.
@@ -114,7 +114,7 @@ def of_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Res
     Raises:
         ResultsFileError: If a cell is missing or holds something else.
     """
-    columns = columns_of(kind)
+    columns = result_columns(kind)
     try:
         return [kind(*[column.parse(row[column.name]) for column in columns]) for row in rows]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -139,7 +139,7 @@ class SavedFile(NamedTuple):
 
 
 def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read a CSV file or a database.
+    """Read a file of results, a CSV file or a database.
 
     Returns:
         The settings, and the rows as cells by column.
@@ -150,27 +150,27 @@ def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         InUseError: If it is a database that another process writes.
     """
     path.stat()
-    saved = read_file(path)
+    saved = read_saved_file(path)
     if saved is None:
         raise ResultsFileError(f"{path} holds no results")
     return saved.settings, saved.rows
 
 
-def read_file(path: Path) -> SavedFile | None:
+def read_saved_file(path: Path) -> SavedFile | None:
     """Read a file as :func:`read_results` does; None if there is nothing yet."""
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return None
     if is_stream(path):
         raise ResultsFileError(f"{path} is a device or a pipe, not a file of results")
-    with naming_errors(path):
+    with results_file_errors(path):
         if path.suffix.lower() not in DATABASES:
             return _read_csv(path)
-        with closing(connect(path)) as db:
+        with closing(open_database(path)) as db:
             return read_database(db)
 
 
 def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, Any], list[_Result]]:
-    """Read a file whose settings name a format.
+    """Read a file of results whose settings name a format.
 
     Args:
         path: The file.
@@ -190,10 +190,10 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
         raise ResultsFileError(f"there is no file {path}") from error
     if settings.get("format") != form:
         raise ResultsFileError(f"{path} is of the format {short_repr(settings.get('format'))}, not {form!r}")
-    return settings, of_rows(kind, rows)
+    return settings, parse_rows(kind, rows)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def open_database(path: Path) -> sqlite3.Connection:
     """Open a database; what another process has locked is an error at once."""
     return sqlite3.connect(path, 0, sqlite3.PARSE_DECLTYPES)
 
@@ -225,10 +225,10 @@ def _read_csv(path: Path) -> SavedFile:
         if len(line) != len(names):
             raise ValueError(f"line {number} does not fit the columns {', '.join(names)}")
     rows = [dict(zip(names, line, strict=True)) for line in lines]
-    return SavedFile(settings, rows, {_digest(text): len(rows)})
+    return SavedFile(settings, rows, {_hash_text(text): len(rows)})
 
 
-def holds_results(path: Path) -> bool:
+def is_results_file(path: Path) -> bool:
     """Whether a text file holds results, as its first line says."""
     if is_stream(path):
         return False
@@ -248,13 +248,13 @@ def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], resu
     Raises:
         ResultsFileError: If the file cannot be written.
     """
-    with naming_errors(path):
-        replace_file(path, csv_text(settings, kind, results).encode())
+    with results_file_errors(path):
+        replace_file(path, format_csv(settings, kind, results).encode())
 
 
-def csv_text(settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> str:
-    """The text that :func:`write_csv` writes."""
-    text, columns = io.StringIO(), columns_of(kind)
+def format_csv(settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> str:
+    """Format results as the text of a CSV file, whose first line has their settings."""
+    text, columns = io.StringIO(), result_columns(kind)
     text.write(f"# {json.dumps(settings, ensure_ascii=False, default=str, sort_keys=True)}\n")
     table = csv.writer(text, lineterminator="\n")
     table.writerow([column.name for column in columns])
@@ -262,13 +262,13 @@ def csv_text(settings: Mapping[str, Any], kind: type[_Result], results: Iterable
     return text.getvalue()
 
 
-def _digest(text: str) -> str:
-    """A hash of a text, whatever ends its lines: git may write other ends."""
+def _hash_text(text: str) -> str:
+    """Hash a text, whatever ends its lines: git may write other ends."""
     return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
 
 
 @contextmanager
-def naming_errors(path: object) -> Iterator[None]:
+def results_file_errors(path: object) -> Iterator[None]:
     """Raise named errors in place of SQLite's, and for a file that another program has written."""
     try:
         yield
@@ -276,14 +276,14 @@ def naming_errors(path: object) -> Iterator[None]:
         raise
     except (sqlite3.Error, csv.Error, OSError, OverflowError, RecursionError, TypeError, ValueError) as error:
         if "locked" in str(error):
-            raise InUseError(f"{path} is {TAKEN}") from error
+            raise InUseError(f"{path} is {IN_USE_MESSAGE}") from error
         raise ResultsFileError(f"{path} cannot be used as a file of results: {error}") from error
 
 
 # --- The store --------------------------------------------------------------------------------------------------------
 
 
-def no_progress(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Report no progress: the default of ``on_progress``."""
 
 
@@ -326,7 +326,7 @@ class ResultStore(Generic[_Result]):
     ) -> None:
         self.path = None if path is None else Path(path)
         self.units: dict[Key, list[_Result]] = {}
-        self._kind, self._columns = kind, columns_of(kind)
+        self._kind, self._columns = kind, result_columns(kind)
         self._key, self._per_key, self._free = key, per_key, free
         self._settings: dict[str, Any] = json.loads(json.dumps(settings))
         self._provenance, self._recorded = Provenance.of(agents), Provenance(())
@@ -341,39 +341,39 @@ class ResultStore(Generic[_Result]):
         target = real_path(self.path)
         self._csv = target if target.suffix.lower() == CSV else None
         self._database = target if self._csv is None else target.with_suffix(".sqlite")
-        file, saved = self._database, read_file(self._database)
+        file, saved = self._database, read_saved_file(self._database)
         if saved is None and self._csv is not None:
-            file, saved = self._csv, read_file(self._csv)
+            file, saved = self._csv, read_saved_file(self._csv)
         if saved is not None and not resume:
             raise ResultsFileError(f"{file} exists: name another file, or resume it (resume=True)")
         if saved is not None:
-            self._take(file, saved)
-        self._is_behind()  # refuses a CSV file that is something else
+            self._adopt_file(file, saved)
+        self._is_csv_behind()  # refuses a CSV file that is something else
 
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of the results, with the versions and the files that they are from."""
-        return {**self._settings, **(self._recorded if self._recorded.code else self._provenance).settings()}
+        return {**self._settings, **(self._recorded if self._recorded.code else self._provenance).to_settings()}
 
     @property
     def results(self) -> list[_Result]:
-        """All results so far."""
+        """All results that the store holds so far."""
         return [result for results in self.units.values() for result in results]
 
     def results_of(self, keys: Iterable[Key]) -> list[_Result]:
-        """The results of some units, in their order."""
+        """Return the results of some units of work, in their order."""
         return [result for key in keys for result in self.units.get(key, ())]
 
-    def holds(self, keys: Iterable[Key]) -> bool:
-        """Whether it has the results of all these units."""
+    def has_units(self, keys: Iterable[Key]) -> bool:
+        """Whether the store has the results of all these units of work."""
         return all(key in self.units for key in keys)
 
-    def note(self, **settings: Any) -> None:
-        """Change settings, here and in the file."""
+    def update_settings(self, **settings: Any) -> None:
+        """Change settings of the results, here and in the file."""
         with self.open():
             self._settings |= json.loads(json.dumps(settings))
             if self._db is not None:
-                with naming_errors(self.path), self._db as db:
+                with results_file_errors(self.path), self._db as db:
                     self._write_settings(db)
 
     def add(self, results: Sequence[_Result]) -> None:
@@ -386,13 +386,13 @@ class ResultStore(Generic[_Result]):
             if os.getpid() != self._process:
                 raise ResultsFileError(f"{self.path} belongs to the process that opened it, not to its children")
             if self._db is not None:
-                with naming_errors(self.path), self._db as db:
+                with results_file_errors(self.path), self._db as db:
                     self._insert(db, results)
             for result in results:
                 self.units.setdefault(self._key_of(result), []).append(result)
 
-    def fill(
-        self, tasks: Mapping[Key, Any], start: Start, processes: int = 1, on_progress: OnProgress = no_progress
+    def run_tasks(
+        self, tasks: Mapping[Key, Any], start: MakeWorker, processes: int = 1, on_progress: OnProgress = ignore_progress
     ) -> list[_Result]:
         """Do the tasks whose units are missing, and return the results of all tasks in their order.
 
@@ -408,24 +408,24 @@ class ResultStore(Generic[_Result]):
         missing = len(self._missing(tasks))
         on_progress(len(tasks) - missing, len(tasks))
         if missing:
-            with self.sharing(start, min(processes, missing)) as share:
-                self.do_missing(tasks, share, on_progress)
-        self.complete()
+            with self.open_with_workers(start, min(processes, missing)) as share:
+                self.run_missing(tasks, share, on_progress)
+        self.finish_export()
         return self.results_of(tasks)
 
-    def do_missing(
+    def run_missing(
         self,
         tasks: Mapping[Key, Any],
-        share: DoTasks[Any, Sequence[_Result]],
-        on_progress: OnProgress = no_progress,
+        share: RunTasks[Any, Sequence[_Result]],
+        on_progress: OnProgress = ignore_progress,
         total: int = 0,
     ) -> None:
-        """Do what is missing, and keep each unit as soon as it and all before it are done: the loop of all who play.
+        """Do the tasks whose units are missing, and keep each unit as soon as it and all before it are done.
 
         Args:
-            tasks: As for :meth:`fill`.
-            share: The workers, of :meth:`sharing`.
-            on_progress: As for :meth:`fill`.
+            tasks: As for :meth:`run_tasks`.
+            share: The workers, of :meth:`open_with_workers`.
+            on_progress: As for :meth:`run_tasks`.
             total: How many units there will be in all, if not only these.
         """
         missing = self._missing(tasks)
@@ -437,20 +437,20 @@ class ResultStore(Generic[_Result]):
         return [task for key, task in tasks.items() if key not in self.units]
 
     @contextmanager
-    def sharing(self, start: Start, processes: int, block: int = 1) -> Iterator[DoTasks[Any, Any]]:
-        """Workers for the time of a ``with`` block, in which the file is open.
+    def open_with_workers(self, start: MakeWorker, processes: int, block: int = 1) -> Iterator[RunTasks[Any, Any]]:
+        """Open the file and start workers, for the time of a ``with`` block.
 
         Args:
             start: Makes a worker.
             processes: Worker processes.
             block: The most tasks that a worker gets at once, as a list, and answers with a list.
         """
-        with self.open(), workers(start, processes) as share:
-            yield share if block == 1 else in_blocks(share, block, processes)
+        with self.open(), start_workers(start, processes) as share:
+            yield share if block == 1 else share_in_blocks(share, block, processes)
 
-    def complete(self) -> None:
-        """Write the CSV file, if a run was killed when all was done but that."""
-        if self._is_behind():
+    def finish_export(self) -> None:
+        """Write the CSV file if it is missing, as after a run that was killed just before it wrote it."""
+        if self._is_csv_behind():
             with self.open():
                 pass
 
@@ -460,23 +460,23 @@ class ResultStore(Generic[_Result]):
         if self.path is None or self._db is not None:
             yield
             return
-        with naming_errors(self.path):
+        with results_file_errors(self.path):
             self._database.parent.mkdir(parents=True, exist_ok=True)
-            db = connect(self._database)
+            db = open_database(self._database)
         with closing(db):
-            with naming_errors(self.path):
+            with results_file_errors(self.path):
                 self._begin(db)
             self._db = db
             try:
                 yield
             finally:
                 self._db = None
-                with naming_errors(self.path):
+                with results_file_errors(self.path):
                     db.execute("PRAGMA journal_mode = DELETE")  # leaves one file
-                    if self._csv is not None and self._is_behind():
+                    if self._csv is not None and self._is_csv_behind():
                         self._export(db, self._csv)
 
-    def _is_behind(self) -> bool:
+    def _is_csv_behind(self) -> bool:
         """Whether the CSV file, if there is to be one, lacks results.
 
         Raises:
@@ -486,16 +486,16 @@ class ResultStore(Generic[_Result]):
         if self._csv is None:
             return False
         text = self._csv.read_bytes().decode("utf-8-sig", "replace") if self._csv.is_file() else ""
-        if text and _digest(text) not in self._exports:
+        if text and _hash_text(text) not in self._exports:
             raise ResultsFileError(
                 f"{self._csv} is not what {self._database} has exported: keep one of the two, and move the other away"
             )
-        return len(self.results) != (self._exports[_digest(text)] if text else 0)
+        return len(self.results) != (self._exports[_hash_text(text)] if text else 0)
 
     def _export(self, db: sqlite3.Connection, path: Path) -> None:
         """Write the CSV file; a kill in between leaves the file of before, which the database knows, too."""
-        text = csv_text(self.settings, self._kind, self.results)
-        self._exports = {**self._exports, _digest(text): len(self.results)}
+        text = format_csv(self.settings, self._kind, self.results)
+        self._exports = {**self._exports, _hash_text(text): len(self.results)}
         with db:
             self._write_exports(db)
         replace_file(path, text.encode())
@@ -506,8 +506,8 @@ class ResultStore(Generic[_Result]):
             db.execute(f"PRAGMA {setting}")  # from here on no other process reads or writes it
         saved = read_database(db)
         if saved is not None:
-            self._take(self._database, saved)
-        self._recorded = self._provenance.resuming(self._recorded, self.path) if self.units else self._provenance
+            self._adopt_file(self._database, saved)
+        self._recorded = self._provenance.continue_from(self._recorded, self.path) if self.units else self._provenance
         columns = ", ".join(f'"{column.name}" {column.kind}' for column in self._columns)
         with db:
             db.execute("BEGIN")
@@ -519,13 +519,13 @@ class ResultStore(Generic[_Result]):
                 self._insert(db, self.results)
             self._write_settings(db)
 
-    def _take(self, path: Path, saved: SavedFile) -> None:
+    def _adopt_file(self, path: Path, saved: SavedFile) -> None:
         """Take over the complete units of a file, if they were made under these settings.
 
         Raises:
             SettingsMismatchError: If they were not.
         """
-        provenance = Provenance.take(saved.settings)
+        provenance = Provenance.pop_from(saved.settings)
         self._settings |= {name: saved.settings[name] for name in self._free if name in saved.settings}
         different = [
             f"{name}: the file has {saved.settings.get(name)!r}, this run {self._settings.get(name)!r}"
@@ -537,7 +537,7 @@ class ResultStore(Generic[_Result]):
                 f"{path} was written under other settings ({'; '.join(different)}); name another file or folder"
             )
         saved_units: dict[Key, list[_Result]] = {}
-        for result in of_rows(self._kind, saved.rows):
+        for result in parse_rows(self._kind, saved.rows):
             saved_units.setdefault(self._key_of(result), []).append(result)
         complete = {key: results for key, results in saved_units.items() if self._per_key in (None, len(results))}
         self.units = {**complete, **self.units}  # what is in memory has fields that no file keeps
@@ -549,7 +549,7 @@ class ResultStore(Generic[_Result]):
 
     def _insert(self, db: sqlite3.Connection, results: Iterable[_Result]) -> None:
         marks = ", ".join("?" * len(self._columns))
-        rows = ([column.cell(getattr(result, column.name)) for column in self._columns] for result in results)
+        rows = ([column.to_cell(getattr(result, column.name)) for column in self._columns] for result in results)
         db.executemany(f"INSERT INTO results VALUES ({marks})", rows)
 
     def _write_exports(self, db: sqlite3.Connection) -> None:
@@ -565,8 +565,8 @@ class ResultStore(Generic[_Result]):
 # --- Files and folders that do not hold results: one process at a time writes to them ---------------------------------
 
 
-def claim(path: Path, *, folder: bool = False) -> FileLock:
-    """Claim a file or a folder that does not hold results: a lock of the operating system (:mod:`filelock`).
+def lock_path(path: Path, *, folder: bool = False) -> FileLock:
+    """Lock a file or a folder that does not hold results, by the operating system (:mod:`filelock`).
 
     Args:
         path: The file or folder; it need not exist.
@@ -585,13 +585,13 @@ def claim(path: Path, *, folder: bool = False) -> FileLock:
     try:
         lock.acquire()
     except Timeout as error:
-        raise InUseError(f"{path} is {TAKEN}") from error
+        raise InUseError(f"{path} is {IN_USE_MESSAGE}") from error
     return lock
 
 
 @contextmanager
-def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """:func:`claim` a file or a folder for the time of a ``with`` block; new folders that stay empty are removed.
+def locked_for_writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """Lock a file or a folder for the time of a ``with`` block; new folders that stay empty are removed.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.
@@ -601,7 +601,7 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """
     real = real_path(path)
     new = [above for above in ((real, *real.parents) if folder else real.parents) if not above.exists()]
-    lock = claim(path, folder=folder)
+    lock = lock_path(path, folder=folder)
     try:
         yield real
     finally:

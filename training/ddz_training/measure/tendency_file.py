@@ -39,7 +39,7 @@ class JudgedDeal:
 
 
 def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int | None) -> list[int]:
-    """The numbers of the deals of a file, or those of one tendency.
+    """Read the numbers of the deals of a file, or those of one tendency.
 
     Args:
         path: A file of ``ddz study tendency``.

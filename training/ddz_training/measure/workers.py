@@ -1,6 +1,6 @@
 """Work shared by workers, whose results come in the order of the tasks.
 
-There are three forms of workers: in this process, in processes of this machine, and wherever :func:`executed_by` says
+There are three forms of workers: in this process, in processes of this machine, and wherever :func:`use_executor` says
 (a cluster of machines: :mod:`ddz_training.measure.ray_cluster`).  The results are the same.
 """
 
@@ -39,27 +39,27 @@ class Worker(Protocol[_TaskIn, _ResultOut]):
         ...
 
     def close(self) -> None:
-        """Release what the worker holds; nothing unless a subclass says so."""
+        """Release the worker's resources; nothing unless a subclass says so."""
         return
 
 
-Start = Callable[[], Worker[Any, Any]]
+MakeWorker = Callable[[], Worker[Any, Any]]
 """Makes a worker; it is called once in each process, so with several it must be picklable."""
 
-DoTasks = Callable[[Sequence[_Task]], Iterator[_Result]]
+RunTasks = Callable[[Sequence[_Task]], Iterator[_Result]]
 """Has tasks done by workers: the results in the order of the tasks."""
 
-Executor = Callable[[Start, int], AbstractContextManager[DoTasks[Any, Any]]]
-"""Makes workers for the time of a ``with`` block, as :func:`workers` does."""
+Executor = Callable[[MakeWorker, int], AbstractContextManager[RunTasks[Any, Any]]]
+"""Makes workers for the time of a ``with`` block, as :func:`start_workers` does."""
 
-_begun: list[Worker[Any, Any]] = []
+_workers_of_process: list[Worker[Any, Any]] = []
 """The worker of a worker process, once it is made."""
 
 
-def workers(
+def start_workers(
     start: Callable[[], Worker[_Task, _Result]], processes: int
-) -> AbstractContextManager[DoTasks[_Task, _Result]]:
-    """Workers that are kept from one list of tasks to the next, for the time of a ``with`` block.
+) -> AbstractContextManager[RunTasks[_Task, _Result]]:
+    """Start workers, which are kept from one list of tasks to the next, for the time of a ``with`` block.
 
     Leaving the block early ends them at once.
 
@@ -73,8 +73,8 @@ def workers(
     return _executor.get()(start, processes)
 
 
-def in_blocks(share: DoTasks[Any, Any], size: int, processes: int) -> DoTasks[Any, Any]:
-    """A :data:`DoTasks` for workers that do several tasks at once: each gets lists of tasks, and returns their results.
+def share_in_blocks(share: RunTasks[Any, Any], size: int, processes: int) -> RunTasks[Any, Any]:
+    """Make a :data:`RunTasks` for workers that do several tasks at once: each gets and returns lists.
 
     Args:
         share: The workers.
@@ -91,7 +91,7 @@ def in_blocks(share: DoTasks[Any, Any], size: int, processes: int) -> DoTasks[An
 
 
 @contextmanager
-def executed_by(executor: Executor) -> Iterator[None]:
+def use_executor(executor: Executor) -> Iterator[None]:
     """Let an executor make all workers within a ``with`` block."""
     token = _executor.set(executor)
     try:
@@ -100,8 +100,8 @@ def executed_by(executor: Executor) -> Iterator[None]:
         _executor.reset(token)
 
 
-def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> DoTasks[Any, Any]:
-    """Make a :data:`DoTasks` from a function that begins one task.
+def share_in_order(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> RunTasks[Any, Any]:
+    """Make a :data:`RunTasks` from a function that begins one task.
 
     Args:
         submit: Begins a task.
@@ -120,8 +120,8 @@ def in_turn(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> Do
 
 
 @contextmanager
-def on_this_machine(start: Start, processes: int) -> Iterator[DoTasks[Any, Any]]:
-    """Workers in processes of this machine; a single one in this process."""
+def local_workers(start: MakeWorker, processes: int) -> Iterator[RunTasks[Any, Any]]:
+    """Start workers in processes of this machine; a single one in this process."""
     if processes <= 1:
         with closing(start()) as worker:
             yield lambda tasks: map(worker.work, tasks)
@@ -129,10 +129,10 @@ def on_this_machine(start: Start, processes: int) -> Iterator[DoTasks[Any, Any]]
     earlier_children = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     lifeline, ours = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(processes, context, _begin, (start, lifeline))
+    pool = ProcessPoolExecutor(processes, context, _start_worker, (start, lifeline))
     finished = False
     try:
-        yield in_turn(lambda task: pool.submit(_work, task), lambda: processes * TASKS_IN_FLIGHT)
+        yield share_in_order(lambda task: pool.submit(_do_task, task), lambda: processes * TASKS_IN_FLIGHT)
         finished = True
     except BrokenProcessPool as error:
         raise WorkerDiedError("a worker process died (killed, or out of memory?); what is saved is kept") from error
@@ -151,18 +151,18 @@ def on_this_machine(start: Start, processes: int) -> Iterator[DoTasks[Any, Any]]
         lifeline.close()
 
 
-_executor: ContextVar[Executor] = ContextVar("executor", default=on_this_machine)
+_executor: ContextVar[Executor] = ContextVar("executor", default=local_workers)
 
 
-def _begin(start: Start, lifeline: Connection) -> None:
-    bind_to_parent(lifeline, _end)
-    _begun.append(start())
+def _start_worker(start: MakeWorker, lifeline: Connection) -> None:
+    bind_to_parent(lifeline, _close_workers)
+    _workers_of_process.append(start())
 
 
-def _end() -> None:
-    for worker in _begun:
+def _close_workers() -> None:
+    for worker in _workers_of_process:
         worker.close()
 
 
-def _work(task: Any) -> Any:
-    return _begun[0].work(task)
+def _do_task(task: Any) -> Any:
+    return _workers_of_process[0].work(task)

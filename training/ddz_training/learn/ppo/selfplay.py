@@ -233,7 +233,7 @@ class SelfPlay(Training):
             "steps": counters.steps,
             "decisions": counters.decisions,
             "games": counters.games,
-            **self.provenance.settings(),
+            **self.provenance.to_settings(),
         }
         return Weights.of(
             self.policy,
@@ -290,7 +290,7 @@ class SelfPlay(Training):
             "games": games,
             "pool": {"members": len(self.snapshots.members), "offered": self.snapshots.offered},
         }
-        return arrays, about | self.provenance.settings()
+        return arrays, about | self.provenance.to_settings()
 
     def save_checkpoint(self, path: Path) -> None:
         """Write the whole state of the run; all processes take part, and the leading one writes.
@@ -358,7 +358,7 @@ class SelfPlay(Training):
             config = cls.config_type.from_dict(about["config"]).for_resuming(wanted or {}, path)
             check_architecture(config.architecture, arrays, True, str(path))
             run = cls(config, threads, processes=processes)
-            run.provenance = run.provenance.resuming(Provenance.take(about), path)
+            run.provenance = run.provenance.continue_from(Provenance.pop_from(about), path)
             run._restore(arrays, about, str(path))
         except CheckpointError:
             raise

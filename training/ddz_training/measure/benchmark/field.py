@@ -25,9 +25,9 @@ from ddz_env.playing.agent import Agent, agent_input
 from ddz_env.playing.game import check_is_move, notify_of_game
 from ddz_env.playing.generators import make_agent_generator
 from ddz_env.support.checks import check_choice
-from ddz_training.measure.agent_pool import answer_of
+from ddz_training.measure.agent_pool import query_agent
 from ddz_training.measure.duplicate import new_deal
-from ddz_training.measure.errors import FrozenChangedError, InvalidBenchmarkRequestError
+from ddz_training.measure.errors import BenchmarkChangedError, InvalidBenchmarkRequestError
 
 RULES = Rules()
 """The rules of the benchmark: ``standard``."""
@@ -35,7 +35,7 @@ RULES = Rules()
 
 @dataclass(frozen=True)
 class DealList:
-    """Numbered deals.
+    """A list of numbered deals, on which the benchmark is played.
 
     Attributes:
         name: Its name in files of results.
@@ -55,25 +55,25 @@ class DealList:
 
     @property
     def settings(self) -> dict[str, str | int]:
-        """What identifies the list of deals in a results file."""
+        """What identifies the list of deals in a file of results."""
         return {"list": self.name, "seed": self.seed, "sha256": self.sha256}
 
     @functools.cached_property
-    def _dealt(self) -> str:
-        """The hash of the deals as they are today."""
-        lines = (deal_line(new_deal(RULES, self.seed, number, self.hands)) for number in range(self.count))
+    def _current_sha256(self) -> str:
+        """The SHA-256 of the deals as they are dealt today."""
+        lines = (format_seat_hands(new_deal(RULES, self.seed, number, self.hands)) for number in range(self.count))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def check(self) -> None:
         """Deal the list again and compare it with the committed hash.
 
         Raises:
-            FrozenChangedError: If they differ from those that were committed.
+            BenchmarkChangedError: If they differ from those that were committed.
         """
-        if self._dealt != self.sha256:
-            raise FrozenChangedError(
-                f"the deals {self.name!r} have the SHA-256 {self._dealt}, not {self.sha256}: dealing has changed, and "
-                "results on these deals would not compare with others"
+        if self._current_sha256 != self.sha256:
+            raise BenchmarkChangedError(
+                f"the deals {self.name!r} have the SHA-256 {self._current_sha256}, not {self.sha256}: "
+                "dealing has changed, and results on these deals would not compare with others"
             )
 
     def check_count(self, deals: int) -> None:
@@ -86,11 +86,11 @@ class DealList:
             raise InvalidBenchmarkRequestError(f"deals={deals} must be in 1..{self.count}, the deals {self.name!r}")
 
 
-def deal_line(state: State) -> str:
-    """A deal as a line of text.
+def format_seat_hands(state: State) -> str:
+    """Format the hands of a deal, seat by seat, as a line of text.
 
     Example:
-        >>> print(deal_line(State.new(3, "standard", 5)).strip())
+        >>> print(format_seat_hands(State.new(3, "standard", 5)).strip())
         334456788999TJJQQQAR 445567778TTQKKK22 3356689TJJKAAA22B
     """
     return " ".join(str(state.hand(seat)) for seat in range(state.rules.players)) + "\n"
@@ -115,8 +115,8 @@ DEALS: Mapping[str, DealList] = {
 """The lists by name."""
 
 
-def deal_list(name: str) -> DealList:
-    """A list by its name.
+def find_deal_list(name: str) -> DealList:
+    """Find a list of deals by its name.
 
     Raises:
         InvalidBenchmarkRequestError: If there is none.
@@ -124,10 +124,10 @@ def deal_list(name: str) -> DealList:
     return DEALS[check_choice("deal list", name, DEALS, InvalidBenchmarkRequestError)]
 
 
-def given_deals(name: str, hands: tuple[str, ...]) -> DealList:
-    """Given hands as a list, whose agents get the random numbers of the list for choosing."""
+def deal_list_of_hands(name: str, hands: tuple[str, ...]) -> DealList:
+    """Make a list of deals of given hands; agents get the random numbers of the list for choosing."""
     deals = DealList(name, DEALS["choosing"].seed, len(hands), "", "given hands", hands)
-    return replace(deals, sha256=deals._dealt)
+    return replace(deals, sha256=deals._current_sha256)
 
 
 SAMPLE_SEED = 71_400_003
@@ -140,8 +140,8 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Member:
-    """A player of the field.
+class FieldMember:
+    """A fixed opponent of the benchmark.
 
     Attributes:
         name: Its name in results.
@@ -154,20 +154,20 @@ class Member:
     quick: bool = False
 
 
-_MEMBERS = (
-    Member("random", "random", quick=True),
-    Member("rlcard-rule", "rlcard-rule"),
-    Member("rules", "rules", quick=True),
-    Member(
+_FIELD_MEMBERS = (
+    FieldMember("random", "random", quick=True),
+    FieldMember("rlcard-rule", "rlcard-rule"),
+    FieldMember("rules", "rules", quick=True),
+    FieldMember(
         "isuct",
         "isuct:iterations=10000,trees=1,milliseconds=none,exploration=1.0,simulation=random,finish=true,threads=1,"
         "particles=0",
     ),
-    Member("rollout", "rollout:iterations=1000,milliseconds=none,candidates=12,particles=300,caution=0.5"),
-    Member("policy-v1", "policy:path=policy-v1,threads=1,trust_file=false,temperature=0.0", quick=True),
+    FieldMember("rollout", "rollout:iterations=1000,milliseconds=none,candidates=12,particles=300,caution=0.5"),
+    FieldMember("policy-v1", "policy:path=policy-v1,threads=1,trust_file=false,temperature=0.0", quick=True),
 )
 
-FIELD: Mapping[str, Member] = {member.name: member for member in _MEMBERS}
+FIELD: Mapping[str, FieldMember] = {member.name: member for member in _FIELD_MEMBERS}
 """The field of version 2.  It never changes: another field is another version of the benchmark."""
 
 ANCHOR = "rules"
@@ -176,7 +176,7 @@ ANCHOR = "rules"
 
 @dataclass(frozen=True)
 class SamplePosition:
-    """A position of the sample.
+    """A position in which the benchmark's opponents must choose the committed move.
 
     Attributes:
         deal: Number of the deal under :data:`SAMPLE_SEED`.
@@ -196,8 +196,8 @@ def read_positions() -> list[SamplePosition]:
     return [SamplePosition(game["deal"], tuple(game["moves"].split()[:ply])) for game in games for ply in game["asked"]]
 
 
-def chosen_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
-    """The moves that an agent chooses in positions; it observes the game so far, as in any game.
+def choose_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
+    """Let an agent choose a move in each position; it observes the game so far, as in any game.
 
     Args:
         agent: Its specification.
@@ -206,10 +206,10 @@ def chosen_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
     Raises:
         UnknownAgentError: If the agent does not exist.
     """
-    return answer_of(agent, lambda made: [str(_choice(made, position)) for position in positions])
+    return query_agent(agent, lambda made: [str(_choose_move(made, position)) for position in positions])
 
 
-def _choice(agent: Agent, position: SamplePosition) -> Move:
+def _choose_move(agent: Agent, position: SamplePosition) -> Move:
     state = State.new(SAMPLE_SEED, RULES, position.deal)
     for move in position.moves:
         state.step(move)
@@ -218,35 +218,35 @@ def _choice(agent: Agent, position: SamplePosition) -> Move:
     return check_is_move(agent.act(agent_input(agent, state), rng))
 
 
-def digest(moves: Iterable[str]) -> str:
-    """The first sixteen hexadecimal digits of the SHA-256 of moves as text."""
+def hash_moves(moves: Iterable[str]) -> str:
+    """Compute the first sixteen hexadecimal digits of the SHA-256 of moves as text."""
     return hashlib.sha256("\n".join(moves).encode()).hexdigest()[:16]
 
 
 @functools.cache
-def frozen_moves() -> Mapping[str, tuple[str, ...]]:
-    """The committed moves of each player of the field in the sample."""
+def read_committed_moves() -> Mapping[str, tuple[str, ...]]:
+    """Read the committed moves of each fixed opponent in the sample of positions."""
     document = json.loads(MOVES_FILE.read_text(encoding="utf-8"))
     return {name: tuple(moves.split()) for name, moves in document.items()}
 
 
 @functools.cache
-def check_member(member: Member) -> None:
-    """Let a player of the field choose in the sample again, once per process.
+def check_member(member: FieldMember) -> None:
+    """Check that a fixed opponent still chooses its committed moves in the sample, once per process.
 
     Raises:
-        FrozenChangedError: If it plays another move somewhere.
+        BenchmarkChangedError: If it plays another move somewhere.
         MissingPeerError: If it needs a package that is not installed.
     """
-    positions, before = read_positions(), frozen_moves()[member.name]
-    now = chosen_moves(member.agent, positions)
+    positions, before = read_positions(), read_committed_moves()[member.name]
+    now = choose_moves(member.agent, positions)
     changed = [
         f"{position}: {new} instead of {old}"
         for position, new, old in zip(positions, now, before, strict=True)
         if new != old
     ]
     if changed:
-        raise FrozenChangedError(
+        raise BenchmarkChangedError(
             f"{member.name} is not the player that the field was fixed with: it plays another move in "
             f"{len(changed)} of {len(positions)} positions ({'; '.join(changed[:_SHOWN])}); "
             "results against it would not compare"

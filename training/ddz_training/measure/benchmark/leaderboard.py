@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ddz_training.measure.benchmark.field import ANCHOR
-from ddz_training.measure.duplicate import GameRecord
+from ddz_training.measure.duplicate import GameResult
 from ddz_training.measure.errors import InvalidBenchmarkRequestError
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.ratings import fit_ratings, scores_of
+from ddz_training.measure.ratings import fit_ratings, make_scores
 from ddz_training.measure.statistics import Interval
 
 RATINGS_FILE = Path(__file__).with_name("ratings.json")
@@ -32,20 +32,20 @@ class FieldRatings:
 
     @property
     def fixed(self) -> dict[str, float]:
-        """The ratings that others are fitted to."""
+        """The ratings of the field without their intervals, to which others are fitted."""
         return {name: interval.mean for name, interval in self.elo.items()}
 
 
 @functools.cache
-def field_ratings() -> FieldRatings:
+def read_field_ratings() -> FieldRatings:
     """Read the committed ratings of the field."""
     document = json.loads(RATINGS_FILE.read_text(encoding="utf-8"))
     elo = {name: Interval(mean, low, high, document["deals"]) for name, (mean, low, high) in document["elo"].items()}
     return FieldRatings(elo, document["played"])
 
 
-def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]) -> Interval:
-    """An agent's rating from its games against players of the field whose ratings are known.
+def rate_in_field(records: Sequence[GameResult], name: str, ratings: Mapping[str, float]) -> Interval:
+    """Rate an agent by its games against players of the field, whose ratings are known.
 
     Raises:
         InvalidBenchmarkRequestError: If there are none.
@@ -53,11 +53,11 @@ def place(records: Sequence[GameRecord], name: str, ratings: Mapping[str, float]
     played = [record for record in records if {record.a, record.b} <= {name, *ratings}]
     if not played:
         raise InvalidBenchmarkRequestError(f"{name} played no one whose rating is known")
-    return fit_ratings(scores_of(played), ratings)[name]
+    return fit_ratings(make_scores(played), ratings)[name]
 
 
 def placement_table(name: str, rating: Interval, ratings: FieldRatings) -> Table:
-    """The ratings of the field and of one more agent, the strongest first."""
+    """Make the table of the field's ratings and one more agent's, the strongest first."""
     ranking = sorted({**ratings.elo, name: rating}.items(), key=lambda item: -item[1].mean)
     rows = [(f"→ {player}" if player == name else player, elo.elo()) for player, elo in ranking]
     note = f"Elo, {ANCHOR} = 0; the field's from {ratings.played}, taken as exact."

@@ -19,13 +19,21 @@ import numpy as np
 from ddz_env.playing.agent import is_cheating
 from ddz_env.support.errors import short_repr
 from ddz_training.measure import agent_pool
-from ddz_training.measure.benchmark.field import FIELD, RULES, DealList, check_member, deal_list, digest, frozen_moves
-from ddz_training.measure.contest import Arena, pairings, play
-from ddz_training.measure.duplicate import GameRecord, seatings
+from ddz_training.measure.benchmark.field import (
+    FIELD,
+    RULES,
+    DealList,
+    check_member,
+    find_deal_list,
+    hash_moves,
+    read_committed_moves,
+)
+from ddz_training.measure.contest import Arena, play_schedule, schedule_pairs
+from ddz_training.measure.duplicate import GameResult, list_seatings
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
 from ddz_training.measure.provenance import Provenance
-from ddz_training.measure.statistics import AgentResult, by_pair, summarize
-from ddz_training.measure.store import OnProgress, ResultStore, no_progress, read_format
+from ddz_training.measure.statistics import AgentResult, group_by_pair, summarize
+from ddz_training.measure.store import OnProgress, ResultStore, ignore_progress, read_format
 
 FORMAT = "ddz-benchmark-2"
 SCORING = "stake"
@@ -34,7 +42,7 @@ SCORING = "stake"
 _SHOWN = 3
 
 
-class Contest(NamedTuple):
+class BenchmarkContest(NamedTuple):
     """Agents, pairs and deals of a benchmark run.
 
     Attributes:
@@ -63,17 +71,17 @@ class Contest(NamedTuple):
             check_member(FIELD[name])
 
     def settings(self) -> dict[str, Any]:
-        """Settings of a file of its games."""
+        """Return the settings of a file of the contest's games."""
         return {
             "format": FORMAT,
             "rules": RULES.name,
             "deals": self.deals.settings,
             "agents": self.agents,
-            "moves": {name: digest(frozen_moves()[name]) for name in self.agents if name in FIELD},
+            "moves": {name: hash_moves(read_committed_moves()[name]) for name in self.agents if name in FIELD},
         }
 
-    def store(self, path: Path | None) -> ResultStore[GameRecord]:
-        """A store for the games; an existing file is resumed.
+    def store(self, path: Path | None) -> ResultStore[GameResult]:
+        """Make a store for the contest's games; an existing file is resumed.
 
         Args:
             path: The file; None keeps the games in memory only.
@@ -84,18 +92,18 @@ class Contest(NamedTuple):
         """
         return self.arena.store(path, True, self.settings())
 
-    def play(self, deals: Iterable[int], **how: Any) -> list[GameRecord]:
-        """Play deals, each decision timed by itself.
+    def play(self, deals: Iterable[int], **how: Any) -> list[GameResult]:
+        """Play deals of the contest, each decision timed by itself.
 
         Args:
             deals: Their numbers.
-            **how: More arguments of :func:`ddz_training.measure.contest.play`.
+            **how: More arguments of :func:`ddz_training.measure.contest.play_schedule`.
         """
-        return play(self.arena, pairings(self.arena, deals, self.pairs), block=1, **how)
+        return play_schedule(self.arena, schedule_pairs(self.arena, deals, self.pairs), block=1, **how)
 
 
-def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> Contest:
-    """The contest of an agent against the field.
+def contest_against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> BenchmarkContest:
+    """Make the contest of an agent against the fixed opponents.
 
     Args:
         agent: Its specification.
@@ -109,35 +117,35 @@ def against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = 
     name = name.strip() or (f"{agent} #2" if agent in FIELD else agent)
     if name in FIELD:
         raise InvalidBenchmarkRequestError(f"{name!r} is a player of the field: give your agent another name")
-    members = _members(quick)
-    return Contest({name: agent, **members}, tuple((name, member) for member in members), deals)
+    members = _specs_of_field(quick)
+    return BenchmarkContest({name: agent, **members}, tuple((name, member) for member in members), deals)
 
 
-def field_contest(deals: DealList, *, quick: bool = False) -> Contest:
-    """The contest of every player of the field against every other.
+def contest_within_field(deals: DealList, *, quick: bool = False) -> BenchmarkContest:
+    """Make the contest of every fixed opponent against every other.
 
     Args:
         deals: The list.
         quick: Whether only the quick players play.
     """
-    members = _members(quick)
-    return Contest(members, tuple(itertools.combinations(members, 2)), deals)
+    members = _specs_of_field(quick)
+    return BenchmarkContest(members, tuple(itertools.combinations(members, 2)), deals)
 
 
-def _members(quick: bool) -> dict[str, str]:
-    """The field, or its quick players: the specification of each by name."""
+def _specs_of_field(quick: bool) -> dict[str, str]:
+    """Return the specifications of the fixed opponents by name, or of the quick ones alone."""
     return {member.name: member.agent for member in FIELD.values() if member.quick or not quick}
 
 
-def play_contest(
-    contest: Contest,
+def play_benchmark(
+    contest: BenchmarkContest,
     deals: int | Sequence[int],
     *,
     processes: int = 1,
-    store: ResultStore[GameRecord] | None = None,
-    on_progress: OnProgress = no_progress,
-) -> list[GameRecord]:
-    """Make sure that deals and field are the committed ones, and play.
+    store: ResultStore[GameResult] | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> list[GameResult]:
+    """Play a contest of the benchmark, if its deals and opponents are the committed ones.
 
     Args:
         contest: Agents, pairs and deals of a benchmark run.
@@ -157,16 +165,16 @@ def play_contest(
     contest.deals.check_count(max(numbers, default=-1) + 1)
     contest.deals.check()
     for name, spec in contest.agents.items():
-        if name not in FIELD and agent_pool.answer_of(spec, is_cheating):
+        if name not in FIELD and agent_pool.query_agent(spec, is_cheating):
             raise InvalidBenchmarkRequestError(f"{name} looks at every hand: it has no place among those that do not")
     store = store or contest.store(None)
-    if not store.holds((deal, *pair) for deal in numbers for pair in contest.pairs):
+    if not store.has_units((deal, *pair) for deal in numbers for pair in contest.pairs):
         contest.check_members()
     return contest.play(numbers, processes=processes, store=store, on_progress=on_progress)
 
 
 @dataclass(frozen=True)
-class Results:
+class BenchmarkResults:
     """The games of a benchmark run or of its file.
 
     Attributes:
@@ -177,8 +185,8 @@ class Results:
         path: The file.
     """
 
-    contest: Contest
-    records: Sequence[GameRecord]
+    contest: BenchmarkContest
+    records: Sequence[GameResult]
     code: tuple[str, ...]
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     path: Path | None = None
@@ -189,12 +197,14 @@ class Results:
         return len({record.deal for record in self.records})
 
     def summary(self) -> list[AgentResult]:
-        """Two results per pair, with stakes for scores."""
+        """Compute two results per pair, with stakes for scores."""
         return summarize(self.records, SCORING)
 
 
-def results_of(contest: Contest, records: Sequence[GameRecord], store: ResultStore[GameRecord]) -> Results:
-    """The results of games that were played.
+def make_results(
+    contest: BenchmarkContest, records: Sequence[GameResult], store: ResultStore[GameResult]
+) -> BenchmarkResults:
+    """Collect the results of a contest's games.
 
     Args:
         contest: Who played whom.
@@ -202,46 +212,46 @@ def results_of(contest: Contest, records: Sequence[GameRecord], store: ResultSto
         store: Where they were kept: it knows the code and the agents' files.
     """
     settings = store.settings
-    return Results(contest, records, tuple(settings["code"]), settings.get("files", {}), store.path)
+    return BenchmarkResults(contest, records, tuple(settings["code"]), settings.get("files", {}), store.path)
 
 
-def read_file(path: Path) -> Results:
+def read_benchmark_file(path: Path) -> BenchmarkResults:
     """Read a file and check that it is whole, of this benchmark, and agrees with itself; nothing is played.
 
     Raises:
         BenchmarkFileError: If it contradicts itself or the benchmark.
         ResultsFileError: If it is not a file of the benchmark.
     """
-    settings, records = read_format(path, GameRecord, FORMAT)
+    settings, records = read_format(path, GameResult, FORMAT)
     try:
         agents = {name: FIELD[name].agent if name in FIELD else spec for name, spec in settings["agents"].items()}
         pairs = tuple(dict.fromkeys((record.a, record.b) for record in records))
-        contest = Contest(agents, pairs, deal_list(settings["deals"]["list"]))
-        results = Results(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
+        contest = BenchmarkContest(agents, pairs, find_deal_list(settings["deals"]["list"]))
+        results = BenchmarkResults(contest, records, tuple(settings["code"]), settings.get("files", {}), path)
         contest.deals.check_count(results.deals)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BenchmarkFileError(f"{path} is not a file of the benchmark: {short_repr(error)}") from error
     for name, value in contest.settings().items():
         if settings.get(name) != value:
             raise BenchmarkFileError(f"{path}: its {name} are not the committed ones: {short_repr(settings.get(name))}")
-    expected = [(deal, game) for deal in range(results.deals) for game in range(len(seatings(RULES)))]
-    for pair, games in by_pair(records).items():
+    expected = [(deal, game) for deal in range(results.deals) for game in range(len(list_seatings(RULES)))]
+    for pair, games in group_by_pair(records).items():
         if sorted((record.deal, record.game) for record in games) != expected:
             raise BenchmarkFileError(f"{path}: {' v '.join(pair)} does not have every game of its deals once")
     return results
 
 
-_ended = operator.attrgetter("deal", "a", "b", "game", "seats", "winner", "win", "stake", "moves", "fault_by")
+_outcome_of = operator.attrgetter("deal", "a", "b", "game", "seats", "winner", "win", "stake", "moves", "fault_by")
 """The fields in which two runs must agree: all but the times and the wording of a fault."""
 
 
-def replay(
-    results: Results,
+def replay_sample(
+    results: BenchmarkResults,
     sample: int | None,
     rng: np.random.Generator,
     *,
     processes: int = 1,
-    on_progress: OnProgress = no_progress,
+    on_progress: OnProgress = ignore_progress,
 ) -> int:
     """Play some deals of a file again and compare how every game ended.
 
@@ -262,12 +272,12 @@ def replay(
     """
     contest = results.contest
     contest.deals.check()
-    Provenance.of(contest.agents.values()).warn(Provenance(results.code, results.files), results.path)
+    Provenance.of(contest.agents.values()).warn_of_changes(Provenance(results.code, results.files), results.path)
     contest.check_members()
     count = results.deals if sample is None else min(sample, results.deals)
     chosen = sorted(rng.choice(results.deals, count, replace=False).tolist())
-    again = set(map(_ended, contest.play(chosen, processes=processes, on_progress=on_progress)))
-    different = [record for record in results.records if record.deal in chosen and _ended(record) not in again]
+    again = set(map(_outcome_of, contest.play(chosen, processes=processes, on_progress=on_progress)))
+    different = [record for record in results.records if record.deal in chosen and _outcome_of(record) not in again]
     if different:
         shown = "; ".join(f"{record.a} v {record.b}, deal {record.deal}" for record in different[:_SHOWN])
         raise NotReproducedError(f"{len(different)} games ended otherwise than {results.path} says: {shown}")

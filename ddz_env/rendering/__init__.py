@@ -19,7 +19,7 @@ from ddz_env.rendering.snapshot import Snapshot, take_snapshot
 from ddz_env.support.errors import InvalidPictureError, MissingDependencyError
 
 __all__ = ["InvalidPictureError", "MissingDependencyError", "Snapshot", "Window"]
-__all__ += ["render_ansi", "render_rgb", "table_of"]
+__all__ += ["render_ansi", "render_rgb", "take_snapshot"]
 
 
 def render_rgb(

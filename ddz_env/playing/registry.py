@@ -187,7 +187,7 @@ def has_time_limit(agent: str) -> bool:
     """
     factory, options = parse_agent(agent)
     declared = find_options_type(factory)
-    made = vars(declared.make(**options)) if declared is not None else options
+    made = vars(declared.from_values(**options)) if declared is not None else options
     return made.get(_TIME) is not None
 
 
@@ -215,7 +215,7 @@ def estimate_compile_seconds(agent: str) -> int | None:
         return None
     factory, options = parse_agent(player)
     declared = find_options_type(factory)
-    asked = () if declared is None else declared.make(**options).named_agents()
+    asked = () if declared is None else declared.from_values(**options).named_agents()
     parts = [estimate_compile_seconds(other) for other in {*asked, *filter(None, [bidder])}]
     return None if None in parts else COMPILE_SECONDS[name] + sum(filter(None, parts))
 

@@ -19,7 +19,7 @@ An option is a field.  Its annotation says what it may be, the docstring's ``Att
     Traceback (most recent call last):
     ...
     ddz_env.support.errors.InvalidAgentOptionError: iterations=0 must be a whole number from 1 to 1,000,000
-    >>> SearchOptions.make(iteration=5)  # doctest: +NORMALIZE_WHITESPACE
+    >>> SearchOptions.from_values(iteration=5)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     ...
     ddz_env.support.errors.InvalidAgentOptionError: there is no option 'iteration' (did you mean 'iterations'?); there
@@ -235,7 +235,7 @@ class Options:
         return tuple(_option_from_field(field, hints[field.name], meaning.get(field.name, "")) for field in fields)
 
     @classmethod
-    def make(cls: type[_Options], *values: Any, **named: Any) -> _Options:
+    def from_values(cls: type[_Options], *values: Any, **named: Any) -> _Options:
         """Make the options of values in their order and by name, with named errors where Python has a ``TypeError``.
 
         Raises:
@@ -392,7 +392,7 @@ def takes_options(
     def decorate(init: Callable[[_Self, _Options], None]) -> Callable[Concatenate[_Self, _Fields], None]:
         @functools.wraps(kind.__init__)
         def made(self: _Self, /, *values: _Fields.args, **named: _Fields.kwargs) -> None:
-            init(self, kind.make(*values, **named))
+            init(self, kind.from_values(*values, **named))
 
         made.options_type = kind  # type: ignore[attr-defined]  # a function has no such attribute to the checker
         return made

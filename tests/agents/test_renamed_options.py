@@ -34,4 +34,4 @@ def test_every_renamed_option_has_a_case() -> None:
 def test_an_agent_without_an_option_of_that_name_never_had_it() -> None:
     """Only options that were renamed are told from options that never were."""
     with pytest.raises(InvalidAgentOptionError, match="there is no option 'play'"):
-        ModelSearchOptions.make(play="rules")
+        ModelSearchOptions.from_values(play="rules")

@@ -84,11 +84,11 @@ def test_texts_are_read_as_the_option_is() -> None:
 
 
 def test_values_are_given_in_order_and_by_name_and_stay() -> None:
-    first = Everything.of(7, share=0.25)
+    first = Everything.from_values(7, share=0.25)
     assert (first.count, first.share) == (7, 0.25)
     for named in ({"cuont": 8}, {"count": 0}):
         with pytest.raises(InvalidAgentOptionError, match="count"):
-            Everything.of(**named)
+            Everything.from_values(**named)
     with pytest.raises(dataclasses.FrozenInstanceError):
         first.count = 3  # type: ignore[misc]
 
@@ -135,12 +135,17 @@ def test_a_derived_class_has_all_options_with_their_meanings_and_its_error() -> 
     meanings = {option.name: option.meaning for option in Derived.options()}
     assert meanings == {"first": "Of the base.", "second": "Described again.", "third": "Of its own."}
     assert Everything.options()[0].meaning == "A whole number, on two lines."
-    for make in (lambda: Derived.of(), lambda: Derived.of(1, forth=2), lambda: Derived(1, 3), lambda: Derived("1")):  # type: ignore[arg-type]
+    for make in (
+        lambda: Derived.from_values(),
+        lambda: Derived.from_values(1, forth=2),
+        lambda: Derived(1, 3),
+        lambda: Derived("1"),
+    ):  # type: ignore[arg-type]
         with pytest.raises(OfATestError):
             make()
-    assert Derived.of(1, third=4) == Derived(1, 2, 4)
+    assert Derived.from_values(1, third=4) == Derived(1, 2, 4)
     with pytest.raises(OfATestError, match="'first' has no default: it must be a whole number"):
-        Derived.of(second=3)
+        Derived.from_values(second=3)
     assert issubclass(InvalidAgentOptionError, InvalidOptionError)
 
 
@@ -177,7 +182,7 @@ def test_ranges_in_words_and_the_nearest_name() -> None:
     assert -HUGE not in Range(0)
     assert suggest_name("iteration", ["iterations", "trees"]) == " (did you mean 'iterations'?)"
     assert suggest_name("zzz", ["iterations"]) == ""
-    assert Option("a", 1, (int, float), (), Range(), False, "").values == "a number"
+    assert Option("a", 1, (int, float), (), Range(), False, "").allowed_values == "a number"
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_every_option_of_every_agent_that_is_a_path_is_named(tmp_path: Path) -> 
                 assert digest_agent_files(f"{name}:{option.name}={file}")[file.name] == digest_file(file)
                 found.append(name)
             else:
-                assert name in found or not declared.make().files()
+                assert name in found or not declared.from_values().files()
     assert {"policy", "neural-ismcts"} <= set(found)
     assert digest_agent_files("rules") == digest_agent_files("isuct:iterations=9") == digest_agent_files("random") == {}
 

@@ -50,7 +50,7 @@ def list_agent_files(agent: str) -> list[Path]:
     declared = find_options_type(factory)
     try:
         texts = (Path(value) for value in options.values() if isinstance(value, str))
-        paths = texts if declared is None else declared.make(**options).files()
+        paths = texts if declared is None else declared.from_values(**options).files()
     except InvalidAgentOptionError as error:
         raise InvalidAgentOptionError(f"{agent!r}: {error}") from error
     return [*([] if bidder is None else list_agent_files(bidder)), *paths]

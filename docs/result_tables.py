@@ -215,7 +215,8 @@ def policy_rates() -> str:
     A row whose interval does not say who is stronger is left to the page of results.
     """
     rates = {pair: win_interval(own) for pair, own in grouped(_of_policy(), "agent", "opponent").items()}
-    decided = {f"`{a}` v `{b}`" for (a, b), rate in rates.items() if rate.low > 0.5 or rate.high < 0.5}
+    decided = {f"`{a}` v `{b}`" for (a, b), rate in rates.items() if not rate.low <= 0.5 <= rate.high}
+    decided -= {"`policy` v `random-staged`"}  # who is for measurements of speed
     lines = ((f"{line[0]} v {line[1]}", *line[2:4]) for line in agent_strengths.strength_cells(_of_policy()))
     return format_markdown_table(("agents", "N", "win %"), (line for line in lines if line[0] in decided))
 
@@ -322,7 +323,7 @@ drives says nothing."""
 
 
 def speed_ratios() -> str:
-    """Ours, the peer where there is one, and the ratio."""
+    """Ours, the peer where there is one, and the ratio; of the batch only the fastest form."""
     _, rows = _measured()
     ours = {row["name"]: row for row in rows}
     shown = [row for row in rows if row["title"].startswith(_ALIKE)]
@@ -331,7 +332,8 @@ def speed_ratios() -> str:
         for row in shown
         if row["beside"]
     ]
-    lines += [(f"{row['title']}: {row['name']}", _speed(row), "", "", "") for row in shown if "batch" in row["title"]]
+    fastest = [row for row in shown if "batch" in row["title"]][-1:]
+    lines += [(f"{row['title']}: {row['name']}", _speed(row), "", "", "") for row in fastest]
     return format_markdown_table(("what", "ddz-env", "peer", "which", "ratio"), lines)
 
 

@@ -46,7 +46,8 @@ def test_notebooks_are_thin_and_show_what_they_print(path: Path) -> None:
     assert any(_printed(_steady(notebook)))
     assert any("image/png" in output.get("data", {}) for cell in _code(notebook) for output in cell.outputs)
     assert "## What we saw" in notebook.cells[-1].source
-    assert f"(notebooks/{path.name})" in (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    lessons = (ROOT / "docs" / "tutorials" / "index.md").read_text(encoding="utf-8")
+    assert f"(../../notebooks/{path.name})" in lessons
 
 
 def test_a_learner_is_seen_to_learn() -> None:

@@ -10,7 +10,7 @@ from PIL import Image
 from ddz_env import dou_dizhu_v0
 
 OUT = Path(__file__).parent.parent / "docs" / "images" / "game.gif"
-SEED, SIZE, COLOURS = 42, (504, 353), 24
+SEED, SIZE, COLOURS = 42, (720, 504), 16
 MILLISECONDS, LAST = 700, 3000
 """How long a frame is shown."""
 

@@ -37,7 +37,7 @@ from ddz_env.support.errors import InvalidMoveError, short_repr
 
 @dataclass(frozen=True)
 class Category:
-    """A kind of main group.
+    """A category of main groups, such as trios with a pair or chains of solos.
 
     Attributes:
         name: Its name in docs and in the action table.
@@ -61,7 +61,7 @@ class Category:
 
 
 def _chain_lengths(copies: int, shortest: int, kicker_cards_per_link: int = 0) -> tuple[int, ...]:
-    """Lengths of a chain that fit the twelve chain ranks and the largest hand."""
+    """Return the chain lengths that fit the twelve chain ranks and the largest hand."""
     return tuple(n for n in range(shortest, CHAIN_RANKS + 1) if n * (copies + kicker_cards_per_link) <= MAX_HAND)
 
 
@@ -159,7 +159,7 @@ class Segment:
 
 
 def _list_bodies(category: Category, length: int) -> list[tuple[int, tuple[int, ...]]]:
-    """Lowest rank and cards of each body of a segment: 15 counts."""
+    """List the lowest rank and the cards (15 counts) of each body of a segment."""
     if category.name == "pass":
         return [(-1, (0,) * NUM_RANKS)]
     if category.name == "rocket":
@@ -208,7 +208,7 @@ MAIN_IDS: dict[tuple[int, int, int], int] = {(g.category, g.rank, g.length): g.i
 
 
 def segments_of(category: str) -> range:
-    """Indexes of a category's segments, the shortest chains first.
+    """Return the indexes of a category's segments, those of the shortest chains first.
 
     Raises:
         InvalidMoveError: If there is no such category.
@@ -220,7 +220,7 @@ def segments_of(category: str) -> range:
 
 
 def check_action(action: object) -> int:
-    """An action id as a plain integer.
+    """Check an action id and return it as a plain integer.
 
     Raises:
         InvalidMoveError: If there is no such id.
@@ -248,5 +248,5 @@ def action_name(action: int) -> str:
 
 
 def format_actions(actions: Sequence[int]) -> str:
-    """Some action ids with their names, as messages list what is legal; no more than twelve."""
+    """Format action ids with their names for an error message; at most twelve are listed."""
     return ", ".join(f"{action} ({action_name(action)})" for action in actions[:12])

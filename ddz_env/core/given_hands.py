@@ -1,4 +1,4 @@
-"""Hands that somebody gives: do they fit the deck and the rules, or what a seat knows of a game?"""
+"""Checks of hands that a caller gives: whether they fit the deck, the rules, and what a seat knows of a game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ddz_env.support.errors import InconsistentViewError, InvalidDealError, Mess
 
 
 def read_hand(hand: str | Hand | int) -> Hand:
-    """A hand that is given as text, as a hand or as a word of the engine.
+    """Read a hand that is given as text, as a :class:`Hand`, or as a word of the engine.
 
     Raises:
         InvalidHandError: If it cannot be read.
@@ -26,7 +26,7 @@ def read_hand(hand: str | Hand | int) -> Hand:
 
 
 def remaining_unseen_cards(view: View, hands: Sequence[Hand]) -> Hand:
-    """The unseen cards that are in none of the hands.
+    """Return the cards that a view's seat does not see and that are in none of the given hands.
 
     Raises:
         InconsistentViewError: If the hands contradict the view.
@@ -88,7 +88,7 @@ def check_landlord_cards(bottom: Hand, rules: Rules) -> None:
 
 
 def undealt_cards(rules: Rules, dealt: Sequence[Hand]) -> Hand:
-    """The cards of the deck that are not dealt.
+    """Return the cards of the deck that are in none of the dealt hands.
 
     Raises:
         InvalidDealError: If the deck has not so many cards of a rank.

@@ -1,4 +1,4 @@
-"""Moves in the words of their rules: with robbing, ``bid 1`` is a call and ``bid 2`` a rob."""
+"""Names of moves under their rules: where the landlord is robbed for, ``bid 1`` is a call and ``bid 2`` a rob."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MAX_LISTED_MOVES = 12
 
 
 class GameOrView(Protocol):
-    """A game or what a seat knows of it: :class:`~ddz_env.State` or :class:`~ddz_env.View`."""
+    """What a position must have for its moves to be named: a :class:`~ddz_env.State` or a :class:`~ddz_env.View`."""
 
     @property
     def history(self) -> Sequence[tuple[int, Move]]:
-        """``(seat, move)``, oldest first."""
+        """``(seat, move)`` for every completed move, oldest first."""
 
     @property
     def stage(self) -> str:
@@ -38,7 +38,7 @@ class GameOrView(Protocol):
 
 
 def kind_of_decision(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
-    """The question put to the seat to act: a stage of the game or, where the landlord is robbed, ``call`` or ``rob``.
+    """Return what the seat to act decides: a stage of the game or, with robbing, ``call`` or ``rob``.
 
     Args:
         history: ``(seat, move)`` so far.
@@ -51,7 +51,7 @@ def kind_of_decision(history: Sequence[tuple[int, Move]], stage: str, rules: Rul
 
 
 def move_name(move: Move, asked: str) -> str:
-    """A move in the words of the :func:`kind_of_decision` that it answers.
+    """Return the name of a move in a decision of some kind (:func:`kind_of_decision`).
 
     Notation knows four bids and two answers.  Where the landlord is called and robbed for, ``bid 1`` is a call and
     ``bid 2`` robs; where a hand may be shown, the first answer is not to doubling.
@@ -60,7 +60,7 @@ def move_name(move: Move, asked: str) -> str:
 
 
 def past_move_name(history: Sequence[tuple[int, Move]], number: int, rules: Rules) -> str:
-    """A completed move in the words of its rules.
+    """Return the name of a completed move under the rules of its game.
 
     Args:
         history: ``(seat, move)``, oldest first.
@@ -80,13 +80,13 @@ def past_move_name(history: Sequence[tuple[int, Move]], number: int, rules: Rule
 
 
 def legal_moves_by_name(position: GameOrView) -> dict[str, Move]:
-    """The legal moves by their words in a position."""
+    """Return the legal moves of a position by their names."""
     asked = kind_of_decision(position.history, position.stage, position.rules)
     return {move_name(move, asked): move for move in position.legal_moves()}
 
 
 def parse_move_name(text: str, position: GameOrView) -> Move:
-    """A move that somebody types: in the words of the position (in Chinese, too), or in notation.
+    """Read a move that a person types: its name in the position, in English or Chinese, or its notation.
 
     Notation alone would take *call* for a bid where there is nothing to call, and *show* for doubling.
 
@@ -114,5 +114,5 @@ def parse_move_name(text: str, position: GameOrView) -> Move:
 
 
 def as_messages(words: Iterable[str]) -> list[Message]:
-    """Words of moves as values of a message, so that they are said in its language."""
+    """Turn names of moves into messages, so that they are translated with the text that holds them."""
     return [Message(word) for word in words]

@@ -60,7 +60,7 @@ _BIDS = range(BID_BASE, DOUBLE_BASE)
 
 
 def _as_integers(values: object) -> tuple[int, ...] | None:
-    """Whole numbers as a tuple; None for anything else."""
+    """Return a sequence of whole numbers as a tuple; None if it is anything else."""
     if type(values) is tuple and set(map(type, values)) <= {int}:
         return values
     if not isinstance(values, (list, tuple)) and not (isinstance(values, np.ndarray) and values.ndim == 1):
@@ -112,13 +112,13 @@ def word_to_counts(word: int) -> tuple[int, ...]:
 
 
 def kicker_ranks(counts: Iterable[int], size: int) -> tuple[int, ...]:
-    """Ranks of the kickers, ascending, from 15 counts of cards and the number of cards per kicker."""
+    """Return the ranks of the kickers in ascending order, from 15 counts and the number of cards per kicker."""
     return tuple(rank for rank, count in enumerate(counts) for _ in range(count // size))
 
 
 @dataclass(frozen=True)
 class Hand:
-    """Cards by rank.
+    """A hand of cards, as a count of each rank.
 
     Attributes:
         counts: How many cards of each rank, 15 integers in playing order.
@@ -164,7 +164,7 @@ class Hand:
 
     @classmethod
     def from_word(cls, word: int) -> Hand:
-        """Unpack an engine word.
+        """Unpack a hand from a word of the engine (:mod:`ddz_env.core.engine.words`).
 
         Raises:
             InvalidHandError: If it is none.
@@ -175,7 +175,7 @@ class Hand:
 
     @property
     def word(self) -> int:
-        """The hand as the engine's word."""
+        """The hand packed into a word of the engine (:mod:`ddz_env.core.engine.words`)."""
         return counts_to_word(self.counts)
 
     def __len__(self) -> int:
@@ -249,7 +249,7 @@ class Move:
 
     @property
     def group(self) -> MainGroup | None:
-        """The row of the action table, or None for bids and doubling."""
+        """The move's main group in the action table; None for bids and answers to doubling."""
         return MAIN_GROUPS[self.main] if self.main < KICKER_BASE else None
 
     @property
@@ -259,7 +259,7 @@ class Move:
 
     @property
     def category(self) -> str:
-        """The category's name; ``bid`` and ``double`` outside play."""
+        """The name of the move's category; ``bid`` or ``double`` before the cards are played."""
         if self.group is not None:
             return CATEGORIES[self.group.category].name
         return "bid" if self.main < DOUBLE_BASE else "double"
@@ -273,18 +273,18 @@ class Move:
 
     @property
     def cards(self) -> Hand:
-        """All cards of the move."""
+        """All cards of the move, the body and the kickers."""
         need = self.group.need if self.group else (0,) * NUM_RANKS
         return Hand(tuple(a + b for a, b in zip(need, self.kicker_counts, strict=True)))
 
     @property
     def actions(self) -> tuple[int, ...]:
-        """The action ids of the stages: the main group, then each kicker."""
+        """The action ids that play the move stage by stage: the main group, then each kicker."""
         return (self.main, *(KICKER_BASE + rank for rank in self.kickers))
 
     @property
     def words(self) -> tuple[np.uint64, np.uint64]:
-        """The action id and the kickers as a hand of the engine, from which :meth:`from_words` makes the move."""
+        """The main action id and the kickers as a hand word; the inverse of :meth:`from_words`."""
         return np.uint64(self.main), np.uint64(counts_to_word(self.kicker_counts) if self.kickers else 0)
 
     @classmethod
@@ -319,7 +319,7 @@ class Move:
 
     @classmethod
     def parse(cls, text: str, rules: str | Rules = "standard") -> Move:
-        """Read a move.
+        """Read a move in notation, such as ``34567``, ``333+4``, ``pass`` or ``bid 2``.
 
         Accepts what people type: ``34567``, ``3 4 5 6 7``, ``10JQKA``, ``BR`` or ``rocket``, ``333+4``, ``♠3♥3``,
         ``pass``, ``bid 2``, ``no bid``, ``double``; when robbing ``call`` (bid 1) and ``rob`` (bid 2), and ``show``
@@ -408,12 +408,12 @@ class Move:
 
 @functools.cache
 def _groups_with_cards(cards: int) -> tuple[MainGroup, ...]:
-    """The main groups of moves with that number of cards, kickers included."""
+    """Return the main groups of all moves with a number of cards, kickers included."""
     return tuple(group for group in MAIN_GROUPS[1:] if group.cards == cards)
 
 
 def list_readings(cards: Hand, rules: Rules) -> list[Move]:
-    """All moves of exactly the cards of a hand: those with fewer kickers first, then those with the lower body.
+    """List every move that some cards can be read as: fewer kickers first, then the lower body.
 
     Raises:
         InvalidHandError: If ``cards`` is not a :class:`Hand`.
@@ -431,7 +431,7 @@ def list_readings(cards: Hand, rules: Rules) -> list[Move]:
 
 
 def _complete_move(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Move | None:
-    """The move of a body and the cards beside it, or None if the rules have no such move."""
+    """Return the move of a body and the cards beside it; None if the rules have no such move."""
     if CATEGORIES[group.category].name not in rules.categories:
         return None
     size = group.kicker_size
@@ -456,7 +456,7 @@ def _complete_move(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Mo
 
 @functools.lru_cache(maxsize=1 << 16)
 def decode_move(main: int, cards: int) -> Move:
-    """The move that a slot of a ring or a log holds.
+    """Return the move that an entry of the recorded history holds.
 
     Args:
         main: Its main id (a bid or an answer to doubling keeps its action id).
@@ -470,11 +470,11 @@ def decode_move(main: int, cards: int) -> Move:
 
 
 def decode_slot(cards: int, packed: int) -> tuple[int, Move]:
-    """The seat and the move of a slot of a ring or a log, whose words :mod:`ddz_env.core.engine.layout` describes."""
+    """Return seat and move of an entry of the history, a pair of words (:mod:`ddz_env.core.engine.layout`)."""
     return packed >> 16, decode_move(packed & 0xFFFF, cards)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def format_recorded_move(main: int, cards: int) -> str:
-    """The notation of :func:`decode_move`."""
+    """Return the notation of the move that an entry of the recorded history holds."""
     return str(decode_move(main, cards))

@@ -1,4 +1,4 @@
-"""Why an action or a move is refused, and what may be played instead."""
+"""Error messages for illegal actions and moves: why they are illegal, and what is legal instead."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ILLEGAL_MOVE_TEXT = "{move} is not legal for seat {seat}: {why}"
 
 
 def illegal_action_error(seat: int, action: int, legal: Sequence[int]) -> IllegalMoveError:
-    """The error for an action id that is not legal for a seat, with those that are."""
+    """Make the error for an action id that is illegal for a seat; it lists the legal ones."""
     problem = f"action {action} ({action_name(action)}) is not legal for seat {seat}"
     return IllegalMoveError(f"{problem}; legal are {format_actions(legal)}")
 
 
 def explain_illegal_move(view: View, move: Move) -> Message:
-    """Why the seat to act may not play a move, and what it may play.
+    """Explain why the seat to act may not play a move, and list what it may play.
 
     Args:
         view: What the seat knows.

@@ -58,7 +58,7 @@ DOUBLING_BIT, SHOWING_BIT = 1, 2
 
 @dataclass(frozen=True)
 class Rules(Options):
-    """Everything in which variants of Dou Dizhu differ.
+    """The rules of a variant of Dou Dizhu: everything in which variants differ.
 
     Attributes:
         name: The preset's name, with the options that were changed by text.
@@ -201,7 +201,7 @@ class Rules(Options):
 
 @functools.cache
 def _pack_words(rules: Rules) -> npt.NDArray[np.uint64]:
-    """The words of rules, computed once: every state and every search asks for them."""
+    """Pack rules into the words that kernels read; cached, because every state and search needs them."""
     words = np.zeros(RULE_WORDS, np.uint64)
     allowed = 0
     for index, segment in enumerate(SEGMENTS):
@@ -292,7 +292,7 @@ PRESETS: dict[str, Rules] = {
 
 
 def _parse_rules(text: str) -> Rules:
-    """The rules that a text names: a preset with options; their name lists what differs and reads back as the same."""
+    """Read rules from a text: a preset's name and options behind it, which become the name of the rules."""
     preset, *texts = (part.strip() for part in text.split(","))
     if preset not in PRESETS:
         hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
@@ -307,7 +307,7 @@ def _parse_rules(text: str) -> Rules:
 
 
 def _parse_value(option: Option, text: str) -> Any:
-    """The value that a text denotes: a deck is 15 digits, categories stand between slashes."""
+    """Read the value of an option: a deck is 15 digits, and categories are separated by slashes."""
     if option.name == "deck":
         if not re.fullmatch(r"[0-9]{15}", text):
             raise InvalidRulesError(
@@ -320,7 +320,7 @@ def _parse_value(option: Option, text: str) -> Any:
 
 
 def _format_value(name: str, value: Any) -> str:
-    """The inverse of :func:`_parse_value`."""
+    """Format the value of an option; the inverse of :func:`_parse_value`."""
     if name == "deck":
         return _format_deck(value)
     return "/".join(value) if name == "categories" else format_option_value(value)
@@ -331,11 +331,11 @@ def _format_deck(deck: Iterable[int] = FULL_DECK) -> str:
 
 
 def textual_options() -> dict[str, Option]:
-    """The fields that can follow a preset's name, as options by name."""
+    """Return the fields that can follow a preset's name in text, as options by name."""
     return {option.name: option for option in Rules.options() if option.name != "name"}
 
 
 def differing_options() -> list[str]:
-    """The fields of :class:`Rules` with one value each in which the presets differ, in their order."""
+    """List the fields of :class:`Rules`, each a single value, in which the presets differ."""
     names = [field.name for field in dataclasses.fields(Rules) if not isinstance(getattr(Rules(), field.name), tuple)]
     return [name for name in names[1:] if len({getattr(rules, name) for rules in PRESETS.values()}) > 1]

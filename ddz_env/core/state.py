@@ -49,7 +49,7 @@ SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone"
 
 
 def game_key(seed: int, game: int = 0) -> np.uint64:
-    """The generator state of a numbered game of a seed: the same on every platform.
+    """Return the random generator's state for a numbered game of a seed; it is the same on every platform.
 
     Raises:
         InvalidDealError: If seed or number is negative or needs more than 64 bits.
@@ -87,7 +87,7 @@ class State:
 
     @classmethod
     def new(cls, seed: int = 0, rules: str | Rules = "standard", game: int = 0) -> State:
-        """Deal a game.
+        """Deal a new game from a seed and a number.
 
         Args:
             seed: Any integer in 0..2**64-1; the same seed gives the same deal on every platform.
@@ -145,7 +145,7 @@ class State:
 
     @classmethod
     def from_view(cls, view: View, hands: Sequence[str | Hand | int] | npt.NDArray[np.uint64], seed: int = 0) -> State:
-        """The game that a view and the hands of all seats make.
+        """Build the game that a view and the hands of all seats make.
 
         Args:
             view: What a seat knows.
@@ -237,7 +237,7 @@ class State:
 
     @property
     def stage(self) -> str:
-        """``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``."""
+        """The stage of the game: ``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``."""
         return STAGE_NAMES[int(self._row[at.STAGE])]
 
     @property
@@ -257,11 +257,11 @@ class State:
         return list(self._log)
 
     def role(self, seat: int | None = None) -> str | None:
-        """The role of a seat (the acting seat by default), None before there is a landlord."""
+        """Return the role of a seat (by default of the seat to act); None before there is a landlord."""
         return role_name(self._row, self._seat(seat), self._rules.players)
 
     def hand(self, seat: int | None = None) -> Hand:
-        """The hand of a seat (the acting seat by default)."""
+        """Return the hand of a seat (by default of the seat to act)."""
         return Hand.from_word(int(self._row[at.HANDS + self._seat(seat)]))
 
     @property
@@ -270,18 +270,18 @@ class State:
         return Hand.from_word(int(self._row[at.BOTTOM]))
 
     def view(self, seat: int | None = None) -> View:
-        """What a seat (the acting seat by default) knows."""
+        """Return what a seat (by default the seat to act) knows of the game."""
         seat = self._seat(seat)
         row = np.empty(at.ROW_WORDS, np.uint64)
         write_view(self._row, seat, self._rule_words, row)
         return View(row, self._rules, self._rule_words.copy(), seat, tuple(self._log), self._ring.copy())
 
     def legal_actions(self) -> list[int]:
-        """Legal action ids of the next stage, ascending; empty when the game is over."""
+        """List the legal action ids of the next stage in ascending order; empty when the game is over."""
         return list_legal_actions(self._row, self._rule_words)
 
     def legal_moves(self) -> list[Move]:
-        """Legal whole moves, by main id and then by kickers; empty when the game is over.
+        """List the legal whole moves, by main id and then by kickers; empty when the game is over.
 
         Raises:
             IllegalMoveError: In the middle of a move (after a main group, before its last kicker).
@@ -328,7 +328,7 @@ class State:
         self._apply(action)
 
     def returns(self, scoring: str | None = None) -> tuple[float, ...]:
-        """Each seat's return; zeros while the game runs.
+        """Return the score of each seat; zeros while the game runs.
 
         Args:
             scoring: ``win``, ``stake`` or ``botzone``; the rules' own by default.
@@ -342,7 +342,7 @@ class State:
         return tuple(float(v) for v in values[: self._rules.players])
 
     def playout(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Play a copy of the game to its end at random, each stage uniformly; each seat's return.
+        """Play a copy of the game to its end with uniformly random actions; return each seat's score.
 
         Args:
             rng: The only source of randomness.
@@ -356,7 +356,7 @@ class State:
         return played.returns()
 
     def playouts(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Play copies of the game to their ends at random, each stage uniformly.
+        """Play several copies of the game to their ends with uniformly random actions.
 
         Args:
             count: How many.
@@ -374,11 +374,11 @@ class State:
         return returns[:, : self._rules.players]
 
     def key(self, seat: int | None = None) -> bytes:
-        """All that a seat (the acting seat by default) knows: :meth:`View.key`."""
+        """Return all that a seat (by default the seat to act) knows, as bytes (:meth:`View.key`)."""
         return self.view(seat).key()
 
     def next_deal(self, seed: int = 0) -> tuple[tuple[Hand, ...], Hand]:
-        """The cards of the next game at this table, where the deck is not shuffled.
+        """Deal the cards of the next game from those just played, where the deck is not shuffled.
 
         What was played is gathered in playing order, each body before its kickers, and then what was not played, hand
         by hand; the pile is cut where the seed says, and dealt in packets (:mod:`ddz_env.core.engine.deal`).
@@ -406,7 +406,7 @@ class State:
         return hands, Hand.from_word(int(row[at.BOTTOM]))
 
     def copy(self) -> State:
-        """An independent copy."""
+        """Return an independent copy of the game."""
         twin = State.__new__(State)
         twin._row, twin._ring = self._row.copy(), self._ring.copy()
         twin._rules, twin._rule_words = self._rules, self._rule_words
@@ -437,7 +437,7 @@ class State:
         return f"<State {self._rules.name}, {self.stage}, seat {self.seat} to act, {hands}>"
 
     def _seat(self, seat: int | None) -> int:
-        """A checked seat number, the acting seat for None."""
+        """Check the number of a seat; None stands for the seat to act."""
         if seat is None:
             return self.seat
         return check_integer("seat", seat, 0, self._rules.players - 1, InvalidDealError)
@@ -469,7 +469,7 @@ class State:
 
 
 def fill_hands(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> State:
-    """Start a game from hands of which some cards are known; the lowest of the other cards fill them up.
+    """Start a game from partly known hands, which are filled up with the lowest of the other cards.
 
     Args:
         least: What each seat is dealt at least, and the landlord cards; counts, shape ``[players + 1, 15]``, changed
@@ -493,7 +493,7 @@ def fill_hands(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> Sta
 def restore_state(
     row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
 ) -> State:
-    """A state of its own from a row, its ring and its log (all copied)."""
+    """Make a state from copies of a row of the engine, its ring and its log."""
     history = [decode_slot(cards, packed) for cards, packed in log[: int(row[at.MOVES])].tolist()]
     state = State.__new__(State)
     state.__setstate__((row.copy(), rules, ring.copy(), history))

@@ -85,20 +85,20 @@ def write_view(
 
 
 def mask_to_ids(mask: npt.NDArray[np.uint64]) -> list[int]:
-    """The action ids of a mask of shape ``[MASK_WORDS]``, uint64, in ascending order."""
+    """Return the action ids that are set in a mask of shape ``[MASK_WORDS]``, uint64, in ascending order."""
     ids: list[int] = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist()
     return ids
 
 
 def list_legal_actions(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
-    """Legal action ids of a row in ascending order."""
+    """List the legal action ids of a row in ascending order."""
     mask = np.empty(MASK_WORDS, np.uint64)
     write_legal_mask(row, rules, mask)
     return mask_to_ids(mask)
 
 
 def list_legal_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
-    """Legal whole moves of a row in the engine's order."""
+    """List the legal whole moves of a row in the engine's order."""
     mains, kickers = list_all_moves(row, rules)
     return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
 
@@ -156,12 +156,12 @@ class View(WritableAfterUnpickling):
 
     @property
     def landlord_cards(self) -> Hand:
-        """The face-up landlord cards (empty while they are face down)."""
+        """The landlord cards once they are face up; empty before."""
         return Hand.from_word(int(self.row[at.BOTTOM]))
 
     @property
     def known_cards(self) -> Hand:
-        """Face-up landlord cards that the landlord still holds; all of its cards once its hand is shown."""
+        """Cards that all seats know to be in the landlord's hand: landlord cards not yet played, or a shown hand."""
         return Hand.from_word(int(self.row[at.KNOWN]))
 
     @property
@@ -170,7 +170,7 @@ class View(WritableAfterUnpickling):
         return Hand.from_word(int(self.row[at.LEFT_OUT]))
 
     def played(self, seat: int) -> Hand:
-        """The cards a seat has played.
+        """Return the cards that a seat has played.
 
         Raises:
             InvalidDealError: If there is no such seat.
@@ -185,17 +185,17 @@ class View(WritableAfterUnpickling):
 
     @property
     def stage(self) -> str:
-        """``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``."""
+        """The stage of the game: ``play``, ``kicker``, ``bid``, ``double``, ``show`` or ``over``."""
         return STAGE_NAMES[int(self.row[at.STAGE])]
 
     @property
     def on_lead(self) -> bool:
-        """Whether the acting seat has a free choice."""
+        """Whether the seat to act leads a trick, and so need not beat any move."""
         return self.stage in ("play", "kicker") and int(self.row[at.TARGET]) == 0
 
     @property
     def target(self) -> tuple[int, Move] | None:
-        """Seat and move that must be beaten; None on lead, or where a bare row brought no history."""
+        """The seat and its move that must be beaten; None on lead, or where the history is unknown."""
         if int(self.row[at.TARGET]) == 0:
             return None
         owner = int(self.row[at.OWNER])
@@ -204,7 +204,7 @@ class View(WritableAfterUnpickling):
 
     @property
     def passes(self) -> int:
-        """Passes in a row."""
+        """How many seats have passed in a row since the last move."""
         return int(self.row[at.PASSES])
 
     @property
@@ -224,15 +224,15 @@ class View(WritableAfterUnpickling):
 
     @property
     def stake(self) -> int:
-        """Base times two for every rob, for a shown hand, and for every bomb and rocket so far."""
+        """The stake so far: the bid, times two for every rob, a shown hand, and every bomb and rocket."""
         return int(compute_stake(self.row))
 
     def legal_actions(self) -> list[int]:
-        """Legal action ids, ascending; empty unless it is the observer's turn."""
+        """List the legal action ids in ascending order; empty unless it is the observer's turn."""
         return list_legal_actions(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
     def legal_moves(self) -> list[Move]:
-        """Legal whole moves in the engine's order; empty unless it is the observer's turn."""
+        """List the legal whole moves in the engine's order; empty unless it is the observer's turn."""
         return list_legal_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
     def sample_worlds(
@@ -272,7 +272,7 @@ class View(WritableAfterUnpickling):
         return hands if weights is None else _resample_worlds(hands, weights(hands), count, rng)
 
     def key(self) -> bytes:
-        """All that the seat knows, as bytes: equal for two games if and only if the seat cannot tell them apart."""
+        """Return all that the seat knows as bytes, equal exactly for games that it cannot tell apart."""
         moves = np.array([(seat, *move.words) for seat, move in self.history], np.uint64)
         return self.row.tobytes() + moves.tobytes()
 
@@ -283,7 +283,7 @@ class View(WritableAfterUnpickling):
 def _resample_worlds(
     hands: npt.NDArray[np.uint64], weights: npt.NDArray[Any], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint64]:
-    """Some worlds, drawn with replacement by their weights."""
+    """Draw some of the sampled worlds with replacement, by their weights."""
     chances = np.asarray(weights, np.float64)
     if chances.shape != (len(hands),) or not (chances >= 0).all() or (count and not 0 < chances.sum() < np.inf):
         raise InvalidDealError(
@@ -327,7 +327,7 @@ def check_view_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[
 
 @pure_kernel
 def role_number(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray[np.uint64]) -> np.int64:
-    """The number of a seat's role in :data:`ROLES`, ``NO_ROLE`` before there is a landlord."""
+    """Return the index of a seat's role in :data:`ROLES`; ``NO_ROLE`` before there is a landlord."""
     if row[at.LANDLORD] == _NO_SEAT:
         return np.int64(NO_ROLE)
     turns = seat + rules[R_PLAYERS] - row[at.LANDLORD]
@@ -335,6 +335,6 @@ def role_number(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray
 
 
 def role_name(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:
-    """The role of a seat, None before there is a landlord."""
+    """Return the name of a seat's role; None before there is a landlord."""
     landlord = int(row[at.LANDLORD])
     return None if landlord == at.NO_SEAT else ROLES[(seat - landlord) % players]

@@ -27,7 +27,7 @@ _HANDS_IN_PROGRESS = at.KNOWN
 
 @inline_kernel
 def _cards_of_rank(number: np.uint64, rank: np.uint64) -> np.uint64:
-    """The hand of ``number`` cards of one rank."""
+    """Return the hand that holds ``number`` cards of one rank."""
     half = U8 * number
     return (FOUR_PLANES & ((U1 << half << half) - U1)) << rank
 
@@ -36,7 +36,7 @@ def _cards_of_rank(number: np.uint64, rank: np.uint64) -> np.uint64:
 def distribute_cards(
     pool: np.uint64, slots: np.uint64, state: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Share a pool of cards out to up to four receivers, uniformly over deals of *cards*.
+    """Distribute a pool of cards to up to four receivers, uniformly over deals of *cards*.
 
     Card by card, each goes to a receiver with probability proportional to the places it has left; that makes every
     assignment of cards to places equally likely (hypergeometric over ranks, not uniform over rank vectors).
@@ -81,7 +81,7 @@ def distribute_cards(
 
 @pure_kernel
 def _drop_half_of_hand(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Leave each card out with probability 0.5."""
+    """Drop each card of a hand with probability 0.5, as the half-deck game does."""
     kept = U0
     rank = U0
     while rank < U15:
@@ -95,19 +95,19 @@ def _drop_half_of_hand(hand: np.uint64, state: np.uint64) -> tuple[np.uint64, np
 
 @part_kernel
 def stage_with_landlord(rules: np.ndarray) -> int:
-    """The stage in which a landlord begins."""
+    """Return the stage that follows once there is a landlord."""
     return at.STAGE_SHOW if rules[variant.R_DOUBLING] & _SHOWING != U0 else stage_after_showing(rules)
 
 
 @part_kernel
 def stage_after_showing(rules: np.ndarray) -> int:
-    """The stage after the landlord has shown its hand, or has not."""
+    """Return the stage that follows once the landlord has shown its hand or declined to."""
     return at.STAGE_DOUBLE if rules[variant.R_DOUBLING] & _DOUBLING != U0 else at.STAGE_PLAY
 
 
 @pure_kernel
 def start_game(row: np.ndarray, rules: np.ndarray) -> None:
-    """Clear everything but the hands, the bottom, the hidden cards, those left out and the generator, and begin.
+    """Begin a game whose cards are dealt: clear everything but the cards and the generator.
 
     With a fixed landlord seat 0 gets the bottom; with bidding a uniformly drawn seat opens the auction.
     """
@@ -132,7 +132,7 @@ def start_game(row: np.ndarray, rules: np.ndarray) -> None:
 
 @part_kernel
 def _find_receiver(index: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Who gets the card at an index of the cut pile: a seat, or 3 where it is a landlord card."""
+    """Return who gets the card at an index of the cut pile: a seat, or 3 for a landlord card."""
     size = rules[variant.R_HAND_SIZE]
     if index >= U3 * size:
         return U3
@@ -144,7 +144,7 @@ def _find_receiver(index: np.uint64, rules: np.ndarray) -> np.uint64:
 
 @pure_kernel
 def cut_pile(row: np.ndarray, rules: np.ndarray) -> np.uint64:
-    """Cut the pile anywhere, with the row's own generator; nothing of it has been dealt yet.
+    """Cut the pile of gathered cards at a random place, drawn by the row's own generator.
 
     Args:
         row: The game that is dealt, shape ``[32]``, uint64, changed in place.
@@ -185,7 +185,7 @@ def deal_packets(row: np.ndarray, cards: np.uint64, index: np.uint64, rules: np.
 
 @pure_kernel
 def deal_rest(row: np.ndarray, index: np.uint64, rules: np.ndarray) -> None:
-    """Deal what has not been played: hands in the order of the seats, then what no seat holds; all take up their cards.
+    """Deal the cards that were not played, hand by hand, then those that no seat held; seats take up their cards.
 
     Args:
         row: The game that is dealt, changed in place.
@@ -202,7 +202,7 @@ def deal_rest(row: np.ndarray, index: np.uint64, rules: np.ndarray) -> None:
 
 @part_kernel
 def deal_again(row: np.ndarray, rules: np.ndarray) -> None:
-    """Deal and begin: from the row's own generator, or under unshuffled rules the cards in the row."""
+    """Deal the next game of a row: shuffled, or under unshuffled rules from the cards in the row."""
     if rules[variant.R_DEAL] == variant.DEAL_UNSHUFFLED:
         deal_rest(row, cut_pile(row, rules), rules)
     else:
@@ -220,7 +220,7 @@ def _deal_shuffled(row: np.ndarray, rules: np.ndarray) -> None:
 
 @part_kernel
 def _try_deal(row: np.ndarray, rules: np.ndarray) -> bool:
-    """Deal the hands, the bottom and the hidden cards; false if the half-deck game asks for another deal."""
+    """Deal all cards once; return False if the half-deck game requires another deal."""
     size, bottom_size = rules[variant.R_HAND_SIZE], rules[variant.R_BOTTOM_SIZE]
     deck = rules[variant.R_DECK]
     three = rules[variant.R_PLAYERS] == U3
@@ -253,7 +253,7 @@ def _try_deal(row: np.ndarray, rules: np.ndarray) -> bool:
 
 @pure_kernel
 def new_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray) -> None:
-    """Deal a row from a 64-bit generator state, a shuffled deck under any rules, and begin.
+    """Deal a shuffled deck into a row from a 64-bit generator state, and begin the game.
 
     Args:
         row: Output, shape ``[32]``, uint64.

@@ -44,7 +44,7 @@ _UP_TO_2 = np.uint64(7)
 
 
 class Body(NamedTuple):
-    """The body of a move whose kickers are chosen, and the hand that they come from.
+    """The body of a move whose kickers are being chosen, and the hand that they come from.
 
     Attributes:
         hand: The whole hand, body included.
@@ -75,7 +75,7 @@ def is_plane_with_solos(segment: np.uint64) -> bool:
 def body_at(
     hand: np.uint64, segment: np.uint64, start: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray
 ) -> Body:
-    """The body of a segment at a lowest rank; ``key`` is what a reply must exceed.
+    """Return the body of a segment at a lowest rank; ``key`` is the rank that a reply must exceed.
 
     Only DouZero compares planes with solos by the highest trio anywhere in the cards: there a kicker trio above the
     key lets a reply win whose body does not.
@@ -90,14 +90,14 @@ def body_at(
 
 @inline_kernel
 def body_of(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray) -> Body:
-    """The body of a main group that the acting seat of a row plays from its hand."""
+    """Return the body of a main group that the acting seat of a row plays from its hand."""
     segment = tables.MAIN_SEGMENT[main]
     return body_at(hand, segment, main - tables.SEGMENT_BASE[segment], row[TARGET] == U0, row[KEY], rules)
 
 
 @part_kernel
 def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The number of different ranks in a hand that may be kickers, the ranks of the body included."""
+    """Count the different ranks in a hand that may be kickers, the ranks of the body included."""
     plane = (hand >> (U16 * (size - U1))) & PLANE
     count = popcount(plane)
     if rules[variant.R_TWO_JOKERS] == U0 and (plane & JOKERS) == JOKERS:
@@ -107,7 +107,7 @@ def distinct_kickers(hand: np.uint64, size: np.uint64, rules: np.ndarray) -> np.
 
 @part_kernel
 def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The candidates that leave enough ranks above them to choose the rest: all but the highest ``left - 1``."""
+    """Keep the candidates with enough ranks above them for the rest: all but the highest ``left - 1``."""
     while left > U1 and candidates != U0:
         if rules[variant.R_TWO_JOKERS] == U0 and (candidates & JOKERS) == JOKERS:
             candidates &= ~JOKERS  # the two jokers can give one kicker between them
@@ -124,7 +124,7 @@ def _distinct_options(candidates: np.uint64, left: np.uint64, rules: np.ndarray)
 
 @pure_kernel
 def _allowed_multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> np.uint64:
-    """How often a rank may be used among the solo kickers: bit ``n`` is set for each allowed ``n`` (0..4)."""
+    """Return how often a rank may be a solo kicker, as bits: bit ``n`` is set for each allowed ``n`` (0..4)."""
     start, length = body.start, body.length
     if (body_mask(start, length) >> rank) & U1:
         return U1
@@ -144,7 +144,7 @@ def _allowed_multiplicities(body: Body, rank: np.uint64, rules: np.ndarray) -> n
 
 @inline_kernel
 def kicker_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the ranks that may be chosen as the next kicker.
+    """Return the mask of the ranks that may be chosen as the next kicker.
 
     Args:
         body: The body and the hand.
@@ -202,7 +202,7 @@ def _can_complete(
 def _reachable_sums(
     allowed: np.uint64, plain: np.uint64, with_trio: np.uint64, trio_counts: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """How many kickers the ranks above and one more can give, as bits: in all, and with the wanted trio among them."""
+    """Return how many kickers the ranks from here up can give, as bits: in all, and with a wanted trio."""
     sums, sums_with_trio, times = U0, U0, U0
     while times <= U4:
         if (allowed >> times) & U1:
@@ -214,7 +214,7 @@ def _reachable_sums(
 
 @part_kernel
 def _repeated_options(body: Body, left: np.uint64, chosen: np.uint64, floor: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the next kicker's ranks where ranks may repeat, by the sums that the ranks above each can give."""
+    """Return the mask of the next kicker's ranks where a rank may be used more than once."""
     first, one_joker = left == body.kickers, rules[variant.R_TWO_JOKERS] == U0
     needs_trio = body.trio_above != _NO_TRIO
     # The floor's own number is final once a higher rank is chosen.

@@ -25,7 +25,7 @@ _CALL_OR_NOT, _ROB_OR_NOT = np.uint64(0b011), np.uint64(0b101)
 
 @inline_kernel
 def is_category_allowed(segment: int, rules: np.ndarray) -> bool:
-    """Whether the rules have the segment's category at all."""
+    """Whether the rules allow the category of a segment."""
     return ((rules[variant.R_SEGMENTS] >> np.uint64(segment)) & U1) == U1
 
 
@@ -58,7 +58,7 @@ def _chain_starts(hand: np.uint64, starts: np.uint64, segment: np.uint64, rules:
 
 @inline_kernel
 def segment_starts(hand: np.uint64, segment: np.uint64, on_lead: bool, key: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the lowest ranks at which the hand can play a segment, regardless of the target.
+    """Return the mask of the lowest ranks at which a hand can play a segment, whatever the target.
 
     Args:
         hand: The hand.
@@ -86,7 +86,7 @@ def holds_rocket(hand: np.uint64, rules: np.ndarray) -> bool:
 
 @inline_kernel
 def bomb_ranks(hand: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the ranks of which the hand holds a bomb that beats everything else."""
+    """Return the mask of the ranks of which a hand holds a bomb that beats other categories."""
     return (hand >> U48) if rules[variant.R_BOMBS] == U1 else U0
 
 
@@ -101,7 +101,7 @@ def set_bits(mask: np.ndarray, base: np.uint64, bits: np.uint64) -> None:
 
 @inline_kernel
 def _set_shape_bits(mask: np.ndarray, hand: np.uint64, plane: np.uint64, shape: int, rules: np.ndarray) -> None:
-    """Put what a hand can lead of all categories whose bodies have one shape, at every length of chain.
+    """Set the bits of what a hand can lead of all categories with one shape of body, at every chain length.
 
     Each start mask follows from the one of the next shorter chains, until none is left.
     """
@@ -139,7 +139,7 @@ def write_lead_mask(hand: np.uint64, rules: np.ndarray, mask: np.ndarray) -> Non
 
 @inline_kernel
 def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Mask of the lowest ranks at which the hand beats a target of the segment within its category."""
+    """Return the mask of the lowest ranks at which a hand beats a target of the same segment."""
     starts = segment_starts(hand, segment, _ON_FOLLOW, key, rules)
     if rules[variant.R_TRIO_KICKERS] == variant.KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         return starts  # compared by the highest trio, kickers included: see body_at
@@ -148,14 +148,14 @@ def follow_starts(hand: np.uint64, segment: np.uint64, key: np.uint64, rules: np
 
 @inline_kernel
 def pending_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
-    """Mask of the ranks that a row in the kicker stage may choose."""
+    """Return the mask of the kicker ranks that are legal in a row's kicker stage."""
     body = body_of(row, row[at.HANDS + np.int64(row[at.SEAT])], row[at.PENDING], rules)
     return kicker_options(body, row[at.LEFT], row[at.CHOSEN], row[at.FLOOR], rules)
 
 
 @inline_kernel
 def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
-    """Four bits: no bid, and every bid above the highest so far; with robbing, bid 1 calls and bid 2 robs."""
+    """Return the legal bids as four bits: no bid, and every bid above the highest (or call and rob)."""
     highest = get_bid(row, at.HIGHEST_BID)
     if rules[variant.R_BIDDING] == variant.BIDDING_ROBBING:
         return _CALL_OR_NOT if highest == U0 else _ROB_OR_NOT
@@ -164,7 +164,7 @@ def bid_options(row: np.ndarray, rules: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def write_legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> None:
-    """Write the legal actions of the seat to act as bits.
+    """Write the mask of the legal actions of the seat to act, a bit for each action.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -193,7 +193,7 @@ def write_legal_mask(row: np.ndarray, rules: np.ndarray, mask: np.ndarray) -> No
 def find_replies(
     hand: np.uint64, target: np.uint64, key: np.uint64, rules: np.ndarray
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """What beats a target, besides passing.
+    """Find the moves that beat a target: the same category higher, bombs, the rocket.
 
     Args:
         hand: The hand.
@@ -231,7 +231,7 @@ def _write_follow_mask(row: np.ndarray, hand: np.uint64, rules: np.ndarray, mask
 
 @inline_kernel
 def count_legal(mask: np.ndarray) -> np.uint64:
-    """Number of set bits of a mask."""
+    """Count the legal actions of a mask."""
     total = U0
     for word in range(tables.MASK_WORDS):
         total += words.popcount(mask[word])
@@ -240,14 +240,14 @@ def count_legal(mask: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def is_legal_action(mask: np.ndarray, action: np.uint64) -> bool:
-    """Whether an action id is set in a mask of shape ``[MASK_WORDS]``."""
+    """Whether an action id is set in a mask of legal actions, shape ``[MASK_WORDS]``."""
     word: np.uint64 = mask[np.int64(action >> U6)]
     return bool(((word >> (action & U63)) & U1) == U1)
 
 
 @inline_kernel
 def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
-    """The ``k``-th legal action id in ascending order."""
+    """Return the ``k``-th legal action id of a mask, in ascending order."""
     for word in range(tables.MASK_WORDS):
         bits = mask[word]
         count = words.popcount(bits)
@@ -259,7 +259,7 @@ def nth_legal(mask: np.ndarray, k: np.uint64) -> np.uint64:
 
 @inline_kernel
 def finishing_action(hand: np.uint64, mask: np.ndarray) -> np.uint64:
-    """The lowest legal main group that empties the hand, 0 if none.
+    """Return the lowest legal main group that empties a hand; 0 if there is none.
 
     Args:
         hand: The acting seat's hand.

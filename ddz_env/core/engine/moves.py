@@ -54,7 +54,7 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
 
 @kernel
 def list_all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The whole legal moves of a row, as :func:`list_moves` lists them: action ids and kickers."""
+    """Return all whole legal moves of a row in new arrays: main ids and kickers (:func:`list_moves`)."""
     capacity = _COMMON_MOVES
     mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
     count = list_moves(row, rules, mains, kickers)
@@ -109,7 +109,7 @@ def list_kickers(
 
 @pure_kernel
 def nth_kicker_set(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """One of the kicker sets that :func:`list_kickers` lists, found without a list.
+    """Return one of the kicker sets that :func:`list_kickers` lists, without listing them.
 
     The last kickers of a set are counted, not visited.
 

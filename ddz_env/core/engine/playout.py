@@ -20,7 +20,7 @@ _BEHIND = np.uint64(33)
 
 @part_kernel
 def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
-    """The reply to the target (or pass) that 64 random bits choose; all are in one word, in the order of their ids."""
+    """Return the reply to the target, or the pass, that 64 random bits choose."""
     hand = row[at.HANDS + np.int64(row[at.SEAT])]
     base, starts, bombs, rocket = find_replies(hand, row[at.TARGET], row[at.KEY], rules)
     word = U1 | (starts << (_BEHIND if base > tables.ROCKET_ID else U1)) | (bombs << U16) | (rocket << U32)
@@ -36,7 +36,7 @@ def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uin
 def random_action(
     row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """A uniform legal action of the seat to act, and the generator's new state; ``mask`` is scratch."""
+    """Draw a uniform legal action of the seat to act; return it and the generator's new state."""
     state = advance(state)
     if row[at.STAGE] == at.STAGE_PLAY and row[at.TARGET] != U0:
         return _random_reply(row, rules, mix(state)), state
@@ -51,7 +51,7 @@ def random_action(
 def random_kickers(
     row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, state: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """Kickers of a legal main group, uniform at every stage, as a hand; and the generator's new state."""
+    """Draw kickers of a legal main group, uniformly at every stage; return them and the generator's new state."""
     body = body_of(row, hand, main, rules)
     chosen, floor, left = U0, U0, body.kickers
     while left > U0:

@@ -20,13 +20,13 @@ _U31 = np.uint64(31)
 
 @inline_kernel
 def advance(state: np.uint64) -> np.uint64:
-    """The generator's next state."""
+    """Return the generator's next state."""
     return state + _GAMMA
 
 
 @inline_kernel
 def mix(state: np.uint64) -> np.uint64:
-    """The 64 random bits that belong to a state."""
+    """Return the 64 random bits of a generator's state."""
     state = (state ^ (state >> _U30)) * _MIX1
     state = (state ^ (state >> _U27)) * _MIX2
     return state ^ (state >> _U31)
@@ -34,11 +34,11 @@ def mix(state: np.uint64) -> np.uint64:
 
 @inline_kernel
 def scale_below(bits: np.uint64, n: np.uint64) -> np.uint64:
-    """Map 64 random bits to 0..n-1 by multiplication (bias below n / 2**32)."""
+    """Map 64 random bits to a number in 0..n-1 by multiplication (bias below n / 2**32)."""
     return ((bits >> U32) * n) >> U32
 
 
 @inline_kernel
 def stream_state(seed: np.uint64, stream: np.uint64) -> np.uint64:
-    """An independent generator state for a numbered stream (game, tree, thread) of a seed."""
+    """Return the generator's first state of a numbered stream (game, tree, thread) of a seed."""
     return mix(mix(seed + _GAMMA) ^ (stream * _MIX1 + _GAMMA))

@@ -37,14 +37,14 @@ def is_spring(row: np.ndarray, rules: np.ndarray) -> bool:
 
 @inline_kernel
 def get_bid(row: np.ndarray, field: int | np.uint64) -> np.uint64:
-    """A field of ``BIDS``: the bid of a seat (0..2), or one of the fields behind those."""
+    """Return a field of the row's word of bids: the bid of a seat (0..2), or one of the fields behind those."""
     bid: np.uint64 = (row[at.BIDS] >> (U4 * np.uint64(field))) & U15
     return bid
 
 
 @inline_kernel
 def set_bid(row: np.ndarray, field: int | np.uint64, value: np.uint64) -> None:
-    """Write a field of ``BIDS``."""
+    """Write a field of the row's word of bids."""
     shift = U4 * np.uint64(field)
     row[at.BIDS] = (row[at.BIDS] & ~(U15 << shift)) | (value << shift)
 
@@ -57,7 +57,7 @@ def is_hand_shown(row: np.ndarray) -> bool:
 
 @pure_kernel
 def compute_stake(row: np.ndarray) -> np.uint64:
-    """Base (the highest bid, 1 without one) times two for every rob, a shown hand, and every bomb and rocket so far."""
+    """Return the stake so far: the bid (1 without one), doubled by robs, a shown hand, bombs and rockets."""
     base = max(get_bid(row, at.HIGHEST_BID), U1)
     return base << (row[at.BOMBS] + get_bid(row, at.ROBS) + get_bid(row, at.SHOWN))
 

@@ -16,14 +16,14 @@ from ddz_env.support.compiling import inline_kernel, part_kernel, pure_kernel
 
 @inline_kernel
 def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
-    """The seat that acts after ``seat``."""
+    """Return the seat that acts after ``seat``."""
     seat += U1
     return U0 if seat == rules[variant.R_PLAYERS] else seat
 
 
 @inline_kernel
 def hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """How many cards a seat holds; of the other seats a view has nothing but this number."""
+    """Return how many cards a seat holds; of other seats' hands a view has nothing but this number."""
     if row[at.SIZES] != U0:
         return (row[at.SIZES] >> (U8 * seat)) & BYTE
     return words.popcount(row[at.HANDS + np.int64(seat)])
@@ -31,7 +31,7 @@ def hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 @inline_kernel
 def body_cards(main: np.uint64) -> np.uint64:
-    """The body of a main group as a hand."""
+    """Return the body of a main group as a hand."""
     return tables.MAIN_CARDS[main]
 
 
@@ -101,7 +101,7 @@ def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
 
 @inline_kernel
 def _play_cards(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move and keep the books that observations, views and scores read."""
+    """Play a whole move, and record what observations, views and scores read."""
     seat = row[at.SEAT]
     segment = tables.MAIN_SEGMENT[main]
     body, copies = body_cards(main) & PLANE, tables.BODY_COPIES[segment]
@@ -123,7 +123,7 @@ def _play_cards(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.
 
 @inline_kernel
 def play_without_bookkeeping(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move in a row that is thrown away later: hands, turn, target, bombs and winner only.
+    """Play a whole move in a simulation: update hands, turn, target, bombs and winner, and nothing else.
 
     Simulations use it; the row must be in the play stage.
 
@@ -198,7 +198,7 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
 
 @part_kernel
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
-    """One bid: 0 declines, 1..3 bids; with robbing, 1 calls and 2 robs."""
+    """Make a bid: 0 declines, 1..3 bids; with robbing, 1 calls and 2 robs."""
     row[at.MOVES] += U1
     robbing = rules[variant.R_BIDDING] == variant.BIDDING_ROBBING
     ended = _call_or_rob(row, bid, rules) if robbing else _outbid(row, bid, rules)

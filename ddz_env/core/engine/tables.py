@@ -75,7 +75,7 @@ DOUBLE_ID = np.uint64(actions.DOUBLE_BASE)
 
 
 def _make_mask(ids: list[int]) -> np.ndarray:
-    """Some action ids as a mask."""
+    """Return the mask in which some action ids are set."""
     mask = np.zeros(MASK_WORDS, np.uint64)
     for action in ids:
         mask[action // 64] |= np.uint64(1 << action % 64)

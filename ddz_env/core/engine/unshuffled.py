@@ -15,7 +15,7 @@ from ddz_env.support.compiling import part_kernel, pure_kernel
 
 @pure_kernel
 def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mask: np.ndarray) -> None:
-    """Deal a row from a 64-bit generator state and begin, as :func:`~ddz_env.core.engine.deal.new_game` does.
+    """Deal a game with an unshuffled deck from a 64-bit generator state, and begin it.
 
     The last game is dealt as that function deals it; seat 0 takes the landlord cards, without an auction, and every
     move is uniform over the legal ones.

@@ -31,7 +31,7 @@ _U56 = np.uint64(56)
 
 @inline_kernel
 def popcount(word: np.uint64) -> np.uint64:
-    """Number of set bits.  LLVM turns the idiom into one instruction where the processor has it."""
+    """Count the set bits of a word.  LLVM makes one instruction of it where the processor has one."""
     word = word - ((word >> U1) & _M1)
     word = (word & _M2) + ((word >> U2) & _M2)
     return (((word + (word >> U4)) & _M4) * _H01) >> _U56
@@ -39,13 +39,13 @@ def popcount(word: np.uint64) -> np.uint64:
 
 @inline_kernel
 def lowest_bit(word: np.uint64) -> np.uint64:
-    """Index of the lowest set bit (64 for zero)."""
+    """Return the index of the lowest set bit of a word (64 for zero)."""
     return popcount(~word & (word - U1))
 
 
 @inline_kernel
 def select_bit(word: np.uint64, k: np.uint64) -> np.uint64:
-    """Index of the ``k``-th set bit, counted from zero.
+    """Return the index of the ``k``-th set bit of a word, counted from zero.
 
     The first four steps do not branch: how often the loop runs is drawn at random, so the processor guesses it wrongly.
     """
@@ -61,26 +61,26 @@ def select_bit(word: np.uint64, k: np.uint64) -> np.uint64:
 
 @inline_kernel
 def count_of(hand: np.uint64, rank: np.uint64) -> np.uint64:
-    """How many cards of a rank the hand holds, 0..4."""
+    """Return how many cards of a rank a hand holds, 0..4."""
     return popcount((hand >> rank) & FOUR_PLANES)
 
 
 @inline_kernel
 def body_mask(rank: np.uint64, length: np.uint64) -> np.uint64:
-    """The ranks of a chain as a 15-bit mask."""
+    """Return the ranks of a chain as a 15-bit mask."""
     return ((U1 << length) - U1) << rank
 
 
 @inline_kernel
 def cards_of_ranks(mask: np.uint64, copies: np.uint64) -> np.uint64:
-    """The hand that holds ``copies`` cards (0..4) of every rank of the mask."""
+    """Return the hand that holds ``copies`` cards (0..4) of every rank of a mask."""
     planes = (U1 << (U8 * copies) << (U8 * copies)) - U1  # two shifts: 64 at once is undefined
     return (mask * FOUR_PLANES) & planes
 
 
 @inline_kernel
 def remove_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
-    """Take ``copies`` cards of every rank of the mask away, never below zero."""
+    """Remove ``copies`` cards of every rank of a mask from a hand; no count falls below zero."""
     ranks = mask * FOUR_PLANES
     half = U8 * copies
     return (hand & ~ranks) | (((hand >> half) >> half) & ranks)
@@ -88,7 +88,7 @@ def remove_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint
 
 @inline_kernel
 def add_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
-    """Put ``copies`` cards of every rank of the mask on top, never above four."""
+    """Add ``copies`` cards of every rank of a mask to a hand; no count rises above four."""
     ranks = mask * FOUR_PLANES
     half = U8 * copies
     planes = (U1 << half << half) - U1
@@ -97,7 +97,7 @@ def add_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
 
 @inline_kernel
 def ranks_with_count(hand: np.uint64, copies: np.uint64) -> np.uint64:
-    """Mask of the ranks of which the hand holds exactly ``copies`` (1..4)."""
+    """Return the mask of the ranks of which a hand holds exactly ``copies`` cards (1..4)."""
     at_least = (hand >> (U16 * (copies - U1))) & PLANE
     more = ((hand >> (U8 * copies)) >> (U8 * copies)) & PLANE
     return at_least & ~more
@@ -105,7 +105,7 @@ def ranks_with_count(hand: np.uint64, copies: np.uint64) -> np.uint64:
 
 @inline_kernel
 def remove_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
-    """Take a whole hand away from another, rank by rank, never below zero."""
+    """Remove the cards of a hand from another, rank by rank; no count falls below zero."""
     hand = remove_cards(hand, ranks_with_count(cards, U1), U1)
     if cards > PLANE:
         hand = remove_cards(hand, ranks_with_count(cards, U2), U2)
@@ -116,7 +116,7 @@ def remove_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
 
 @inline_kernel
 def add_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
-    """Put a whole hand on top of another, rank by rank, never above four."""
+    """Add the cards of a hand to another, rank by rank; no count rises above four."""
     hand = add_cards(hand, ranks_with_count(cards, U1), U1)
     if cards > PLANE:
         hand = add_cards(hand, ranks_with_count(cards, U2), U2)
@@ -127,7 +127,7 @@ def add_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
 
 @inline_kernel
 def run_starts(plane: np.uint64, length: np.uint64) -> np.uint64:
-    """Mask of the ranks at which ``length`` consecutive set bits of the plane start."""
+    """Return the mask of the ranks at which ``length`` consecutive set bits of a plane start."""
     result = plane
     step = U1
     while step < length:

@@ -75,7 +75,7 @@ def determinize(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.
 
 @kernel
 def sample_world(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> bool:
-    """:func:`determinize` as an entry point from Python; whether there are cards for the sizes of the hands."""
+    """Draw a game that is consistent with a view; return False if there are too few cards for the hands."""
     needed = np.int64(0)
     for other in range(3):
         if np.uint64(other) != seat:
@@ -93,7 +93,7 @@ def sample_world(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np
 
 @kernel
 def sample_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np.uint64, hands: np.ndarray) -> None:
-    """Draw the hands of several worlds.
+    """Draw the hands of several games that are consistent with a view.
 
     Args:
         view: The observer's row, shape ``[32]``.
@@ -125,7 +125,7 @@ def play_to_end(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
 def play_to_end_repeatedly(
     row: np.ndarray, rules: np.ndarray, seed: np.uint64, scoring: int, peasant_reward: float, returns: np.ndarray
 ) -> None:
-    """Play a game to its end several times, as :func:`play_to_end`.
+    """Play copies of a game to their ends with uniformly random actions, and write their returns.
 
     Args:
         row: The game; it stays as it is.

@@ -70,11 +70,11 @@ if TYPE_CHECKING:
 
 
 class HasRow(Protocol):
-    """A :class:`~ddz_env.State`, or the game of an environment."""
+    """What has the engine's row of a game: a :class:`~ddz_env.State`, or a PettingZoo environment."""
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
-        """The engine's row, shape ``[32]``."""
+        """The engine's row of the game, shape ``[32]``, uint64."""
         ...
 
     @property
@@ -84,7 +84,7 @@ class HasRow(Protocol):
 
 
 def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]:
-    """What a seat sees of a game.
+    """Write what a seat sees of a game as numbers, by the table ``OBSERVATION``.
 
     Args:
         game: A state, or a view (of that seat).
@@ -105,7 +105,7 @@ def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]
 
 
 def mask_bytes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int8]:
-    """The bytes of masks that kernels wrote as words, without those that fill the last word.
+    """Return masks that kernels wrote as words as one byte for each action, shape ``[..., 400]``.
 
     Args:
         words: Shape ``[..., MASK_BYTE_WORDS]``, uint64 (:func:`expand_mask`).
@@ -117,7 +117,7 @@ def mask_bytes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int8]:
 
 
 def action_mask(game: HasRow) -> npt.NDArray[np.int8]:
-    """The legal actions of the seat to act; all zero when the game is over.
+    """Return the mask of legal actions of the seat to act; all zero when the game is over.
 
     Args:
         game: A state, or the game of an environment.
@@ -131,7 +131,7 @@ def action_mask(game: HasRow) -> npt.NDArray[np.int8]:
 
 
 def full_state(game: HasRow) -> npt.NDArray[np.int8]:
-    """The whole game.
+    """Write the whole game, hidden hands included, as numbers, by the table ``STATE``.
 
     Args:
         game: A state, or the game of an environment.

@@ -25,7 +25,7 @@ HISTORY = HISTORY_MOVES - 1
 
 @dataclass(frozen=True)
 class Feature:
-    """A named run of bytes of a vector.
+    """A feature of a vector: consecutive bytes with a name, a range and a meaning.
 
     Attributes:
         name: Its name in docs and in :meth:`Layout.split`.
@@ -43,12 +43,12 @@ class Feature:
 
     @property
     def highs(self) -> tuple[int, ...]:
-        """The highest value of each byte."""
+        """The highest value that each byte of the feature can have."""
         return self.high if isinstance(self.high, tuple) else (self.high,) * self.size
 
 
 class Layout:
-    """A layout table: features in order, and what follows from them.
+    """The layout of a vector: its features in order, and the sizes, ranges and offsets that follow.
 
     Args:
         features: The table.
@@ -77,18 +77,18 @@ class Layout:
 
     @property
     def word_offsets(self) -> Any:
-        """The word that each feature starts in, by name; only of those that start on a word, as card fields do."""
+        """The 64-bit word at which each feature begins, by name; features inside a word are left out."""
         starts = {name: offset // WORD for name, offset in self.offsets.items() if offset % WORD == 0}
         return namedtuple("words_of", starts)(**starts)
 
     def byte_offsets_from(self, name: str) -> Any:
-        """Distance in bytes from a feature to itself and to each feature behind it, by name; uint64."""
+        """Return how many bytes after a feature it and each later feature begin, by name; uint64."""
         first = self.offsets[name]
         distances = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
         return namedtuple("bytes_behind", distances)(**distances)
 
     def split(self, vector: npt.NDArray[np.int8]) -> dict[str, npt.NDArray[np.int8]]:
-        """Name the parts of a vector or of a batch.
+        """Split a vector, or a batch of vectors, into its features by name.
 
         Args:
             vector: Shape ``[..., size]``.
@@ -99,27 +99,27 @@ class Layout:
         return {f.name: vector[..., self.offsets[f.name] : self.offsets[f.name] + f.size] for f in self.features}
 
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """Every feature: bytes, name, range, meaning."""
+        """Yield a row of the documentation's table for every feature: bytes, name, range, meaning."""
         for feature in self.features:
             first = self.offsets[feature.name]
             positions = f"{first}..{first + feature.size - 1}" if feature.size > 1 else str(first)
             yield positions, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
 
     def places(self) -> Iterator[str]:
-        """Every feature without its meaning: name, first byte, bytes, lowest and highest values."""
+        """Yield a line for every feature: name, first byte, number of bytes, lowest and highest values."""
         for feature in self.features:
             yield f"{feature.name} {self.offsets[feature.name]} {feature.size} {feature.low} {feature.highs}"
 
 
 def _card_field(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
-    """A card field and the byte that fills its second word."""
+    """Make a field of cards, 15 counts, and the feature in the byte that fills its second word."""
     return Feature(name, len(FULL_DECK), 0, FULL_DECK, description), Feature(beside, 1, 0, high, meaning)
 
 
 def _field_of_each_seat(
     seats: Iterable[object], name: str, description: str, beside: str, high: int, meaning: str
 ) -> Iterator[Feature]:
-    """A card field for each seat, which replaces the braces in the names and meanings."""
+    """Make a field of cards for each seat, whose name replaces the braces in names and meanings."""
     for seat in seats:
         yield from _card_field(
             name.format(seat), description.format(seat), beside.format(seat), high, meaning.format(seat)

@@ -40,39 +40,39 @@ def spread_bits(bits: np.uint64) -> np.uint64:
 
 @inline_kernel
 def count_low_ranks(hand: np.uint64) -> np.uint64:
-    """The counts of ranks 0..7 as bytes."""
+    """Count the cards of ranks 0..7 of a hand, a byte for each rank."""
     counts = spread_bits(hand & BYTE) + spread_bits((hand >> U16) & BYTE)
     return counts + spread_bits((hand >> U32) & BYTE) + spread_bits((hand >> U48) & BYTE)
 
 
 @inline_kernel
 def count_high_ranks(hand: np.uint64) -> np.uint64:
-    """The counts of ranks 8..14 as bytes; the eighth byte is free."""
+    """Count the cards of ranks 8..14 of a hand, a byte for each rank; the eighth byte is free."""
     return count_low_ranks(hand >> U8)
 
 
 @inline_kernel
 def _write_cards(out: np.ndarray, word: int, hand: np.uint64, beside: np.uint64) -> None:
-    """Write a card field and the byte beside it."""
+    """Write a field of cards and the byte that fills its second word."""
     out[word] = count_low_ranks(hand)
     out[word + 1] = count_high_ranks(hand) | (beside << _U56)
 
 
 @inline_kernel
 def _shift_to_lane(value: np.uint64, lane: np.uint64) -> np.uint64:
-    """A value in byte ``lane`` of a word; zero for lanes of other words (also below: the index wraps)."""
+    """Shift a value to a byte of a word; zero for bytes of other words (also earlier ones: the index wraps)."""
     return value << (U8 * lane) if lane < U8 else U0
 
 
 @part_kernel
 def _relative_seat(seat: np.uint64, observer: np.uint64, players: np.uint64) -> np.uint64:
-    """The number of turns after the observer at which a seat acts."""
+    """Return how many turns after the observer a seat acts."""
     return seat - observer if seat >= observer else seat + players - observer
 
 
 @part_kernel
 def _stage_index(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """Place in the one-hot stage; the half-built move of another seat is not on the table yet."""
+    """Return the index in the one-hot stage; the half-built move of another seat is not visible yet."""
     stage = row[at.STAGE]
     if stage == at.STAGE_BID:
         return _AT_BID
@@ -87,13 +87,13 @@ def _stage_index(row: np.ndarray, seat: np.uint64) -> np.uint64:
 
 @part_kernel
 def _observed_bid(row: np.ndarray) -> np.uint64:
-    """The highest bid; with robbing, 1 after a call, 2 after one rob, 3 after more."""
+    """Return the highest bid; with robbing, 1 after a call, 2 after one rob, 3 after more."""
     return min(get_bid(row, at.HIGHEST_BID) + get_bid(row, at.ROBS), U3)
 
 
 @part_kernel
 def _past_slot(row: np.ndarray, back: np.uint64) -> np.int64:
-    """Slot of the ring that holds the completed move ``back`` before the last one."""
+    """Return the slot of the ring that holds the completed move ``back`` moves before the last one."""
     return np.int64((row[at.MOVES] - U1 - back) & U15)
 
 

@@ -1,0 +1,43 @@
+"""The package's README: its example runs, its doors exist, its links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+
+import pytest
+
+from tests.packages import SOURCES
+
+README = SOURCES["ddz_agents"] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+
+
+def test_the_example_runs() -> None:
+    ran = doctest.testfile(str(README), module_relative=False)
+    assert ran.attempted > 5
+    assert ran.failed == 0
+
+
+@pytest.mark.parametrize("door", re.findall(r"\| `(\w+)` of `([\w.]+)` \|", TEXT), ids=".".join)
+def test_every_door_exists(door: tuple[str, str]) -> None:
+    name, module = door
+    if module.endswith("torch_model"):
+        pytest.importorskip("torch")
+    assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_every_folder_is_listed_below_those_that_it_imports() -> None:
+    listed = re.findall(r"(?m)^\| `(\w+)/` \|", TEXT)
+    assert {*listed} == {file.parent.name for file in README.parent.glob("*/__init__.py")}
+    for number, folder in enumerate(listed):
+        sources = " ".join(file.read_text(encoding="utf-8") for file in (README.parent / folder).rglob("*.py"))
+        imported = {*re.findall(r"(?m)^\s*from ddz_agents\.(\w+)\.", sources)}
+        assert imported & {*listed[number + 1 :]} == set(), folder
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", TEXT)
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []

@@ -103,7 +103,7 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
 def wrap_env(
     game: AECEnv[str, Observation, int | None], illegal_reward: float = ILLEGAL_REWARD
 ) -> AECEnv[str, Observation, int | None]:
-    """Put the wrapper around a raw environment.
+    """Wrap a raw environment, so that an illegal action ends the game, as in :func:`env`.
 
     Args:
         game: ``raw_env`` or a wrapper of it.
@@ -116,7 +116,7 @@ def wrap_env(
 
 
 def _game_attribute(name: str) -> property:
-    """A property of a wrapper that reads the raw environment's attribute directly.
+    """Make a wrapper's property that reads an attribute of the raw environment directly.
 
     PettingZoo's wrappers look attributes up layer by layer, twenty times per step, which takes longer than everything
     else together.  Before ``reset`` the game has none, and the wrapper's own error follows.
@@ -125,7 +125,7 @@ def _game_attribute(name: str) -> property:
 
 
 class _EndAtIllegalAction(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
-    """Enforces the order of calls, and ends the game at an illegal action, as PettingZoo's wrappers do."""
+    """A wrapper that enforces the order of calls and ends the game at an illegal action, as PettingZoo's do."""
 
     agents = _game_attribute("agents")
     agent_selection = _game_attribute("agent_selection")
@@ -223,7 +223,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.state_space = self.form.make_box(observation.STATE)
 
     def _bind_rows(self) -> None:
-        """Keep the rows of the only game at hand: steps index nothing."""
+        """Keep references to the arrays of the only game, so that a step indexes nothing."""
         self._arrays = tuple(self._games.slots)
         self._observation_row, self._mask = self._games.observation[0], self._games.mask[0]
         self._numbers = list(self._games.slots.infos[0])
@@ -233,7 +233,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._bind_rows()  # the rows of a copy are those of its own games
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
-        """The observation space of an agent (always the same object).
+        """Return the observation space of an agent (always the same object).
 
         Raises:
             InvalidOptionError: If there is no such agent.
@@ -241,7 +241,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return self.observation_spaces[self.possible_agents[self._seat_of(agent)]]
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:
-        """The action space of an agent (always the same object).
+        """Return the action space of an agent (always the same object).
 
         Raises:
             InvalidOptionError: If there is no such agent.
@@ -249,7 +249,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return self.action_spaces[self.possible_agents[self._seat_of(agent)]]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Deal.
+        """Deal a new game.
 
         Args:
             seed: Starts game 0 of this seed (``State.new(seed)``); without it the next game of the last seed.
@@ -267,7 +267,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._number = number + 1
 
     def set_state(self, state: State) -> None:
-        """Continue from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
+        """Continue from a copy of a position of any game under the same rules (:meth:`game_state` returns one).
 
         No agent has a reward yet; ``reset`` without a seed deals the game that would have come next.
 
@@ -277,7 +277,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._begin_game(check_position(state, self.rules))
 
     def _begin_game(self, state: State) -> None:
-        """Put a position on the table; all agents see it, and are paid if it is the end of a game."""
+        """Begin at a position: reset all agents' rewards and ends, and pay the returns if the game is over."""
         self._games.set_game_state(0, state)
         self._run_order(BEGIN)
         self.beginning = object()  # one per game, by which players recognize it
@@ -329,7 +329,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return seat >= 0
 
     def _select_agent(self) -> None:
-        """Select the seat to act, and at the end of the game pay everybody's return, once."""
+        """Select the agent to act; at the end of the game give every agent its return, once."""
         self.agent_selection = self.possible_agents[self._acting_seat]
         self._infos = {}
         if self._over:
@@ -341,7 +341,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
             self.render()
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees now; the arrays are the caller's own.
+        """Return what an agent sees now, in new arrays.
 
         Args:
             agent: One of ``possible_agents``.
@@ -357,7 +357,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return self.form.convert_observation(words.view(np.int8), np.zeros_like(self._mask))  # type: ignore[no-any-return]
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """What the selected agent sees, its rewards since it acted, how it ended, and its info.
+        """Return observation, cumulative reward, termination, truncation and info of the selected agent.
 
         Args:
             observe: Whether the observation is wanted; without, it is None.
@@ -369,7 +369,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
-        """The info of each agent in the game; infos are made when they are read."""
+        """The info of each agent, made when it is read."""
         if len(self._infos) != len(self.agents):
             self._infos = {agent: self._infos.get(agent) or self._make_info(agent) for agent in self.agents}
         return self._infos
@@ -379,7 +379,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return info
 
     def state(self) -> npt.NDArray[Any]:
-        """The whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
+        """Return the whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
         out = np.empty(observation.STATE_WORDS, np.uint64)
         observation.write_state(self.row, self._games.slots.rules, out)
         return self.form.convert_vector(out.view(np.int8), observation.STATE)
@@ -391,7 +391,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return row
 
     def game_state(self) -> State:
-        """The game as a :class:`~ddz_env.State` of its own (it sees all hands)."""
+        """Return the game as an independent :class:`~ddz_env.State`, with all hands."""
         return self._games.state(0)
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:

@@ -1,4 +1,4 @@
-"""Any agent of the house in PettingZoo's loop: it answers ``env.last()`` for the seat that is to act."""
+"""Agents in PettingZoo's loop: an adapter that gives an agent's next action for the seat to act."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ddz_env.support.errors import GameOverError, InvalidOptionError, short_repr
 
 
 class AECPlayer:
-    """Plays one seat of an AEC environment with an agent, whole moves and kickers included.
+    """An adapter that plays one seat of an AEC environment with an agent, which chooses whole moves.
 
     Args:
         agent: An agent's text (``"isuct:iterations=500"``, ``"policy"``, ``"mymodule:MyAgent"``) or an object with
@@ -45,7 +45,7 @@ class AECPlayer:
         self._heard: int | None = None
 
     def action(self, env: Any) -> int:
-        """The agent's next action in the environment, for the seat that is to act.
+        """Return the agent's next action for the seat to act in the environment.
 
         The agent chooses a whole move at its first stage; its kickers follow in the next calls.  It learns of a new
         game and of the others' moves here, so it plays one seat of one environment at a time.

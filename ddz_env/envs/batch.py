@@ -29,7 +29,7 @@ from ddz_env.support.threads import check_threads, exclusive
 
 
 def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
-    """Check a saved state against the batch's own arrays; returns the saved seed.
+    """Check a saved state against the batch's own arrays; return the saved seed.
 
     Raises:
         InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -49,7 +49,7 @@ def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> i
 
 
 class SelfPlayBatch(GameBatch):
-    """Many games, stepped in one compiled call.
+    """A batch of many games, all seats the caller's, stepped in one compiled call.
 
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
     in every game.  Where it ends a game, ``done`` is set, ``reward`` holds that game's returns, and everything else
@@ -111,32 +111,32 @@ class SelfPlayBatch(GameBatch):
 
     @property
     def mask_words(self) -> npt.NDArray[np.uint64]:
-        """Legal actions as bits, shape ``[num_games, 7]``, uint64."""
+        """The masks of legal actions as bits, shape ``[num_games, 7]``, uint64."""
         return self.slots.bits
 
     @property
     def concealed(self) -> npt.NDArray[np.int8]:
-        """Shape ``[num_games, 48]``, int8, by the table ``CONCEALED`` (no rows unless wanted)."""
+        """What the seats to act do not see, shape ``[num_games, 48]``, int8, by the table ``CONCEALED``."""
         return self.slots.concealed
 
     @property
     def seat(self) -> npt.NDArray[np.int8]:
-        """The seat to act, shape ``[num_games]``, int8."""
+        """The seat to act in each game, shape ``[num_games]``, int8."""
         return self.slots.games["seat"]
 
     @property
     def role(self) -> npt.NDArray[np.int8]:
-        """Its role, shape ``[num_games]``, int8: 0 landlord, 1 peasant down, 2 peasant up, 3 none yet."""
+        """The role of each seat to act, ``[num_games]``, int8: 0 landlord, 1 peasant down, 2 peasant up, 3 none."""
         return self.slots.games["role"]
 
     @property
     def done(self) -> npt.NDArray[np.bool_]:
-        """Whether the last step ended a game, shape ``[num_games]``, bool."""
+        """Which games the last step ended, shape ``[num_games]``, bool."""
         return self.slots.games["done"]
 
     @property
     def game(self) -> npt.NDArray[np.uint64]:
-        """Number of each slot's game, shape ``[num_games]``, uint64."""
+        """The number of each game under the seed, shape ``[num_games]``, uint64."""
         return self.slots.games["number"]
 
     @property
@@ -146,7 +146,7 @@ class SelfPlayBatch(GameBatch):
 
     @exclusive
     def reset(self, seed: int | None = None) -> None:
-        """Deal every slot's first game.
+        """Deal the first game of every slot of the batch.
 
         Args:
             seed: A new seed; the old one by default.
@@ -163,7 +163,7 @@ class SelfPlayBatch(GameBatch):
         seed_action_samplers(self.slots)
 
     def place_custom_deals(self, games: npt.NDArray[np.intp]) -> None:
-        """Put deals of one's own, if there are any, into games that have just been dealt.
+        """Replace the cards of games that have just been dealt by custom deals, if there are any.
 
         Args:
             games: Their indices.
@@ -178,13 +178,13 @@ class SelfPlayBatch(GameBatch):
 
     @exclusive
     def state_dict(self) -> dict[str, Any]:
-        """Everything that :meth:`load_state_dict` needs to continue identically: numbers and arrays."""
+        """Return the numbers and arrays that :meth:`load_state_dict` needs to continue identically."""
         saved = {name: array.copy() for name, array in self._arrays_to_save().items()}
         return {"rules": self.rules.words(), "seed": self.seed} | saved
 
     @exclusive
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue from :meth:`state_dict`.
+        """Restore what :meth:`state_dict` returned, and continue from there.
 
         Raises:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -198,14 +198,14 @@ class SelfPlayBatch(GameBatch):
         self.run_orders(OBSERVE)
 
     def _arrays_to_save(self) -> dict[str, Any]:
-        """The arrays that cannot be computed from the rest, by name."""
+        """Return the arrays that cannot be computed from others, by name."""
         slots = self.slots
         games = {"rows": slots.rows, "rings": slots.rings, "games": self.game, "rewards": self.reward}
         return games | {"done": self.done, "streams": slots.games["stream"]}
 
     @exclusive
     def step(self, actions: npt.ArrayLike) -> None:
-        """Play one action in every game.
+        """Play one action in every game of the batch.
 
         Args:
             actions: Action ids, shape ``[num_games]``, any integer type.

@@ -1,4 +1,4 @@
-"""The holder of games, which every environment steps: one game or thousands.
+"""The arrays of one game or thousands, which every environment steps, and checks of what users pass in.
 
 Environments keep games as arrays (:class:`~ddz_env.envs.stepping.Slots`), because a :class:`~ddz_env.State` costs
 microseconds per step.  What people and agents need (a state, a view, readable moves) is rebuilt from them on request.
@@ -31,7 +31,7 @@ _DEAL_OPTIONS = ("hands", "bottom", "check_sizes")
 
 
 class GameBatch(WritableAfterUnpickling):
-    """Some games, stepped and shown by one compiled call.
+    """A batch of games, stepped and observed in one compiled call.
 
     Args:
         num_games: How many games.
@@ -58,7 +58,7 @@ class GameBatch(WritableAfterUnpickling):
 
     @property
     def observation(self) -> npt.NDArray[np.int8]:
-        """What the seat to act or the learner sees, shape ``[num_games, OBSERVATION_SIZE]``, int8.
+        """The observations of the seats to act or learners, shape ``[num_games, OBSERVATION_SIZE]``, int8.
 
         It has no rows if it is left out.  Every step overwrites it.
         """
@@ -66,7 +66,7 @@ class GameBatch(WritableAfterUnpickling):
 
     @property
     def mask(self) -> npt.NDArray[np.int8]:
-        """The legal actions of the seat to act or the learner, shape ``[num_games, 400]``, int8."""
+        """The masks of legal actions, shape ``[num_games, 400]``, int8."""
         return self.slots.masks[:, :NUM_ACTIONS]
 
     @exclusive
@@ -74,7 +74,7 @@ class GameBatch(WritableAfterUnpickling):
         return {**self.__dict__, "slots": Slots._make(map(copy, self.slots))}
 
     def run_orders(self, orders: Any) -> None:
-        """Carry out an order in each game (:mod:`ddz_env.envs.stepping`).
+        """Carry out an order, such as dealing or playing an action, in each game (:mod:`ddz_env.envs.stepping`).
 
         Args:
             orders: One for all games, or one per game.
@@ -83,14 +83,14 @@ class GameBatch(WritableAfterUnpickling):
         run_chunks(step_games, self.num_games, self.threads, self.slots)
 
     def set_game_state(self, index: int, state: State) -> None:
-        """Write a state into a game."""
+        """Replace one of the games by a state."""
         self.slots.rows[index], self.slots.rings[index] = state.row, state.ring
         log = self.slots.logs[index]
         for number, (seat, move) in enumerate(state.history if len(log) else ()):
             log[number] = move.cards.word, move.main | seat << 16
 
     def state(self, index: int) -> State:
-        """One game as a :class:`~ddz_env.State` of its own; without the history of moves where no log is kept.
+        """Return one game as an independent :class:`~ddz_env.State`; its history is empty where no log is kept.
 
         Raises:
             InvalidOptionError: If there is no such game.
@@ -110,7 +110,7 @@ def check_num_games(option: str, value: object) -> int:
 
 
 def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
-    """Check actions and return them as the kernels take them.
+    """Check an array of actions and return it as int64.
 
     Raises:
         InvalidMoveError: If they are not integers of shape ``[count]``.
@@ -148,7 +148,7 @@ def refuse_illegal(
 
 
 def state_from_options(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:
-    """The deal that ``reset(options=...)`` names, None if it names none.
+    """Make the state that the options of ``reset`` describe; None if they describe none.
 
     Args:
         options: ``{"hands": [...], "bottom": ..., "check_sizes": ...}`` as for :meth:`State.from_hands`, the same
@@ -194,5 +194,5 @@ def check_position(position: object, rules: Rules) -> State:
 
 
 def draw_random_seed() -> int:
-    """A seed from the operating system's entropy."""
+    """Draw a seed from the operating system's entropy."""
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])

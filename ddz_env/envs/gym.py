@@ -54,7 +54,7 @@ _NO_LIMIT = 2**62
 
 @dataclass(frozen=True)
 class LearnerOptions(Options):
-    """The options of :class:`DouDizhuEnv`, where they are described; their values are checked by what they are for."""
+    """The options of :class:`DouDizhuEnv`, which describes them."""
 
     error: ClassVar[type[DouDizhuError]] = InvalidOptionError
 
@@ -80,7 +80,7 @@ class _NumEnvsOption(Options):
 
 @dataclass(frozen=True)
 class VectorOptions(LearnerOptions, _NumEnvsOption):
-    """The options of :class:`DouDizhuVectorEnv`, where they are described."""
+    """The options of :class:`DouDizhuVectorEnv`, which describes them."""
 
     _: KW_ONLY
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP
@@ -90,7 +90,7 @@ class VectorOptions(LearnerOptions, _NumEnvsOption):
 
 
 class _LearnerEnv(WritableAfterUnpickling):
-    """The base of both environments: options, games, and seeds where the caller gives none.
+    """The base of both Gymnasium environments: options, games, and seeds where the caller gives none.
 
     A seed comes from ``np_random``, as Gymnasium's users expect, for a game that never had one, and for all games after
     ``np_random`` was set.  Otherwise the next game of the last seed is dealt.
@@ -102,7 +102,7 @@ class _LearnerEnv(WritableAfterUnpickling):
     _render_modes: tuple[str, ...] = RENDER_MODES
 
     def _make_games(self, options: LearnerOptions, count: int = 1, **settings: Any) -> None:
-        """Make the games; ``settings`` are those of :class:`~ddz_env.envs.learner_games.LearnerGames`."""
+        """Make the games of the options and of settings of :class:`~ddz_env.envs.learner_games.LearnerGames`."""
         self._raises_on_illegal = (
             checks.check_choice("illegal_action", options.illegal_action, ILLEGAL_ACTIONS) == "raise"
         )
@@ -120,7 +120,7 @@ class _LearnerEnv(WritableAfterUnpickling):
         self._lock = GamesLock()
 
     def _fill_in_seeds(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
-        """The seeds of the chosen games; one with neither a seed nor a generator gets one from ``np_random``."""
+        """Return the seeds of the chosen games; those that need one get one from ``np_random``."""
         was_set = self.np_random is not self._source
         without = np.array([seed is None for seed in seeds]) & chosen
         for index in np.flatnonzero(without & (was_set | ~self._games.seeded)).tolist():
@@ -132,12 +132,12 @@ class _LearnerEnv(WritableAfterUnpickling):
         return int(self.np_random.integers(0, 2**64, dtype=np.uint64))
 
     def _render_game(self, index: int, fps: float) -> Any:
-        """Text or a picture of what a game's learner sees."""
+        """Render what the learner of a game sees, as text or as a picture."""
         return self._screen.show(self._games.state(index).view(int(self._games.slots.games["learner"][index])), fps)
 
 
 class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
-    """One learner, with opponents who play inside ``reset`` and ``step`` until it is the learner's turn.
+    """A Gymnasium environment with one learner; opponents play inside ``reset`` and ``step`` until its turn.
 
     A move with kickers is several steps: the main group, then each kicker.
 
@@ -174,7 +174,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     @exclusive
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Deal, and let the opponents play until the learner must decide.
+        """Deal a game, and let the opponents play until the learner must decide.
 
         Args:
             seed: Starts game 0 of this seed (the deal of ``State.new(seed)``); without it the next game of the last,
@@ -195,7 +195,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     @exclusive
     def set_state(self, state: State, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
-        """Continue from a position of any game under the same rules, as from :meth:`game_state`; it is copied.
+        """Continue from a copy of a position of any game under the same rules (:meth:`game_state` returns one).
 
         The opponents play until the learner must decide.  The learner has the seat of its role, and where the role is
         random it keeps its seat.
@@ -216,7 +216,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         return self._make_outputs()
 
     def game_state(self) -> State:
-        """The game as a :class:`~ddz_env.State` of its own, hidden cards included.
+        """Return the game as an independent :class:`~ddz_env.State`, hidden cards included.
 
         Its ``history`` is complete where the moves are read (a render mode, opponents that choose game by game),
         and otherwise empty.
@@ -244,11 +244,11 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         return observed, float(reward), bool(ended), False, info
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Legal actions, shape ``[400]``, bool; action 0 alone when the game is over."""
+        """Return the mask of legal actions, shape ``[400]``, bool; action 0 alone when the game is over."""
         return np.asarray(self._games.mask[0], np.bool_)
 
     def _make_outputs(self) -> tuple[Any, dict[str, Any]]:
-        """The learner's observation and info, all of the caller's own; the window, if there is one, shows the game."""
+        """Make the learner's observation and info in new arrays, and show the game if there is a window."""
         if self.render_mode == "human":
             self.render()
         slots, mask = self._games.slots, self._games.mask[0]
@@ -267,7 +267,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
 
 class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
-    """Many games for one learner; games, opponents and observations are stepped in one compiled call.
+    """A Gymnasium vector environment of many games with one learner each, stepped in one compiled call.
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
     vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run
@@ -420,12 +420,12 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         return observed, rewards, ended, truncated, infos | final
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Legal actions, shape ``[num_envs, 400]``, bool; action 0 alone where the game is over."""
+        """Return the masks of legal actions, ``[num_envs, 400]``, bool; action 0 alone where a game is over."""
         bits = self._games.slots.bits.view(np.uint8)
         return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little").view(np.bool_)
 
     def _make_outputs(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Observations and infos of all games; the infos are marked as valid for all, or for those just dealt."""
+        """Make the observations and infos of all games; infos are valid for all, or for those just dealt."""
         games, slots = self._games, self._games.slots
         values, masks = games.learner_outputs
         if self.form.scaled:
@@ -439,7 +439,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def _stack_infos(
         self, present: npt.NDArray[np.bool_], written: Any, illegal: Any, masks: npt.NDArray[np.int8]
     ) -> dict[str, Any]:
-        """Infos of games in Gymnasium's form: an array under each key, and where it holds under ``_key``."""
+        """Stack infos in Gymnasium's form: an array under each key, and under ``_key`` where it is valid."""
         columns: dict[str, Any] = dict(zip(outputs.KEYS, written, strict=False))
         if self._text:
             texts = [make_info(numbers, text=True) for numbers in written.T.tolist()]
@@ -453,7 +453,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def _make_final_infos(
         self, ended: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], illegal: Any
     ) -> dict[str, Any]:
-        """The last observations and infos of games that have just ended or were truncated, in Gymnasium's form."""
+        """Make the last observations and infos of games that have just ended, in Gymnasium's form."""
         slots, over = self._games.slots, self._ended
         (indices,) = over.nonzero()
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
@@ -472,7 +472,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         return {"final_obs": observations, "_final_obs": over.copy(), "final_info": info, "_final_info": over.copy()}
 
     def render(self) -> tuple[Any, ...] | None:
-        """One text or picture per game, as its learner sees it."""
+        """Render every game as its learner sees it, as text or as a picture."""
         return tuple(self._render_game(index, 0) for index in range(self.num_envs)) if self.render_mode else None
 
     def close_extras(self, **kwargs: Any) -> None:

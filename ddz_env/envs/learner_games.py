@@ -84,7 +84,7 @@ def _assign_learner_seat(row: np.ndarray, game: Any, role: int, rules: np.ndarra
 
 @part_kernel
 def _carry_out_order(index: int, slots: Slots) -> bool:
-    """Carry out the order of a game; returns whether the game goes on from there."""
+    """Carry out the order of a game; return whether the game then goes on."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
     order = game["order"]
     if order == ANSWER:
@@ -110,7 +110,7 @@ def _carry_out_order(index: int, slots: Slots) -> bool:
 
 @part_kernel
 def _play_opponents(index: int, slots: Slots) -> None:
-    """Play for compiled opponents until the learner or an agent must decide, or the game is over."""
+    """Play for compiled opponents until the learner or an agent in Python must decide, or the game is over."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
     bits, learner = slots.bits[index], np.uint64(game["learner"])
     while row[STAGE] != _STAGE_OVER:
@@ -142,7 +142,7 @@ def _copy_row(source: np.ndarray, target: np.ndarray) -> None:
 
 @pure_kernel
 def step_learner_games(first: int, stop: int, slots: Slots, observations: np.ndarray, masks: np.ndarray) -> None:
-    """Carry out the order of each of the games ``first..stop-1``, play on, and write what they show.
+    """Step the games ``first..stop-1``: carry out their orders, play for opponents, write the outputs.
 
     Where the step that ends a game deals the next one, what the learner saw last is kept, and games that end before the
     learner has decided anything are passed over.
@@ -182,7 +182,7 @@ def step_learner_games(first: int, stop: int, slots: Slots, observations: np.nda
 
 
 def parse_role(role: str, rules: Rules) -> int:
-    """The number of a learner's role.
+    """Check the name of a learner's role and return its number.
 
     Raises:
         InvalidOptionError: If the role does not exist under the rules.
@@ -196,7 +196,7 @@ def parse_role(role: str, rules: Rules) -> int:
 
 
 class LearnerGames(GameBatch):
-    """Games, each with one learner and opponents who play by themselves.
+    """A batch of games, each with one learner and opponents who play by themselves.
 
     Args:
         num_games: How many games.
@@ -263,7 +263,7 @@ class LearnerGames(GameBatch):
     def begin(
         self, chosen: GameMask, seeds: list[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        """Deal the chosen games.
+        """Deal new games in the chosen slots.
 
         Args:
             chosen: Which.
@@ -297,7 +297,7 @@ class LearnerGames(GameBatch):
     def _start_games(
         self, chosen: GameMask, seeds: list[int | None] | None, position: State | None, order: Any
     ) -> None:
-        """Give the chosen games their numbers, and deal them, or carry out an order on a given position."""
+        """Number the chosen games, and deal them or begin them at a given position."""
         self._assign_seeds(chosen, seeds)
         if position is not None:
             for index in np.flatnonzero(chosen).tolist():
@@ -328,7 +328,7 @@ class LearnerGames(GameBatch):
             self.seeded[index] = True
 
     def _place_custom_deals(self, chosen: GameMask) -> int:
-        """Lay deals of one's own into the chosen games if there are any; returns the order that begins the games."""
+        """Put custom deals, if there are any, into the chosen games; return the order that begins them."""
         if self._deals is None:
             return DEAL
         for index in np.flatnonzero(chosen).tolist():
@@ -337,7 +337,7 @@ class LearnerGames(GameBatch):
         return BEGIN
 
     def check(self, actions: npt.ArrayLike, chosen: GameMask, *, refuse: bool) -> npt.NDArray[np.int64]:
-        """Check the learner's actions.
+        """Check the learners' actions before they are played.
 
         Args:
             actions: Action ids, shape ``[num_games]``.
@@ -374,13 +374,13 @@ class LearnerGames(GameBatch):
         self._play_to_learners(orders)
 
     def outcome(self) -> tuple[GameMask, npt.NDArray[np.float64], GameMask]:
-        """Which games the last step ended, the learners' rewards and whether their actions were illegal; copies."""
+        """Return copies of which games the last step ended, the rewards, and which actions were illegal."""
         games = self.slots.games
         ended = games["done"].copy()
         return ended, np.where(ended, games["reward"], 0.0), games["illegal"].copy()
 
     def _play_to_learners(self, orders: Any) -> None:
-        """Carry out orders, then ask opponents until every game waits for its learner."""
+        """Carry out orders, then let opponents play until every game waits for its learner."""
         observations, masks = self.slots.observations, self.slots.masks
         if self._new_arrays:
             observations, masks = np.empty_like(observations), np.empty_like(masks)
@@ -392,7 +392,7 @@ class LearnerGames(GameBatch):
             orders = self._request_opponent_moves() if self._opponents.in_python else None
 
     def _request_opponent_moves(self) -> npt.NDArray[Any] | None:
-        """Ask the opponents in all games that wait for one; None if no game does."""
+        """Get the moves of opponents in all games that wait for one; return their orders, None if no game waits."""
         waiting = self.slots.games["status"] == OPPONENT_TURN
         if not waiting.any():
             return None

@@ -33,7 +33,7 @@ _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
 
 
 class Opponent(NamedTuple):
-    """Who plays a role.
+    """An opponent: how it plays, and the agent if it is played from Python.
 
     Attributes:
         kind: ``ASKED``, ``UNIFORM`` or ``STAGED``.
@@ -47,7 +47,7 @@ class Opponent(NamedTuple):
 
 
 def make_opponent(opponent: Any, role: int = 0) -> Opponent:
-    """Resolve one opponent.
+    """Make one opponent from a name with options, or from an agent.
 
     Args:
         opponent: As for :func:`ddz_env.playing.registry.make_agent`.
@@ -62,7 +62,7 @@ def make_opponent(opponent: Any, role: int = 0) -> Opponent:
 
 
 def opponents_by_role(opponents: Any, role: str, rules: Rules) -> list[Opponent]:
-    """Resolve the ``opponents`` option.
+    """Make the opponent of each role from the ``opponents`` option of an environment.
 
     Args:
         opponents: One opponent for all seats, or a dict by role.
@@ -102,7 +102,7 @@ def opponents_by_role(opponents: Any, role: str, rules: Rules) -> list[Opponent]
 
 
 def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
-    """Opponents of a peasant whose partner is somebody else.
+    """Return the opponents by role where another agent plays the learner's fellow peasant.
 
     Args:
         partner: As one of the opponents; None for one of them.
@@ -125,7 +125,7 @@ def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
 
 
 class Opponents(WritableAfterUnpickling):
-    """The opponents of a table of games, and their answers.
+    """The opponents of a batch of games, who choose the moves of the other seats.
 
     Args:
         opponents: One opponent for all seats, or a dict by role.
@@ -164,7 +164,7 @@ class Opponents(WritableAfterUnpickling):
             notify_of_game(opponent.agent, opponent.role, self._rules, ())
 
     def notify_of_moves(self, state: Callable[[int], State]) -> None:
-        """Tell the opponents of a single game the moves that they have not heard of."""
+        """Notify the opponents of a single game of the moves since the last call."""
         if self._followers:
             history = state(0).history
             for opponent in self._followers:
@@ -172,7 +172,7 @@ class Opponents(WritableAfterUnpickling):
             self._num_notified = len(history)
 
     def choose_moves(self, waiting: npt.NDArray[np.intp], slots: Slots) -> None:
-        """Write an answer in each of the games that wait.
+        """Choose a move in each of the games that wait, and write it into their arrays.
 
         Args:
             waiting: The games.
@@ -201,7 +201,7 @@ class Opponents(WritableAfterUnpickling):
         return WaitingGames(slots.rows[games], slots.rings[games], self._rules, rng, logs)
 
     def _agents_to_act(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
-        """For each row, the index in ``in_python`` of the agent that plays the seat to act."""
+        """Return, for each row, the index in ``in_python`` of the agent that plays the seat to act."""
         players, landlords = np.uint64(self._rules.players), rows[:, LANDLORD]
         roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
         numbers: npt.NDArray[np.intp] = self._by_role[roles.astype(np.intp)]

@@ -1,4 +1,4 @@
-"""What environments hand out: observations in the form requested, infos, and pictures.
+"""What environments return: observations in the requested form, infos, and pictures.
 
 Infos have the same keys from the first step on, and a number under each, so that every library can stack them;
 ``infos="text"`` asks for words where people read along.
@@ -29,7 +29,7 @@ DICT_KEYS = ("observation", "action_mask")
 
 
 class ObservationForm:
-    """The form of observations: the dtype, and whether the mask of legal actions lies beside the vector.
+    """The form of observations: their dtype, and whether they are a dict with the mask of legal actions.
 
     Args:
         observation: ``"vector"``, the observation alone, or ``"dict"``, with the mask beside it.
@@ -64,7 +64,7 @@ class ObservationForm:
         self.observation_key, self.mask_key = observation_key, mask_key
 
     def make_box(self, layout: Layout) -> spaces.Box:
-        """The space of a vector with this layout."""
+        """Make the Gymnasium space of a vector with a layout."""
         if self.scaled:
             return spaces.Box(0.0, 1.0, layout.high.shape, np.float32)
         space = spaces.Box(layout.low, layout.high, dtype=np.int8)
@@ -72,25 +72,25 @@ class ObservationForm:
         return space
 
     def make_space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
-        """The space of observations with a mask over that many actions."""
+        """Make the Gymnasium space of observations, with a mask over a number of actions."""
         vector, mask = self.make_box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
         return spaces.Dict({self.observation_key: vector, self.mask_key: mask}) if self._beside else vector
 
     def convert_vector(self, values: npt.NDArray[np.int8], layout: Layout) -> npt.NDArray[Any]:
-        """Bytes of a layout, shape ``[..., size]``, in the dtype of the form; a new array."""
+        """Convert vectors, shape ``[..., size]``, to the dtype of the form, in a new array."""
         # Divided, not multiplied with the inverse: the highest value is 1 exactly.
         return np.divide(values, layout.high, dtype=np.float32) if self.scaled else values.copy()
 
     def make_observation(self, values: Any, mask: npt.NDArray[np.int8]) -> Any:
-        """The observation, with a copy of its mask beside it if the form has one."""
+        """Make an observation of a converted vector and, if the form has one, a copy of its mask."""
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
     def make_observations(self, values: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> Iterable[Any]:
-        """The observation of each of several games."""
+        """Make the observations of several games from converted vectors and masks."""
         return map(self.make_observation, values, masks) if self._beside else values
 
     def convert_observation(self, observed: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> Any:
-        """The observation of one seat in the dtype of the form, and its mask; both are the caller's own."""
+        """Make the observation of one seat from its vector and mask, in new arrays."""
         values = self.convert_vector(observed, OBSERVATION) if self.scaled else observed.copy()
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
@@ -102,7 +102,7 @@ _NUMBERS = (*(np.int64(number) for number in range(NUM_ACTIONS)), np.int64(-1))
 
 
 class Info(NamedTuple):
-    """One key of an info dict: its names, its values as numbers and as text, and what it says.
+    """One key of an info dict, with its names, its possible values and its meaning.
 
     Attributes:
         key: Its name.
@@ -137,7 +137,7 @@ TEXT_KEYS = tuple(info.text_key for info in INFOS)
 
 
 def is_text_wanted(infos: str) -> bool:
-    """Check the option ``infos``; returns whether it asks for texts.
+    """Check the option ``infos``; return whether it asks for texts.
 
     Raises:
         InvalidOptionError: If the choice is unknown.
@@ -146,7 +146,7 @@ def is_text_wanted(infos: str) -> bool:
 
 
 def make_info(written: list[int], *, text: bool) -> dict[str, Any]:
-    """An info as environments return it.
+    """Make the info dict that environments return.
 
     Args:
         written: What :func:`ddz_env.envs.stepping.write_info` wrote.
@@ -178,7 +178,7 @@ _COLUMNS = 80
 
 
 class Screen:
-    """Shows positions; a window opens with the first one.
+    """A renderer of positions in a render mode; a window opens with the first position.
 
     A mode whose packages are missing is refused by ``show``, not before: SB3's ``make_vec_env`` asks for pictures that
     no one looks at, and learning needs no Pillow.
@@ -196,7 +196,7 @@ class Screen:
         self._window: Any = None
 
     def show(self, position: State | View, fps: float) -> Any:
-        """Text or a picture of a position, shape ``[height, width, 3]``, uint8; a window shows it and returns None.
+        """Render a position: return text or a picture ``[height, width, 3]``, uint8, or show it in a window.
 
         Raises:
             MissingDependencyError: If a package that the mode needs is not installed.

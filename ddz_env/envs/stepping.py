@@ -112,7 +112,7 @@ GAME_DTYPE = np.dtype(
 
 
 class Slots(NamedTuple):
-    """The arrays of ``n`` games, and what is the same in all of them.
+    """The arrays of a batch of ``n`` games, and the settings that they share.
 
     Attributes:
         rules: The rules array, shape ``[18]``, uint64.
@@ -177,7 +177,7 @@ def allocate_slots(
     logs: bool = False,
     last: bool = False,
 ) -> Slots:
-    """Zeroed arrays for ``n`` games.
+    """Allocate zeroed arrays for ``n`` games.
 
     Args:
         n: How many games.
@@ -231,13 +231,13 @@ def allocate_slots(
 
 @pure_kernel
 def is_action_legal(action: int, bits: np.ndarray) -> bool:
-    """Whether any integer is a legal action of a mask of shape ``[7]``."""
+    """Whether an integer is a legal action id by a mask of shape ``[7]``; any integer is accepted."""
     return 0 <= action < NUM_ACTIONS and is_legal_action(bits, np.uint64(action))
 
 
 @pure_kernel
 def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
-    """Index of the first action that is not legal, -1 if all are."""
+    """Return the index of the first action that is not legal; -1 if all are legal."""
     for index in range(actions.shape[0]):
         if not is_action_legal(actions[index], bits[index]):
             return index
@@ -286,7 +286,7 @@ def play_whole_move(
 
 @pure_kernel
 def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, rules: np.ndarray) -> None:
-    """Deal the game of a seed and a number; ``bits`` is scratch."""
+    """Deal the game of a seed and a number; ``bits`` is overwritten."""
     seed = stream_state(game["seed"], game["number"])
     if rules[R_DEAL] == DEAL_UNSHUFFLED:
         new_unshuffled_game(row, seed, rules, bits)
@@ -317,7 +317,7 @@ def write_outcome(
 
 @part_kernel
 def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
-    """Write the info of one seat.
+    """Write the info of one seat: seat, role, stage and the last move.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -344,7 +344,7 @@ def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.ui
 def write_outputs(
     index: int, slots: Slots, seat: np.uint64, over: bool, observations: np.ndarray, masks: np.ndarray
 ) -> None:
-    """Write what a seat may see; the observation and the mask into arrays without rows where they are not wanted.
+    """Write what a seat may see: observation, mask, concealed cards and infos, as far as they are wanted.
 
     A learner's game that is over offers action 0, which changes nothing: a distribution over no actions at all does not
     exist, and policies answer for such a game before the next is dealt.
@@ -372,7 +372,7 @@ def write_outputs(
 
 @pure_kernel
 def step_games(first: int, stop: int, slots: Slots) -> None:
-    """Carry out the order of each of the games ``first..stop-1``: look, deal, begin, or play a legal action.
+    """Step the games ``first..stop-1``: carry out the order of each, and write what the seat to act sees.
 
     Args:
         first: The first game.
@@ -387,7 +387,7 @@ def step_games(first: int, stop: int, slots: Slots) -> None:
 
 @inline_kernel
 def _carry_out_order(index: int, slots: Slots) -> bool:
-    """Carry out the order of a game except dealing; returns whether a game is to be dealt."""
+    """Carry out the order of a game except dealing; return whether a game is to be dealt."""
     row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
     if game["order"] != OBSERVE:
         clear_outcome(game, returns)
@@ -405,7 +405,7 @@ def _carry_out_order(index: int, slots: Slots) -> bool:
 
 @pure_kernel
 def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, bool]:
-    """Carry out an order in a single game, after checking the action.
+    """Check the action of a single game, carry out its order, and write its outputs.
 
     Args:
         order: ``BEGIN`` or ``ACT``.
@@ -427,7 +427,7 @@ def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[
 
 @pure_kernel
 def seed_action_samplers(slots: Slots) -> None:
-    """Seed each game's generator of sampled actions."""
+    """Seed the generators that sample actions, one for each game."""
     for index in range(slots.games.shape[0]):
         game = slots.games[index]
         game["stream"] = stream_state(game["seed"] ^ _SAMPLE_STREAM, np.uint64(index))
@@ -435,7 +435,7 @@ def seed_action_samplers(slots: Slots) -> None:
 
 @pure_kernel
 def draw_actions(slots: Slots) -> None:
-    """Draw a uniform legal action for each game from its own stream."""
+    """Draw a uniform legal action for each game from the game's own generator."""
     for index in range(slots.games.shape[0]):
         game, bits = slots.games[index], slots.bits[index]
         game["stream"] = advance(game["stream"])

@@ -1,4 +1,4 @@
-"""What plays: agents, their names and options, and one game between them."""
+"""Agents: their interface, names and options, and the loop of a game between them."""
 
 from ddz_env.playing.game import play_game, seat_generators
 

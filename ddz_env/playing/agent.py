@@ -18,11 +18,12 @@ from ddz_env.support.errors import IllegalMoveError, InvalidMoveError, short_rep
 
 @runtime_checkable
 class Agent(Protocol):
-    """The interface of agents.  Only ``act`` is required; without ``name``, the specification or the class names it.
+    """The interface of agents, of which only ``act`` is required.
 
     ``act`` gets a :class:`ddz_env.View`, at the start of a decision of its seat (a bid, an answer to doubling or a
     whole move), and a generator, which is its only source of randomness.  An agent with a class attribute
     ``cheats = True`` gets the :class:`ddz_env.State` instead; :func:`is_cheating` reads it, and no attribute means no.
+    An agent without an attribute ``name`` is named by its specification or its class.
 
     ``same_in_batches = True`` says that an answer of ``act_many`` is that of ``act`` to the bit, beside any others: the
     arena then plays many games of the agent at once, unless it has ``reset`` or ``observe``.  With ``parallel = True``
@@ -49,7 +50,7 @@ class Agent(Protocol):
 
     @property
     def name(self) -> str:
-        """A short name for messages; tables of matches have what was typed."""
+        """A short name of the agent for error messages."""
         ...
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
@@ -77,7 +78,7 @@ def is_cheating(agent: Agent) -> bool:
 
 
 def agent_input(agent: Agent, state: State) -> View | State:
-    """What the agent may see when it is its seat's turn: the view, or a copy of the state if it cheats."""
+    """Return what an agent may see of a game: its seat's view, or a copy of the state if it cheats."""
     return state.copy() if is_cheating(agent) else state.view()
 
 
@@ -101,7 +102,7 @@ def close_agent(agent: Agent) -> None:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a search agent thought about one decision.
+    """A decision of a search agent with its statistics: visits, values and the principal line.
 
     Attributes:
         move: The move chosen.
@@ -122,7 +123,7 @@ class Decision:
     def from_moves(
         cls, moves: Sequence[Move], values: npt.NDArray[np.float64], best: int, unit: Literal["chance", "score"]
     ) -> Decision:
-        """The choice of one of some moves, with the value of the best move of each main group.
+        """Make a decision for one of several moves, with the value of the best move of each main group.
 
         Args:
             moves: The moves.
@@ -137,7 +138,7 @@ class Decision:
 
 
 class StagedAdapter:
-    """Feeds a whole-move agent into an environment that asks stage by stage.
+    """An adapter between an agent, which chooses whole moves, and an environment that steps stage by stage.
 
     The agent thinks once per move, at its first stage; the kickers that it chose are handed out one by one.  The
     position says which stage comes next, so a game that was cut short leaves nothing behind.
@@ -159,7 +160,7 @@ class StagedAdapter:
         self.move: Move | None = None
 
     def action(self, view: View | State, rng: np.random.Generator) -> int:
-        """The action id of the next stage.
+        """Return the action id of the next stage of the agent's move.
 
         Args:
             view: What the agent may see (a :class:`State` for an agent that cheats), at any stage of its turn.

@@ -18,7 +18,7 @@ from ddz_env.playing.search_statistics import Candidate
 
 
 class AgentWithBidder:
-    """An agent whose bids and answers to doubling are another's.
+    """An agent that plays one agent's moves, and another agent's bids and answers to doubling.
 
     It is what the option ``bidder=`` of :func:`ddz_env.playing.registry.make_agent` makes.  It offers what both offer:
     ``act_many`` if both do, statistics and beliefs as the player does.
@@ -47,22 +47,22 @@ class AgentWithBidder:
             self.believe = player.believe
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
-        """Ask the bidder in the auction and at doubling, the player elsewhere."""
+        """Choose the bidder's move in the auction and at doubling, and the player's otherwise."""
         agent = self._choose_agent(view)
         return agent.act(self._input_for(agent, view), rng)
 
     def reset(self, seat: int, rules: Rules) -> None:
-        """Tell both agents that a game begins."""
+        """Notify both agents that a game begins."""
         for agent in (self.player, self.bidder):
             reset_agent(agent, seat, rules)
 
     def observe(self, seat: int, move: Move) -> None:
-        """Tell both agents of a move."""
+        """Notify both agents of a move."""
         for agent in (self.player, self.bidder):
             notify_agent(agent, seat, move)
 
     def close(self) -> None:
-        """Release what both hold."""
+        """Close both agents."""
         for agent in (self.player, self.bidder):
             close_agent(agent)
 
@@ -94,5 +94,5 @@ class AgentWithBidder:
         return self.bidder if view.stage in AUCTION_STAGES else self.player
 
     def _input_for(self, agent: Agent, view: Any) -> Any:
-        """What one of the two may see: the state if it cheats, otherwise a view."""
+        """Return what one of the two agents may see: the state if it cheats, otherwise a view."""
         return view.view() if self.cheats and not is_cheating(agent) else view

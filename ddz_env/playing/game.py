@@ -25,7 +25,7 @@ _Answer = TypeVar("_Answer")
 
 
 class AgentFaultError(DouDizhuError):
-    """An agent failed: it raised an error, or answered with something that is not a legal move.  The message names it.
+    """An agent raised an error, or returned something that is not a legal move; the message names the agent.
 
     Attributes:
         agent: The agent's name.
@@ -43,7 +43,7 @@ class AgentFaultError(DouDizhuError):
 
 
 class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
-    """An agent answered with something that is not a legal move; the message names the agent."""
+    """An agent returned something that is not a legal move; the message names the agent."""
 
 
 def call_agent(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
@@ -79,7 +79,7 @@ def call_agent(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *a
 def notify_of_game(
     agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None
 ) -> int:
-    """Report a game to an agent: that it begins, unless it has heard some of its moves, and the moves since.
+    """Notify an agent of the beginning of a game and of its moves, as far as it does not know them.
 
     Args:
         agent: The agent.
@@ -102,7 +102,7 @@ def notify_of_game(
 
 
 def describe_error(error: BaseException) -> str:
-    """An error as text; unless it is one of ours, its class and where it arose come first."""
+    """Describe an error in a text; one of a foreign class begins with its class and where it arose."""
     if isinstance(error, DouDizhuError):
         return str(error)
     named = f"{type(error).__name__}{_locate_user_code(error)}"
@@ -110,7 +110,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _locate_user_code(error: BaseException) -> str:
-    """The innermost line of a user's own code that an error came through; empty if there is none."""
+    """Return the innermost line of a user's own code that an error came through; empty if there is none."""
     ours = {*PACKAGES, *sys.stdlib_module_names}
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         file = Path(frame.f_code.co_filename)
@@ -123,7 +123,9 @@ def _locate_user_code(error: BaseException) -> str:
 def seat_generators(
     key: Sequence[int], players: int, make: MakeGenerator = make_agent_generator
 ) -> list[np.random.Generator]:
-    """One generator per seat, keyed by the game and the seat: no seat's draws depend on another's.
+    """Make one random generator per seat, keyed by the game and the seat.
+
+    No seat's draws depend on another's.
 
     Args:
         key: What names the game, as ``[seed, game]`` or ``[seed, deal, game]``.
@@ -178,7 +180,7 @@ def play_turn(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
 
 def play_and_notify(state: State, agents: Sequence[Agent], answer: object) -> Move:
-    """Check and play what the agent of the seat to act has answered, and let every agent observe it.
+    """Check and play the move that the agent of the seat to act returned, and notify every agent.
 
     Raises:
         AgentFaultError: If an agent that observes raises.
@@ -192,7 +194,7 @@ def play_and_notify(state: State, agents: Sequence[Agent], answer: object) -> Mo
 
 
 def play_agent_move(state: State, agent: Any, answer: object) -> Move:
-    """Play what an agent, named in errors, answered.
+    """Check and play the move that an agent returned; errors name the agent.
 
     Raises:
         IllegalAgentMoveError: If it is not a legal move; the state is unchanged.
@@ -204,7 +206,7 @@ def play_agent_move(state: State, agent: Any, answer: object) -> Move:
 
 
 def check_is_move(answer: object) -> Move:
-    """Read an agent's answer as a move, which may still be illegal.
+    """Check that what an agent returned is a move, which may still be illegal.
 
     Raises:
         InvalidMoveError: If it is something else.

@@ -1,4 +1,4 @@
-"""Asking an agent in many games at once, each time for a whole move.
+"""Requesting an agent's whole moves in many games at once.
 
 Whoever plays many games (environments with opponents, duplicate deals, games side by side, training) asks by
 :func:`request_moves`.  An agent that offers ``act_many`` answers for all games in one call, any other view by view.
@@ -60,18 +60,18 @@ class WaitingGames(NamedTuple):
 
     @classmethod
     def from_views(cls, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> WaitingGames:
-        """What some seats to act know, of games under the same rules; one view at least, each with its generator."""
+        """Make waiting games of one or more views under the same rules, each with its generator."""
         rows, rings = np.stack([view.row for view in views]), np.stack([view.ring for view in views])
         return cls(rows, rings, views[0].rules, rngs.__getitem__)
 
     def view(self, index: int) -> View:
-        """What the seat to act knows of one of the games, with its moves so far where they are kept."""
+        """Return the view of the seat to act in one of the games, with the moves so far where they are kept."""
         row, logs = self.rows[index], _NO_LOG if self.logs is None else self.logs[index]
         history = tuple(decode_slot(cards, packed) for cards, packed in logs[: int(row[MOVES])].tolist())
         return View(row.copy(), self.rules, self.rules.words(), int(row[SEAT]), history, self.rings[index].copy())
 
     def select(self, games: npt.NDArray[np.intp]) -> WaitingGames:
-        """Some of the games, by their places in these arrays; copies."""
+        """Return copies of some of the games, by their indices."""
         logs = None if self.logs is None else self.logs[games]
         return WaitingGames(
             self.rows[games], self.rings[games], self.rules, lambda index: self.rng(int(games[index])), logs
@@ -94,7 +94,7 @@ def has_act_many(agent: Any) -> bool:
 
 
 def request_moves(agent: Any, waiting: WaitingGames, threads: int = 1, name: str | None = None) -> Words:
-    """An agent's whole move in each of some games, checked.
+    """Request an agent's whole move in each of some games, and check the moves.
 
     Args:
         agent: The agent.
@@ -123,7 +123,7 @@ def _make_view_rows(waiting: WaitingGames) -> Words:
 
 @pure_kernel
 def _write_view_rows(rows: np.ndarray, rules: np.ndarray, views: np.ndarray) -> None:
-    """Write what the seats to act know of some games."""
+    """Write the view rows of the seats to act in some games."""
     for index in range(rows.shape[0]):
         write_view(rows[index], int(np.int64(rows[index, SEAT])), rules, views[index])
 
@@ -156,7 +156,7 @@ def _call_act_many(agent: Any, waiting: WaitingGames) -> Words:
 
 
 def _request_one_by_one(agent: Any, waiting: WaitingGames, name: str | None) -> Words:
-    """The moves of an agent that chooses view by view; it may read the moves so far where they are kept."""
+    """Request the moves of an agent that chooses game by game, with the moves so far where they are kept."""
     moves = np.empty((len(waiting.rows), 2), np.uint64)
     for index, (row, ring) in enumerate(zip(waiting.rows, waiting.rings, strict=True)):
         log = _NO_LOG if waiting.logs is None else waiting.logs[index]
@@ -169,7 +169,7 @@ def _request_one_by_one(agent: Any, waiting: WaitingGames, name: str | None) -> 
 
 @pure_kernel
 def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, moves: np.ndarray) -> int:
-    """Index of the first whole move that is not legal, -1 if all are.
+    """Return the index of the first whole move that is not legal; -1 if all are legal.
 
     Args:
         rows: The games at the start of a decision, shape ``[k, 32]``, uint64.
@@ -194,7 +194,7 @@ def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, mo
 
 
 def choose_stage_by_stage(waiting: WaitingGames, choose: ChooseActions) -> Words:
-    """Whole moves of a policy that chooses one stage at a time: the main group, then each kicker.
+    """Choose whole moves by a policy of single stages: the main group, then each kicker.
 
     Args:
         waiting: The games.
@@ -219,7 +219,7 @@ def choose_stage_by_stage(waiting: WaitingGames, choose: ChooseActions) -> Words
 def _write_observations(
     rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, seen: np.ndarray, legal: np.ndarray
 ) -> None:
-    """Write what the seats to act see in some games, and their legal actions."""
+    """Write the observations and the masks of the seats to act in some games."""
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(games.size):
         row = rows[games[index]]

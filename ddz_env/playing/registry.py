@@ -44,7 +44,7 @@ _TIME, _WORK = "milliseconds", ("iterations", "depth")
 
 
 class Level(NamedTuple):
-    """A level of play.
+    """A level of play, such as ``easy``: an agent with options, and its Elo rating.
 
     Attributes:
         name: Its name.
@@ -67,7 +67,7 @@ LEVELS = (
 
 
 class ShippedPolicy(NamedTuple):
-    """A policy that ships, by its id.
+    """A policy that ships with the package, by its id.
 
     Attributes:
         name: The id, which always names the same file.
@@ -79,7 +79,7 @@ class ShippedPolicy(NamedTuple):
 
     @property
     def agent(self) -> str:
-        """The agent that plays by it."""
+        """The specification of the agent that plays by the policy."""
         return f"policy:path={self.name}"
 
 
@@ -102,7 +102,7 @@ _POLICIES = {policy.name: policy.agent for policy in POLICIES}
 
 
 def expand_alias(agent: str) -> str:
-    """An agent's specification, where a level (``easy`` ...) or a policy's id is replaced by the agent that plays it.
+    """Replace a level (``easy`` ...) or a policy's id in a specification by the agent that it stands for.
 
     Its own options come before those that are added; an option that a level and its user name is the user's.
 
@@ -125,7 +125,7 @@ def expand_alias(agent: str) -> str:
 
 
 def list_agent_names() -> list[str]:
-    """All names that :func:`make_agent` knows but the levels', sorted."""
+    """List the names of all installed agents and policies, sorted; levels are left out."""
     points = _find_entry_points()
     return sorted([*points, *(_POLICIES if "policy" in points else ())])
 
@@ -166,7 +166,7 @@ def make_agent(agent: str | object, rules: Rules | None = None) -> Agent:
 
 
 def max_cards_of_agent(agent: str) -> int | None:
-    """The largest deck of an agent that searches whole games; None for all others."""
+    """Return the largest deck that an agent can play with; None if there is no limit."""
     most: int | None = getattr(parse_agent(agent)[0], "max_cards", None)
     return most
 
@@ -192,7 +192,9 @@ def has_time_limit(agent: str) -> bool:
 
 
 def estimate_compile_seconds(agent: str) -> int | None:
-    """About how many processor seconds a fresh machine compiles for an agent of this package, besides the engine.
+    """Estimate how many processor seconds a fresh machine compiles for an agent of this package.
+
+    The engine's own kernels are not counted (:data:`ddz_env.playing.practice.ENGINE_SECONDS`).
 
     Args:
         agent: As for :func:`make_agent`.
@@ -278,7 +280,7 @@ def split_bidder(agent: str) -> tuple[str, str | None]:
 
 
 def _parse_agent_name(agent: str) -> tuple[str, Callable[..., Any], str]:
-    """An agent's name, its factory, and its options as text; the main option's name may be left out."""
+    """Split a specification into the agent's name, its factory, and its options as text."""
     name, _, options = expand_alias(agent).strip().partition(":")
     factory = _load_factory(name)
     if factory is None:
@@ -291,7 +293,7 @@ def _parse_agent_name(agent: str) -> tuple[str, Callable[..., Any], str]:
 
 
 def _check_agent(agent: Any, text: str, name: str) -> Agent:
-    """The agent, which is given a name if it has none."""
+    """Check that an object is an agent, and give it a name if it has none."""
     if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
         raise UnknownAgentError(f"{text} is not an agent: it needs a method act(view, rng) that returns a Move")
     if not hasattr(agent, "name"):
@@ -303,7 +305,7 @@ def _check_agent(agent: Any, text: str, name: str) -> Agent:
 
 
 def list_agent_options(name: str) -> tuple[Option, ...]:
-    """The options of an agent that text can name: those that its factory declares, or its parameters.
+    """List the options of an agent that can be given as text.
 
     Args:
         name: A name, a level, or the user's own ``module:factory``.
@@ -318,7 +320,7 @@ def list_agent_options(name: str) -> tuple[Option, ...]:
 
 
 def find_agent_factory(name: str) -> Callable[..., Any]:
-    """What makes the agent of a name, of a level, or the user's own ``module:factory``.
+    """Find the class or function that makes the agent of a name, a level, or a ``module:factory``.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
@@ -329,12 +331,12 @@ def find_agent_factory(name: str) -> Callable[..., Any]:
 
 
 def _split_agent_options(text: str) -> dict[str, str]:
-    """``option=value,option=value`` by name."""
+    """Split ``option=value,option=value`` into texts by the options' names."""
     return split_options(filter(None, map(str.strip, text.split(","))), InvalidAgentOptionError)
 
 
 def _find_entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
-    """Entry points by name, all or those of one; ours come last, so that no other distribution shadows them unseen."""
+    """Find the entry points of agents by name; those of this package replace others of the same name."""
     points = [point for point in metadata.entry_points(group=GROUP) if name in (None, point.name)]
     return {point.name: point for point in sorted(points, key=_is_ours)}
 
@@ -344,7 +346,7 @@ def _is_ours(point: metadata.EntryPoint) -> bool:
 
 
 def _load_factory(name: str) -> Callable[..., Any] | None:
-    """The factory of a known name."""
+    """Load the factory of a registered name; None if the name is not registered."""
     point = _find_entry_points(name).get(name)
     return None if point is None else point.load()
 
@@ -355,7 +357,7 @@ def _is_missing(module: str, error: ImportError) -> bool:
 
 
 def _import_factory(module_name: str, attribute: str) -> Callable[..., Any]:
-    """The user's own ``module:factory``, also from the current folder, which console scripts do not search."""
+    """Import a user's ``module:factory``, also from the current folder, which console scripts do not search."""
     if module_name.endswith(".py"):
         module = ".".join(Path(module_name).with_suffix("").parts)
         raise UnknownAgentError(f"{module_name!r} is a file; an agent's module is written {module}:{attribute}")

@@ -1,4 +1,4 @@
-"""What an agent shows of its thinking besides the move: candidate moves, and a belief over hidden cards.
+"""Statistics that a search agent offers besides its move: candidate moves, and a belief over hidden cards.
 
 Both come from optional methods of an agent (:class:`ddz_env.playing.agent.Agent`), and both are for the seat that
 acts: they say nothing that its view does not.
@@ -24,7 +24,7 @@ NO_HOLDER = 3
 
 
 class Candidate(NamedTuple):
-    """A whole move that a search has compared with others.
+    """A whole move that a search has compared with others, with its visits and its chance of winning.
 
     Attributes:
         move: The move.
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Where a seat thinks that the hidden cards are.
+    """A probability distribution over who holds the hidden cards, from the view of a seat.
 
     Attributes:
         chances: The chance that a holder has at least a number of cards of a rank, shape ``[4, 15, 5]``, float64:
@@ -52,7 +52,7 @@ class Belief:
 
     @classmethod
     def from_worlds(cls, hands: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]) -> Belief:
-        """The belief that weighted deals express.
+        """Make the belief that weighted deals express.
 
         Args:
             hands: The three hands and the cards that no seat holds, shape ``[n, 4]``, uint64.
@@ -65,7 +65,7 @@ class Belief:
 
     @classmethod
     def uniform(cls, view: View) -> Belief:
-        """The belief without any inference: all deals of the cards that the seat cannot place are equally likely."""
+        """Make a seat's belief without inference: all deals of the cards that it cannot place are equally likely."""
         pool = Hand.from_word(int(view.row[at.HIDDEN])).counts
         known, room = _known_cards(view)
         total = sum(pool)
@@ -78,16 +78,16 @@ class Belief:
         return cls(chances)
 
     def expected_counts(self) -> npt.NDArray[np.float64]:
-        """The mean number of cards of each holder and rank, shape ``[4, 15]``, float64."""
+        """Return the mean number of cards of each holder and rank, shape ``[4, 15]``, float64."""
         return np.asarray(self.chances[..., 1:].sum(axis=-1))
 
     def as_dict(self) -> dict[str, Any]:
-        """The belief as plain lists and numbers, for JSON."""
+        """Return the belief as plain lists and numbers, for JSON."""
         return {"expected": self.expected_counts().tolist(), "chances": self.chances.tolist()}
 
 
 def _known_cards(view: View) -> tuple[list[Sequence[int]], list[int]]:
-    """The cards that each holder certainly holds, and the number of its other cards."""
+    """Return the cards that each holder certainly holds, and the number of its other cards."""
     sizes = list(view.hand_sizes) + [0] * (3 - len(view.hand_sizes))
     hands = [view.row[at.HANDS + seat] for seat in range(3)]
     if view.landlord not in (None, view.seat) and not view.rules.open_hands:
@@ -99,7 +99,7 @@ def _known_cards(view: View) -> tuple[list[Sequence[int]], list[int]]:
 
 
 def _hypergeometric(count: int, marked: int, total: int, drawn: int) -> float:
-    """The chance that exactly ``count`` of the marked cards are among those drawn."""
+    """Return the probability that exactly ``count`` of the marked cards are among those drawn."""
     if count > drawn or marked - count > total - drawn:
         return 0.0
     return math.comb(drawn, count) * math.comb(total - drawn, marked - count) / math.comb(total, marked)

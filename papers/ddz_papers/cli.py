@@ -11,18 +11,18 @@ import click
 from click import argument, option
 
 from ddz_env.support.checks import check_choice
-from ddz_training.cli.console import follow, rules_words, show
-from ddz_training.cli.info import opening
+from ddz_training.cli.console import print_table, rules_arguments, suggest_command
+from ddz_training.cli.info import first_paragraph
 from ddz_training.cli.options import (
     COUNT,
     PlayingOptions,
     Workers,
+    combine_options,
     deal_file_option,
     options_of,
     plot_option,
     results_option,
-    together,
-    working,
+    work_under_bar,
 )
 from ddz_training.cli.renamed import RenamedGroup
 from ddz_training.cli.settings import SettingsCommand
@@ -102,7 +102,7 @@ def equivalent(
     judges = Judges(*JUDGES, preset, options.seed) if tendency else None
     ladder = duels.Ladder(agent, search, preset, options.seed, judges=judges)
     ladder.check()
-    with working("deals", options.workers) as work, duels.playing(ladder, out, **work) as play:
+    with work_under_bar("deals", options.workers) as work, duels.playing(ladder, out, **work) as play:
         if method == "sequential":
             more = {"deals": deals} if deals else {}
             until = duels.SequentialOptions(most=most, precision=precision, **more)
@@ -112,11 +112,11 @@ def equivalent(
             deals = deals or duels.STEP_DEALS
             bounds, _ = duels.initial_bounds(play, first, deals, default_rng(options.seed), most)
             strength = duels.binary_search(play, bounds, deals)
-    show(duels.equivalent_table(ladder, strength))
+    print_table(duels.equivalent_table(ladder, strength))
     if not strength.beyond:
         iterations = max(1, round(strength.iterations.mean))
         searching = f"{search}{',' if ':' in search else ':'}iterations={iterations}"
-        follow("to see them play each other", "arena", agent, searching, *rules_words(options.rules))
+        suggest_command("to see them play each other", "arena", agent, searching, *rules_arguments(options.rules))
 
 
 @study.command()
@@ -147,16 +147,16 @@ def tendency(
     from ddz_training.measure.tendency_file import TENDENCIES
 
     judges = judging.Judges(top, bottom, Rules.preset(options.rules), options.seed)
-    with working("deals", options.workers) as work:
+    with work_under_bar("deals", options.workers) as work:
         judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
     counted = judging.counts(judged)
     shares = {name: wilson_interval(counted[name], deals) for name in TENDENCIES}
     lines = [(name, f"{counted[name]:,}", share.text(), share.range_text()) for name, share in shares.items()]
     title = f"{deals:,} deals · {judges.rules.name} rules · seed {judges.seed} · {', '.join(top)} v {', '.join(bottom)}"
-    show(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
+    print_table(Table(title, ("tendency", "deals", "%", "95 % interval"), lines))
     if out is not None:
         arena = ("arena", top[0], bottom[0], "--deal-file", out, "--tendency", "none", "--seed", judges.seed)
-        follow("to play those without a tendency", *arena, *rules_words(options.rules))
+        suggest_command("to play those without a tendency", *arena, *rules_arguments(options.rules))
 
 
 # --- ddz reproduce -----------------------------------------------------------
@@ -213,25 +213,27 @@ def _experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
             values["processes"] = workers.processes
         if deal_file := given.get("deal_file"):
             values["deal_file"] = str(deal_file)
-        with working(experiment.unit, workers) as how:
+        with work_under_bar(experiment.unit, workers) as how:
             saved = experiment.run(experiment.options(**values), out, how["on_progress"])
         for table in experiment.tables.values():
-            show(table(saved))
+            print_table(table(saved))
         if (plot := given.get("plot")) and experiment.plot is not None:
             experiment.plot(saved, plot)
 
-    about = f"{opening(experiment.about)}\n\nSource: {experiment.source}. Its file is {experiment.file_name}."
+    about = f"{first_paragraph(experiment.about)}\n\nSource: {experiment.source}. Its file is {experiment.file_name}."
     make = click.command(experiment.name, cls=SettingsCommand, options=lambda: experiment.options, help=about)
-    return make(together(*taken)(run))
+    return make(combine_options(*taken)(run))
 
 
 def _list_experiments() -> None:
     """One line per experiment: what it repeats, and from which paper."""
     from ddz_papers.experiments.registry import load_experiments
 
-    lines = [(experiment.name, opening(experiment.about), experiment.source) for experiment in load_experiments()]
+    lines = [
+        (experiment.name, first_paragraph(experiment.about), experiment.source) for experiment in load_experiments()
+    ]
     note = "ddz reproduce NAME --help says what one does and which options it has."
-    show(Table("Experiments", ("experiment", "what", "source"), lines, note))
+    print_table(Table("Experiments", ("experiment", "what", "source"), lines, note))
 
 
 COMMANDS: Mapping[str, tuple[click.Command, ...]] = {"Papers": (study, reproduce)}

@@ -11,7 +11,7 @@ from ddz_env import PRESETS
 from ddz_env.playing.registry import list_agent_names, list_agent_options, make_agent
 from ddz_papers.experiments.registry import EXPERIMENTS
 from ddz_papers.payoff_policy.holdem.agents import Player as HoldemPlayer
-from ddz_training.cli.app import named_commands
+from ddz_training.cli.app import list_commands
 from tests.packages import ROOT
 
 PAGE = ROOT / "docs" / "explanations" / "papers.md"
@@ -47,7 +47,7 @@ def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None
     for agent in re.findall(r"`(uct-\w+)`", here):
         assert agent in get_args(HoldemPlayer)
     for study in re.findall(r"ddz (study \w+)", here):
-        assert study in {name for _, name, _ in named_commands()}
+        assert study in {name for _, name, _ in list_commands()}
     for preset in re.findall(r"preset \[?`([\w-]+)`", here):
         assert preset in PRESETS
     for text in re.findall(r"`([\w-]+:[\w=,-]+)`", here):

@@ -14,7 +14,7 @@ from click import argument, option
 
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import DouDizhuError, pluralize
-from ddz_training.cli.console import remark, show
+from ddz_training.cli.console import print_prose, print_table
 from ddz_training.cli.options import COUNT, RULES
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def bidding(
         click.echo(json.dumps([report.as_dict() for report in reports], ensure_ascii=False))
         return
     for report in reports:
-        show(report.table())
+        print_table(report.table())
     for report in reports if convergence else ():
-        show(report.settling_table())
-    remark("95 % intervals; stakes and payoffs in base stakes.", dim=True)
+        print_table(report.settling_table())
+    print_prose("95 % intervals; stakes and payoffs in base stakes.", dim=True)

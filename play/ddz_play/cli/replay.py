@@ -10,7 +10,7 @@ import click
 from click import argument, option
 
 from ddz_env.support.errors import pluralize
-from ddz_training.cli.console import show
+from ddz_training.cli.console import print_table
 
 if TYPE_CHECKING:
     from ddz_env.saved_games import SavedGame
@@ -68,4 +68,4 @@ def _review(record: SavedGame, as_json: bool) -> None:
         made = [str(number + 1), str(review.seat), str(review.role), str(review.move)]
         lines.append([*made, *shares, review.better or ""])
     if not as_json:
-        show(Table("", ("move", "seat", "role", "played", "landlord %", "lost %", "better"), lines))
+        print_table(Table("", ("move", "seat", "role", "played", "landlord %", "lost %", "better"), lines))

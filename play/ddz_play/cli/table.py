@@ -17,7 +17,7 @@ from click import argument, option
 from ddz_env.core.cards import RANK_NAMES
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import Options
-from ddz_training.cli.console import console, quoted
+from ddz_training.cli.console import make_console, quote_path
 from ddz_training.cli.faults import CommandLineError
 from ddz_training.cli.options import NEW, options_of
 
@@ -156,7 +156,7 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
             click.echo(texts("seed", seed=deal.seed))  # not before: it deals the hands of the others
             if options.out is not None:
                 session.to_saved_game().save(options.out)
-                click.echo(texts("kept", file=quoted(options.out)))
+                click.echo(texts("kept", file=quote_path(options.out)))
             session.close()
     except DouDizhuError as error:
         raise CommandLineError(texts.error_text(error)) from error
@@ -248,7 +248,7 @@ def _print_table(session: Session, texts: Texts, viewer: int | None) -> None:
     """Print the table as a seat sees it; every hand once the game is over, or if only agents play."""
     from ddz_env.rendering import render_ansi
 
-    screen = console()
+    screen = make_console()
     width = screen.width if screen.is_terminal else min(screen.width, _WIDTH)
     position = session.position(viewer, reveal=True)
     click.echo()

@@ -14,7 +14,7 @@ import numpy as np
 
 from ddz_env.support.errors import pluralize
 from ddz_play.cli.web import ADVISER, DEFAULT_AGENTS
-from ddz_training.cli.console import bar, complain, remark
+from ddz_training.cli.console import print_error, print_prose, progress_bar
 
 if TYPE_CHECKING:
     from ddz_env import Rules
@@ -33,14 +33,14 @@ def warmup() -> None:
     """
     os.environ["DDZ_QUIET"] = "1"  # the bar says it
     start = time.perf_counter()
-    with bar("programs") as on_progress:
+    with progress_bar("programs") as on_progress:
         for done, (name, work) in enumerate(PROGRAMS):
             on_progress(done, len(PROGRAMS))
             try:
                 work()
             except Exception as fault:  # of an extra that is not installed, for instance
-                complain(f"left out: {name}: {fault}")
-    remark(f"{pluralize(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
+                print_error(f"left out: {name}: {fault}")
+    print_prose(f"{pluralize(len(PROGRAMS), 'program')} prepared in {time.perf_counter() - start:.0f} s")
 
 
 # --- the programs, each in its shortest form ---

@@ -24,10 +24,10 @@ from ddz_env.support.options import Options
 from ddz_papers.experiments.registry import EXPERIMENTS
 from ddz_training.cli import console
 from ddz_training.cli.app import HEADINGS, app
-from ddz_training.cli.console import STOPPING, stopping
+from ddz_training.cli.console import STOPPING_MESSAGE, stop_on_interrupt
 from ddz_training.cli.info import ABLATIONS
 from ddz_training.cli.options import Count, Workers, options_of
-from ddz_training.cli.tables import strengths
+from ddz_training.cli.tables import read_strengths
 from ddz_training.cli.train import train_under_bar
 from ddz_training.measure.store import read_results
 from tests.packages import ROOT
@@ -134,7 +134,7 @@ def test_a_run_that_is_to_stop_ends_after_its_block_with_advice_and_the_code_of_
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def run(*signals: signal.Signals) -> None:
-        with stopping("resume with --resume") as ended:
+        with stop_on_interrupt("resume with --resume") as ended:
             assert not ended()
             for number in signals:
                 signal.raise_signal(number)
@@ -148,7 +148,7 @@ def test_a_run_that_is_to_stop_ends_after_its_block_with_advice_and_the_code_of_
         run(signal.SIGINT)
     assert ended.value.exit_code == 130
     shown = capsys.readouterr()
-    assert (shown.out, shown.err) == ("saved\n", f"{STOPPING}\nstopped; resume with --resume\n")
+    assert (shown.out, shown.err) == ("saved\n", f"{STOPPING_MESSAGE}\nstopped; resume with --resume\n")
     with pytest.raises(KeyboardInterrupt):
         run(signal.SIGINT, signal.SIGINT)  # the second ends it at once
     assert capsys.readouterr().out == ""
@@ -211,7 +211,7 @@ def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None
         assert f"The level {level.name} is {level.agent}" in ddz("agents", level.name).output
     names = [name for name in re.findall(r"(?m)^([a-z-]+) +[\d–]", listed) if name != "agent"]
     assert names[:4] == [level.name for level in LEVELS]
-    assert names[4] == next(iter(strengths()))
+    assert names[4] == next(iter(read_strengths()))
     assert set(names[-len(ABLATIONS) :]) == set(ABLATIONS)
 
 
@@ -278,7 +278,7 @@ def test_without_a_terminal_lines_say_how_long_the_rest_takes_tenth_by_tenth(
 ) -> None:
     now = [0.0]
     monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    with console.bar("deals") as tell:
+    with console.progress_bar("deals") as tell:
         for done_now, seconds in (
             *((2, 0.0), (3, 600.0), (10, 630.0)),  # first it compiles
             *((40, 640.0), (50, 641.0), (100, 700.0), (199, 800.0), (199, 1400.0)),

@@ -16,7 +16,7 @@ import pytest
 
 from ddz_env.support.errors import InvalidMoveError
 from ddz_training.cli import tables
-from ddz_training.cli.app import named_commands
+from ddz_training.cli.app import list_commands
 from ddz_training.cli.console import EXIT_INTERRUPTED
 from ddz_training.cli.faults import EXIT_BAD_INPUT, EXIT_FAULT, EXIT_UNREAD
 from tests.packages import ROOT, pythonpath
@@ -148,7 +148,7 @@ def test_a_wrong_line_is_refused_before_anything_is_done(
 
 def test_every_command_has_a_wrong_line() -> None:
     without = {"show observation"}  # it takes no values
-    assert {name for _, name, _ in named_commands() if f"{name} " not in " ".join(REFUSED)} == without
+    assert {name for _, name, _ in list_commands() if f"{name} " not in " ".join(REFUSED)} == without
 
 
 @needs_posix

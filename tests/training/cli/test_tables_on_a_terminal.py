@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ddz_env import Move, View
-from ddz_training.cli.columns import column_widths, wrapped
-from ddz_training.cli.console import show
+from ddz_training.cli.columns import column_widths, wrap_text
+from ddz_training.cli.console import print_table
 from ddz_training.measure import duplicate
 from ddz_training.measure.duplicate import GameResult
 from ddz_training.measure.markdown import Table
@@ -35,7 +35,7 @@ def test_an_arena_s_table_fits_and_breaks_no_name(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "_LOG_WIDTH", width)
-    show(Table("", HEADER, LINES))
+    print_table(Table("", HEADER, LINES))
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= width
     words = set(re.split(r"[\s,:/]+", shown))
@@ -58,8 +58,8 @@ def test_on_a_narrow_terminal_scores_are_a_table_of_their_own(width: int, tables
 def test_only_a_terminal_that_is_narrower_than_the_names_breaks_them() -> None:
     assert column_widths(("agent", "n"), [("a-rather-long-name", "12")], 12) == [10, 2]
     assert column_widths(("agent", "win %"), [("random", "1")], 40) == [6, 5]
-    assert wrapped("1,000 games, 12:30", 8) == "1,000\ngames,\n12:30"  # a number stays whole
-    assert wrapped("policy:path=策略/一.zip", 10) == "policy:\npath=策略/\n一.zip"  # wide characters
+    assert wrap_text("1,000 games, 12:30", 8) == "1,000\ngames,\n12:30"  # a number stays whole
+    assert wrap_text("policy:path=策略/一.zip", 10) == "policy:\npath=策略/\n一.zip"  # wide characters
 
 
 class Timed:

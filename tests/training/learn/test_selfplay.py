@@ -578,7 +578,7 @@ def test_the_page_s_term_of_the_loss_and_its_statistic_are_learned_from_and_writ
 
 def test_no_bar_at_0_stays_above_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Progress(console=Console(force_terminal=True, file=io.StringIO()))
-    monkeypatch.setattr("ddz_training.cli.train.bars", lambda: screen)
+    monkeypatch.setattr("ddz_training.cli.train.make_progress", lambda: screen)
     run = SelfPlay(small_config(), 1)
     monkeypatch.setattr(run, "learn", lambda: {}["not learned"])
     with pytest.raises(KeyError, match="not learned"):

@@ -16,15 +16,15 @@ import click
 
 from ddz_env import __version__
 from ddz_env.support.processes import exit_at_once
-from ddz_training.cli.console import EXIT_INTERRUPTED, complain, quoted
+from ddz_training.cli.console import EXIT_INTERRUPTED, print_error, quote_path
 from ddz_training.cli.faults import (
     EXIT_AGENT_FAILED,
     EXIT_FAULT,
     EXIT_UNREAD,
-    FAILED,
-    RESUMED,
-    fault_of,
-    noticing_agents,
+    FAILED_AGENTS,
+    RESUMABLE_FILE,
+    describe_fault,
+    report_agent_warnings,
 )
 
 GROUP = "ddz.commands"
@@ -41,7 +41,7 @@ def commands() -> Mapping[str, tuple[click.Command, ...]]:
         try:
             headings = point.load()
         except ImportError as error:  # of a package that is not ours: its commands are missing, and no others
-            complain(f"the commands of {point.value} are left out: {error}")
+            print_error(f"the commands of {point.value} are left out: {error}")
             continue
         for heading, members in headings.items():
             found.setdefault(heading, {}).update({str(member.name): member for member in members})
@@ -60,21 +60,21 @@ class CommandLine(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its error is one line, unless ``--debug`` is given."""
         try:
-            with noticing_agents():
+            with report_agent_warnings():
                 super().invoke(ctx)
         except BrokenPipeError as error:
             raise click.exceptions.Exit(EXIT_UNREAD) from error
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:
-            message, code = fault_of(error)
+            message, code = describe_fault(error)
             if ctx.params["debug"] and code != EXIT_INTERRUPTED:
                 raise
-            if code == EXIT_INTERRUPTED and ctx.meta.get(RESUMED):
-                message += f"; {quoted(ctx.meta[RESUMED])} is valid, and the same command resumes it"
-            complain(message)
+            if code == EXIT_INTERRUPTED and ctx.meta.get(RESUMABLE_FILE):
+                message += f"; {quote_path(ctx.meta[RESUMABLE_FILE])} is valid, and the same command resumes it"
+            print_error(message)
             raise click.exceptions.Exit(code) from error
-        if FAILED in ctx.meta:
+        if FAILED_AGENTS in ctx.meta:
             raise click.exceptions.Exit(EXIT_AGENT_FAILED)
 
 
@@ -106,7 +106,7 @@ for _members in commands().values():
         app.add_command(_command)
 
 
-def named_commands() -> Iterator[tuple[str, str, click.Command]]:
+def list_commands() -> Iterator[tuple[str, str, click.Command]]:
     """Heading, name and command of everything that ``ddz --help`` and its groups list."""
     for heading, members in commands().items():
         for command in members:

@@ -12,18 +12,18 @@ from click import argument, option
 
 from ddz_env.support.errors import pluralize
 from ddz_env.support.options import Options
-from ddz_training.cli.console import bar, follow, quoted, remark, show
-from ddz_training.cli.measure import report_faults
+from ddz_training.cli.console import print_prose, print_table, progress_bar, quote_path, suggest_command
+from ddz_training.cli.measure import print_faults
 from ddz_training.cli.options import (
     COUNT,
     NATURAL,
     Count,
-    Output,
+    OutputFile,
     Workers,
     deal_file_option,
     options_of,
     results_option,
-    working,
+    work_under_bar,
 )
 from ddz_training.cli.renamed import RenamedGroup
 from ddz_training.measure.errors import InvalidBenchmarkRequestError, InvalidRecordsError
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from ddz_training.measure.benchmark.field import DealList
 
 _QUICK_DEALS, _FULL_DEALS = 400, 1000
-_CITED = "reporting"
+_CITED_LIST = "reporting"
 """The list of deals whose results may be cited."""
-_KINDS = 6
+_KINDS_SHOWN = 6
 """Kinds of move that are shown of those that cost the players most, and of those that bring them most."""
 
 
-def _today(words: Sequence[str]) -> Sequence[str] | None:
-    """The words of today for those of earlier versions, when ``ddz benchmark`` was one command."""
+def _words_of_today(words: Sequence[str]) -> Sequence[str] | None:
+    """Translate a command line of earlier versions, when ``ddz benchmark`` was one command; None for one of today."""
     if not words or words[0] in ("run", "field", "check", "records", "-h", "--help"):
         return None
     for name in ("field", "check"):
@@ -49,7 +49,7 @@ def _today(words: Sequence[str]) -> Sequence[str] | None:
     return ["benchmark", "run", *words]
 
 
-@click.group(cls=RenamedGroup, today=_today)
+@click.group(cls=RenamedGroup, today=_words_of_today)
 def benchmark() -> None:
     """Rate agents against opponents that never change, and check or compare what is played.
 
@@ -61,7 +61,7 @@ def benchmark() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class BenchmarkOptions(Options):
-    """What is played.
+    """Options of the benchmark's commands: what is played, and where.
 
     Attributes:
         full: Play the whole field on the deals for reporting; hours on two cores.
@@ -90,9 +90,9 @@ def run(agent: str, name: str, deal_file: Path | None, out: Path | None, options
     """
     from ddz_training.measure.benchmark import play
 
-    drawn, numbers = _chosen_deals(options, deal_file, _FULL_DEALS if options.full else _QUICK_DEALS)
+    drawn, numbers = _choose_deals(options, deal_file, _FULL_DEALS if options.full else _QUICK_DEALS)
     contest = play.contest_against_field(agent, drawn, name=name, quick=not options.full)
-    _play(contest, numbers, out, options, ("run", agent))
+    _play_and_report(contest, numbers, out, options, ("run", agent))
 
 
 @benchmark.command()
@@ -108,8 +108,8 @@ def field(deal_file: Path | None, out: Path | None, options: BenchmarkOptions) -
     """
     from ddz_training.measure.benchmark import play
 
-    drawn, numbers = _chosen_deals(options, deal_file, _FULL_DEALS)
-    _play(play.contest_within_field(drawn, quick=not options.full), numbers, out, options, ("field",))
+    drawn, numbers = _choose_deals(options, deal_file, _FULL_DEALS)
+    _play_and_report(play.contest_within_field(drawn, quick=not options.full), numbers, out, options, ("field",))
 
 
 @benchmark.command()
@@ -129,20 +129,20 @@ def check(file: Path, sample: int, workers: Workers) -> None:
     from ddz_training.measure.benchmark import play
 
     results = play.read_benchmark_file(file)
-    with working("deals × pairs", workers) as work:
+    with work_under_bar("deals × pairs", workers) as work:
         same = play.replay_sample(results, sample, default_rng(), **work)
-    _report(results)
-    click.echo(f"{quoted(file)}: {same} deals (drawn at random) were played again, and every game ended as it says")
+    _print_results(results)
+    click.echo(f"{quote_path(file)}: {same} deals (drawn at random) were played again, and every game ended as it says")
     click.secho(f"It was played by version {' and '.join(results.code)}, this is {__version__}.", dim=True)
 
 
-def _chosen_deals(options: BenchmarkOptions, deal_file: Path | None, deals: int) -> tuple[DealList, Sequence[int]]:
-    """The deals, those of a file if there is one, and the numbers of those that are played."""
+def _choose_deals(options: BenchmarkOptions, deal_file: Path | None, deals: int) -> tuple[DealList, Sequence[int]]:
+    """Choose the list of deals, that of a file if there is one, and the numbers of those that are played."""
     from ddz_training.measure.benchmark.field import RULES, deal_list_of_hands, find_deal_list
     from ddz_training.measure.deal_file import read_deal_file
 
     deals = options.deals or deals
-    drawn = find_deal_list(_CITED if options.full else "choosing")
+    drawn = find_deal_list(_CITED_LIST if options.full else "choosing")
     numbers: Sequence[int] = range(deals)
     if deal_file is not None:
         if options.full:
@@ -154,31 +154,31 @@ def _chosen_deals(options: BenchmarkOptions, deal_file: Path | None, deals: int)
     return drawn, numbers
 
 
-def _play(
+def _play_and_report(
     contest: play.BenchmarkContest,
     numbers: Sequence[int],
     out: Path | None,
     options: BenchmarkOptions,
     command: Sequence[str],
 ) -> None:
-    """Play, print the tables, and say which command comes next."""
+    """Play a contest, print its tables, and suggest which command comes next."""
     from ddz_training.measure.benchmark import play
 
     store = contest.store(out)
-    with working("deals × pairs", options.workers) as work:
+    with work_under_bar("deals × pairs", options.workers) as work:
         results = play.make_results(contest, play.play_benchmark(contest, numbers, store=store, **work), store)
-    _report(results)
+    _print_results(results)
     if options.full and out is not None:
-        follow("to let anybody check it", "benchmark", "check", out)
+        suggest_command("to let anybody check it", "benchmark", "check", out)
     else:  # the file of --out holds other deals
         whole = Path("mine.csv") if out is None else out.with_stem(f"{out.stem}-full")
-        follow("to play games that can be cited", "benchmark", *command, "--full", "--out", whole)
-    report_faults(results.records)
+        suggest_command("to play games that can be cited", "benchmark", *command, "--full", "--out", whole)
+    print_faults(results.records)
 
 
-def _report(results: play.BenchmarkResults) -> None:
-    """Tables of an agent, or of the field's ratings."""
-    from ddz_training.cli.tables import CPU_TIME, note, results_table
+def _print_results(results: play.BenchmarkResults) -> None:
+    """Print the tables of an agent's results, or of the field's ratings."""
+    from ddz_training.cli.tables import CPU_TIME, intervals_note, results_table
     from ddz_training.measure import statistics
     from ddz_training.measure.benchmark import field, leaderboard
     from ddz_training.measure.benchmark.play import SCORING
@@ -188,15 +188,15 @@ def _report(results: play.BenchmarkResults) -> None:
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
         title = f"{name}: {pluralize(results.deals, 'duplicate deal')} each, list {deals.name!r}"
-        show(results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1])
-    remark(note(SCORING), dim=True)
+        print_table(results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1])
+    print_prose(intervals_note(SCORING), dim=True)
     for name in own:
         ratings = leaderboard.read_field_ratings()
-        show(
+        print_table(
             leaderboard.placement_table(name, leaderboard.rate_in_field(results.records, name, ratings.fixed), ratings)
         )
-    if deals.name != _CITED:
-        remark(f"Not for citing: what --full plays, the list {_CITED!r}, can be cited and checked.")
+    if deals.name != _CITED_LIST:
+        print_prose(f"Not for citing: what --full plays, the list {_CITED_LIST!r}, can be cited and checked.")
 
 
 # --- players of recorded games ------------------------------------------------
@@ -211,7 +211,7 @@ def _report(results: play.BenchmarkResults) -> None:
     "--repeats", type=COUNT, default=1, help="Finish each position so often: agents that draw moves become steadier."
 )
 @option("--seed", type=NATURAL, default=0, help="Seed of agents that draw their moves.")
-@option("--out", type=Output(".csv", new=True), help="Write what the players lead, game by game, here (FILE.csv).")
+@option("--out", type=OutputFile(".csv", new=True), help="Write what the players lead, game by game, here (FILE.csv).")
 def records(
     file: Path,
     agents: tuple[str, ...],
@@ -246,7 +246,7 @@ def records(
         )
     positions, comparisons = Positions.of(chosen), []
     for agent in agents:
-        with bar("decisions") as on_progress:
+        with progress_bar("decisions") as on_progress:
             comparisons.append(
                 compare_with_agent(positions, agent, repeats=repeats, seed=seed, on_progress=on_progress)
             )
@@ -256,6 +256,6 @@ def records(
         about = {"players": players, "rules": rules_to_settings(positions.rules), "repeats": repeats, "seed": seed}
         write_csv(out, {"format": "ddz-records-1", **about, **provenance.to_settings()}, GameLead, leads)
     title = f"{pluralize(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
-    show(records_table(leads, title))
-    remark(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
-    show(kinds_table(comparisons[0], _KINDS))
+    print_table(records_table(leads, title))
+    print_prose(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
+    print_table(kinds_table(comparisons[0], _KINDS_SHOWN))

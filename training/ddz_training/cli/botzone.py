@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from click import argument, option
 
-from ddz_training.cli.console import quoted
-from ddz_training.cli.options import NEW, Output
+from ddz_training.cli.console import quote_path
+from ddz_training.cli.options import NEW, OutputFile
 
 _agent_option = option("--agent", default="rules", help="The agent by name (ddz agents), with options.")
 _seed_option = option("--seed", default=0, help="Seed of the agent's draws.")
@@ -49,7 +49,7 @@ def bot(agent: str, seed: int, stay: bool) -> None:
 
 
 @botzone.command()
-@option("--out", type=Output(".zip"), default="bot.zip", help="The archive.")
+@option("--out", type=OutputFile(".zip"), default="bot.zip", help="The archive.")
 @_agent_option
 @_seed_option
 @option("--stay/--no-stay", default=True, help="Stay running between answers.")
@@ -64,7 +64,7 @@ def bundle(out: Path, agent: str, seed: int, stay: bool) -> None:
 
     written = write_bundle(out, agent, seed, stay)
     files = f", of them {', '.join(written.data)}" if written.data else ""
-    click.echo(f"{quoted(out)}: {written.size / 1e6:.2f} MB, {written.files} files{files}")
+    click.echo(f"{quote_path(out)}: {written.size / 1e6:.2f} MB, {written.files} files{files}")
 
 
 @botzone.command()

@@ -12,7 +12,7 @@ _BREAK = re.compile(r"(?<=\s)|(?<=[,:/])(?=[^\W\d])")
 
 
 def column_widths(header: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> list[int]:
-    """The width of each column, in cells of the terminal.
+    """Compute the width of each column of a table, in cells of the terminal.
 
     If not all of the table has room, headings take several lines, then the cells of the widest columns; only where
     even that is not enough, columns become narrower than their longest name.
@@ -23,15 +23,15 @@ def column_widths(header: Sequence[str], lines: Sequence[Sequence[str]], room: i
         room: How wide all columns may be together.
     """
     columns = [[line[column] for line in lines] for column in range(len(header))]
-    least = [max(map(_longest_piece, (title, *cells))) for title, cells in zip(header, columns, strict=True)]
+    least = [max(map(_longest_piece_width, (title, *cells))) for title, cells in zip(header, columns, strict=True)]
     whole = [max(map(cell_len, (title, *cells))) for title, cells in zip(header, columns, strict=True)]
     if sum(whole) > room:
         whole = [max(narrow, *map(cell_len, cells), 0) for narrow, cells in zip(least, columns, strict=True)]
-    return _narrowed(_narrowed(whole, least, room), [1] * len(header), room)
+    return _narrow(_narrow(whole, least, room), [1] * len(header), room)
 
 
-def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """Widths that fit the room, or are the least ones; always the widest is narrowed."""
+def _narrow(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Narrow the widest columns until all fit the room, or have their least widths."""
     narrowed = list(widths)
     for _ in range(sum(widths) - room):
         wide = [column for column, width in enumerate(narrowed) if width > least[column]]
@@ -40,11 +40,11 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], room: int) -> list[in
     return narrowed
 
 
-def wrapped(text: str, width: int) -> str:
-    """A text in lines of at most that width, broken between its words and between the options of an agent.
+def wrap_text(text: str, width: int) -> str:
+    """Wrap a text into lines of at most that width, between its words and between the options of an agent.
 
     Example:
-        >>> print(wrapped("neural-ismcts:prior=uniform,milliseconds=20", 16))
+        >>> print(wrap_text("neural-ismcts:prior=uniform,milliseconds=20", 16))
         neural-ismcts:
         prior=uniform,
         milliseconds=20
@@ -57,5 +57,5 @@ def wrapped(text: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _longest_piece(text: str) -> int:
+def _longest_piece_width(text: str) -> int:
     return max(cell_len(piece.rstrip()) for piece in _BREAK.split(text))

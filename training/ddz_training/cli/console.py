@@ -1,4 +1,4 @@
-"""How the commands talk to the terminal: lines that can be copied, prose that is folded, bars and tables by rich."""
+"""Output of the commands on the terminal: lines that can be copied, folded prose, bars and tables by rich."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from ddz_training.measure.store import OnProgress
 
 EXIT_INTERRUPTED = 130
-SOON, OFTEN = 30.0, 600.0
-"""Seconds after which a command without a terminal first says how long it will take, and at least says it again."""
-STOPPING = "stopping after the update at hand; Ctrl-C once more ends at once"
+FIRST_NOTE_AFTER, NEXT_NOTE_AFTER = 30.0, 600.0
+"""Seconds after which a command without a terminal first prints how long it will take, and at least prints it again."""
+STOPPING_MESSAGE = "stopping after the update at hand; Ctrl-C once more ends at once"
 
-_MOST_SAID = 2_000
+_MAX_ERROR_LENGTH = 2_000
 """Characters of an error."""
 _LOG_WIDTH = 160
 """Width where there is no terminal: a table in a log should not be folded."""
-_BETWEEN = 2
+_COLUMN_GAP = 2
 """Cells between two columns of a table; behind the last one is one."""
 _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Standard output or error for tables and bars, made at each call because tests and pipes replace the streams."""
+def make_console(*, stderr: bool = False) -> Console:
+    """Make rich's console on standard output or error, at each call because tests and pipes replace the streams."""
     from ddz_training.cli.screen import Screen
 
     screen = Screen(stderr=stderr, highlight=False, emoji=False)
@@ -48,24 +48,24 @@ def console(*, stderr: bool = False) -> Console:
     return screen
 
 
-def remark(prose: str, **style: Any) -> None:
+def print_prose(prose: str, **style: Any) -> None:
     """Print prose, folded between its words."""
-    click.secho(textwrap.fill(prose, console().width, break_long_words=False), **style)
+    click.secho(textwrap.fill(prose, make_console().width, break_long_words=False), **style)
 
 
-def complain(message: str) -> None:
-    """One red line on standard error; what a file says may be longer than anybody reads."""
-    message = message if len(message) <= _MOST_SAID else f"{message[:_MOST_SAID]} ..."
+def print_error(message: str) -> None:
+    """Print one red line on standard error, cut off where it is longer than anybody reads."""
+    message = message if len(message) <= _MAX_ERROR_LENGTH else f"{message[:_MAX_ERROR_LENGTH]} ..."
     click.secho(message, err=True, fg="red", bold=True)
 
 
-def quoted(path: object) -> str:
-    """A path as one types it into a shell: in quotes where it needs them."""
+def quote_path(path: object) -> str:
+    """Quote a path as one types it into a shell, where it needs quotes."""
     return format_command(path)
 
 
-def follow(why: str, *words: object) -> None:
-    """Say which command comes next: on standard error, for standard output holds the results.
+def suggest_command(why: str, *words: object) -> None:
+    """Suggest which command comes next, on standard error, since standard output holds the results.
 
     Args:
         why: What it is for, behind "Next, ".
@@ -75,12 +75,12 @@ def follow(why: str, *words: object) -> None:
     click.echo(f"  {format_command('ddz', *words)}", err=True)
 
 
-def rules_words(rules: str) -> list[str]:
-    """``--rules`` as it is typed; nothing for the standard rules."""
+def rules_arguments(rules: str) -> list[str]:
+    """Return ``--rules`` as arguments of a command; none for the standard rules."""
     return [] if rules == "standard" else ["--rules", rules]
 
 
-def show(content: Table, *, screen: Console | None = None, sections: Collection[int] = ()) -> None:
+def print_table(content: Table, *, screen: Console | None = None, sections: Collection[int] = ()) -> None:
     """Print a table with its title and its note.
 
     Args:
@@ -90,25 +90,29 @@ def show(content: Table, *, screen: Console | None = None, sections: Collection[
     """
     from rich import box, table
 
-    from ddz_training.cli.columns import column_widths, wrapped
+    from ddz_training.cli.columns import column_widths, wrap_text
 
-    screen = screen or console()
+    screen = screen or make_console()
     drawn = table.Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     header, *lines = ([cell.replace("`", "") for cell in line] for line in (content.header, *content.lines))
-    widths = column_widths(header, lines, screen.width - _BETWEEN * len(header) + 1)
+    widths = column_widths(header, lines, screen.width - _COLUMN_GAP * len(header) + 1)
     for column, (heading, width) in enumerate(zip(header, widths, strict=True)):
         cells = [line[column] for line in lines if line[column]]
         side: Literal["left", "right"] = "right" if cells and all(map(_NUMBER.match, cells)) else "left"
-        drawn.add_column(_plain(wrapped(heading, width)), justify=side, overflow="fold", width=width)
+        drawn.add_column(_make_text(wrap_text(heading, width)), justify=side, overflow="fold", width=width)
     for number, line in enumerate(lines):
-        drawn.add_row(*map(_plain, map(wrapped, line, widths)), end_section=number in sections)
-    for part in (content.title and _plain(content.title, "bold"), drawn, content.note and _plain(content.note, "dim")):
+        drawn.add_row(*map(_make_text, map(wrap_text, line, widths)), end_section=number in sections)
+    for part in (
+        content.title and _make_text(content.title, "bold"),
+        drawn,
+        content.note and _make_text(content.note, "dim"),
+    ):
         if part:
             screen.print(part)
     screen.print()
 
 
-def _plain(cell: str, style: str = "") -> Text:
+def _make_text(cell: str, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(cell.replace("`", ""), style)
@@ -117,34 +121,34 @@ def _plain(cell: str, style: str = "") -> Text:
 # --- bars --------------------------------------------------------------------
 
 
-def bars() -> Progress:
-    """Bars on standard error, of a terminal alone; the field ``state`` of a task is shown behind its bar."""
+def make_progress() -> Progress:
+    """Make bars on standard error, shown on a terminal alone; the field ``state`` of a task is shown behind its bar."""
     from rich import progress
 
-    screen = console(stderr=True)
+    screen = make_console(stderr=True)
     times = progress.TimeElapsedColumn(), "eta", progress.TimeRemainingColumn()
     columns = "{task.description}", progress.BarColumn(), "{task.percentage:>3.0f} %", *times, "{task.fields[state]}"
     return progress.Progress(*columns, console=screen, disable=not screen.is_terminal)
 
 
-class Pace:
-    """When progress is said where there is no terminal: at every tenth, and at least every ten minutes."""
+class NotePace:
+    """Decides when progress is printed where there is no terminal: at every tenth, and at least every ten minutes."""
 
     def __init__(self) -> None:
         self._last, self._tenth = -math.inf, -1
 
     def is_due(self, share: float) -> bool:
-        """Whether it is to be said now, with that share done, 0 to 1; it is then taken to be."""
+        """Whether progress is to be printed now, with that share done, 0 to 1; if so, it counts as printed."""
         now, tenth = time.monotonic(), int(10 * share)
-        if tenth == self._tenth and now < self._last + OFTEN:
+        if tenth == self._tenth and now < self._last + NEXT_NOTE_AFTER:
             return False
         self._last, self._tenth = now, tenth
         return True
 
 
 @contextmanager
-def bar(what: str) -> Iterator[OnProgress]:
-    """A bar of how many are done of how many, which appears as soon as this is known.
+def progress_bar(what: str) -> Iterator[OnProgress]:
+    """Show a bar of how many are done of how many, which appears as soon as this is known.
 
     Where there is no terminal, a line says after half a minute how long it will take, and from then on at every tenth,
     or after ten minutes.  Time counts from the first that is done, for which a fresh machine may have compiled.
@@ -152,11 +156,11 @@ def bar(what: str) -> Iterator[OnProgress]:
     Yields:
         What is called with both numbers.
     """
-    with bars() as drawn:
+    with make_progress() as drawn:
         task = drawn.add_task(what, total=None, state="", visible=False)
         before: int | None = None
         began: tuple[float, int] | None = None
-        pace = Pace()
+        pace = NotePace()
 
         def tell(done: int, total: int) -> None:
             nonlocal before, began
@@ -165,7 +169,7 @@ def bar(what: str) -> Iterator[OnProgress]:
             if began is None and done > before:
                 began = time.monotonic(), done
             passed, here = (0.0, 0) if began is None else (time.monotonic() - began[0], done - began[1])
-            if drawn.disable and here and passed > SOON and pace.is_due(done / total):
+            if drawn.disable and here and passed > FIRST_NOTE_AFTER and pace.is_due(done / total):
                 left = timedelta(seconds=round(passed / here * (total - done)))
                 click.echo(f"{what}: {done:,} of {total:,} done, about {left} to go", err=True)
 
@@ -173,7 +177,7 @@ def bar(what: str) -> Iterator[OnProgress]:
 
 
 @contextmanager
-def stopping(advice: str) -> Iterator[Callable[[], bool]]:
+def stop_on_interrupt(advice: str) -> Iterator[Callable[[], bool]]:
     """Let the first Ctrl-C end a training after the update at hand; a second one is a ``KeyboardInterrupt``.
 
     Args:
@@ -188,7 +192,7 @@ def stopping(advice: str) -> Iterator[Callable[[], bool]]:
         if requests:
             raise KeyboardInterrupt
         requests.append(number)
-        complain(STOPPING)
+        print_error(STOPPING_MESSAGE)
 
     before = signal.signal(signal.SIGINT, request)
     try:
@@ -196,5 +200,5 @@ def stopping(advice: str) -> Iterator[Callable[[], bool]]:
     finally:
         signal.signal(signal.SIGINT, before)
     if requests:
-        complain(f"stopped; {advice}")
+        print_error(f"stopped; {advice}")
         raise click.exceptions.Exit(EXIT_INTERRUPTED)

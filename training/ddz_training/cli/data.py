@@ -10,17 +10,17 @@ from click import argument, option
 
 from ddz_env.support.atomic_files import replace_file
 from ddz_env.support.errors import pluralize
-from ddz_training.cli.console import bar, follow, quoted
+from ddz_training.cli.console import progress_bar, quote_path, suggest_command
 from ddz_training.cli.faults import CommandLineError
 from ddz_training.cli.options import (
     COUNT,
     FOLDER,
     WEIGHTS,
-    Output,
+    OutputFile,
     PlayingOptions,
     deal_file_option,
     options_of,
-    working,
+    work_under_bar,
 )
 
 ONNX = ".onnx"
@@ -76,7 +76,7 @@ def record(
     if sources:
         made, left_out = other.import_games(out, sources)
         kept = f"{pluralize(made.games, 'game')}, {pluralize(made.rows, 'row')}"
-        click.echo(f"{quoted(out)}: {kept}; left out, not played to their end: {left_out}")
+        click.echo(f"{quote_path(out)}: {kept}; left out, not played to their end: {left_out}")
         return
     tables = form == "parquet"
     (table.check_tables if tables else episodes.check_minari)()
@@ -86,18 +86,20 @@ def record(
         listed = read_deal_file(deal_file, wanted.rules, wanted.seed, deals=first_deal + deals)
         wanted, numbers = replace(wanted, hands=listed.hands), listed.select_numbers(deals, first_deal)
     store = wanted.store(out / GAMES)
-    with working("deals", options.workers) as work:
+    with work_under_bar("deals", options.workers) as work:
         recording.record_games(wanted, numbers, first_deal=first_deal, store=store, **work)
-    with bar("tables" if tables else "games") as on_progress:
+    with progress_bar("tables" if tables else "games") as on_progress:
         made = (dataset.write_data_set if tables else episodes.write_episodes)(out, on_progress)
-    click.echo(f"{quoted(out)}: {pluralize(made.games, 'game')}, {pluralize(made.rows, 'row' if tables else 'step')}")
+    click.echo(
+        f"{quote_path(out)}: {pluralize(made.games, 'game')}, {pluralize(made.rows, 'row' if tables else 'step')}"
+    )
     if tables:
-        follow("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", out)
+        suggest_command("to learn from them", "train", "imitate", "--out", "warm.safetensors", "--data", out)
 
 
 @click.command()
 @argument("policy", required=False, type=Path, help="A zip of MaskablePPO, or weights with --half; or policy-raw.")
-@option("--out", type=Output(), default=f"policy{ONNX}", help="Where to write the file (FILE.onnx).")
+@option("--out", type=OutputFile(), default=f"policy{ONNX}", help="Where to write the file (FILE.onnx).")
 @option("--half", is_flag=True, help="Write FILE.safetensors of half the size instead, for ddz itself.")
 @option("--trust", is_flag=True, help="Allow the zip to run the code in it.")
 @option("--rules", default="standard", help="What the zip was trained under.")
@@ -119,7 +121,7 @@ def export(policy: Path | None, out: Path, half: bool, trust: bool, rules: str, 
 
     path = policy_path(policy if policy or half else RAW)
     if half:
-        about = f"{_halve(path, out)}, half precision"
+        about = f"{_write_half_precision(path, out)}, half precision"
     elif path.suffix == ".zip":
         _write_zip_as_onnx(path, out, trust, rules, objective)
         about = f"{rules} rules, {objective}"
@@ -128,17 +130,17 @@ def export(policy: Path | None, out: Path, half: bool, trust: bool, rules: str, 
         about = "standard rules, win"
     else:
         why = "is an ONNX file already" if path.suffix == ONNX else "reads hand values that only this package computes"
-        raise CommandLineError(f"{quoted(path)} {why}: {RAW} is the policy for other programs")
-    click.echo(f"{quoted(out)}: {out.stat().st_size / 1e6:.1f} MB, {about}")
-    follow("to play it", "arena", f"policy:path={out}", "rules")
+        raise CommandLineError(f"{quote_path(path)} {why}: {RAW} is the policy for other programs")
+    click.echo(f"{quote_path(out)}: {out.stat().st_size / 1e6:.1f} MB, {about}")
+    suggest_command("to play it", "arena", f"policy:path={out}", "rules")
 
 
-def _halve(path: Path, out: Path) -> str:
+def _write_half_precision(path: Path, out: Path) -> str:
     """Write weights in half precision; returns what they were trained for."""
     from ddz_agents.neural.weights import load_weights, save_weights
 
     if path.suffix in (ONNX, ".zip"):
-        raise CommandLineError(f"{quoted(path)} holds no weights of this package")
+        raise CommandLineError(f"{quote_path(path)} holds no weights of this package")
     weights = load_weights(path)
     save_weights(out, weights, half=True)
     return f"{weights.rules} rules, {weights.objective}"

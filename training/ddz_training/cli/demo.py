@@ -12,18 +12,18 @@ import click
 from click import option
 
 from ddz_env.support.errors import format_command, pluralize
-from ddz_training.cli.console import follow, quoted, remark, show
+from ddz_training.cli.console import print_prose, print_table, quote_path, suggest_command
 from ddz_training.cli.faults import CommandLineError
-from ddz_training.cli.options import COUNT, FOLDER, Workers, options_of, working
+from ddz_training.cli.options import COUNT, FOLDER, Workers, options_of, work_under_bar
 from ddz_training.cli.train import train_under_bar
 
 if TYPE_CHECKING:
     from ddz_training.measure.duplicate import GameResult
 
-FRESH = "fresh policy"
+FRESH_POLICY = "fresh policy"
 ENTRANTS = {
     "shipped policy": "policy",
-    FRESH: "policy:path={fresh}",
+    FRESH_POLICY: "policy:path={fresh}",
     "shipped policy in search": "neural-ismcts:milliseconds={milliseconds:g},particles=0",
     "information-set UCT": "isuct:milliseconds={milliseconds:g}",
     "determinized UCT": "duct:milliseconds={milliseconds:g}",
@@ -65,47 +65,49 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
     click.get_current_context().with_resource(locked_for_writing(out, folder=True))
     values = {"fresh": fresh.as_posix(), "milliseconds": milliseconds}
     agents = {name: text.format(**values) for name, text in ENTRANTS.items()}
-    remark("A game of the environment: random play among those of the 400 actions that are legal", bold=True)
+    print_prose("A game of the environment: random play among those of the 400 actions that are legal", bold=True)
     _show_game(seed)
-    remark(f"PPO by self-play from random weights, {minutes:g} min", bold=True)
-    _train(fresh.parent, minutes, seed)
-    remark(f"Every pair on {deals} deals, each played from both sides", bold=True)
+    print_prose(f"PPO by self-play from random weights, {minutes:g} min", bold=True)
+    _train_fresh_policy(fresh.parent, minutes, seed)
+    print_prose(f"Every pair on {deals} deals, each played from both sides", bold=True)
     arena = Arena(tuple(agents.values()), seed=seed, names=tuple(agents))
-    with working("deals × pairs", workers) as how:
+    with work_under_bar("deals × pairs", workers) as how:
         records = run_arena(arena, deals, **how)
     compared = format_command("ddz", "arena", *agents.values(), "--deals", deals, "--seed", seed)
-    _report(records, compared, out)
-    follow("to play against the fresh policy", "play", "--agents", agents[FRESH])
+    _write_report(records, compared, out)
+    suggest_command("to play against the fresh policy", "play", "--agents", agents[FRESH_POLICY])
     prior = f"neural-ismcts:path={values['fresh']}"
-    follow("to see what its prior is worth inside the search", "arena", prior, agents[FRESH], "--deals", 20)
+    suggest_command(
+        "to see what its prior is worth inside the search", "arena", prior, agents[FRESH_POLICY], "--deals", 20
+    )
     longer = ("train", "selfplay", "--out", "runs/first", "--minutes", "60")
-    follow("to train a policy of your own for longer (docs/measurements/policy-training.md has five)", *longer)
+    suggest_command("to train a policy of your own for longer (docs/measurements/policy-training.md has five)", *longer)
 
 
-def _report(records: Sequence[GameResult], compared: str, out: Path) -> None:
-    """Show the tables, and write them with a picture of the ratings."""
+def _write_report(records: Sequence[GameResult], compared: str, out: Path) -> None:
+    """Print the tables, and write them into a report with a picture of the ratings."""
     from rich.console import Console
 
     from ddz_env.support.atomic_files import replace_file
-    from ddz_training.cli.tables import CPU_TIME, note, results_table
+    from ddz_training.cli.tables import CPU_TIME, intervals_note, results_table
     from ddz_training.measure import league, plotting, ratings, statistics
 
     totals = results_table(statistics.compute_standings(records), "Against all others", _SCORING, "against", CPU_TIME)
     rated, _ = ratings.rate_agents(records)
     tables = [
-        dataclasses.replace(totals, note=f"{note(_SCORING)} Repeated by: {compared}"),
+        dataclasses.replace(totals, note=f"{intervals_note(_SCORING)} Repeated by: {compared}"),
         league.cross_table(rated, records),
     ]
     page = Console(record=True, file=io.StringIO(), width=120)
     for table in tables:
-        show(table)
-        show(table, screen=page)
+        print_table(table)
+        print_table(table, screen=page)
     report = page.export_html()
     if plotting.can_plot():
         league.plot_ratings(rated, out / _PICTURE)
         report = report.replace("</body>", f'<img src="{_PICTURE}" alt="Ratings">\n</body>')
     replace_file(out / "report.html", report.encode())
-    click.echo(f"{pluralize(len(records), 'game')}; the report is {quoted(out / 'report.html')}")
+    click.echo(f"{pluralize(len(records), 'game')}; the report is {quote_path(out / 'report.html')}")
 
 
 def _show_game(seed: int) -> None:
@@ -123,7 +125,7 @@ def _show_game(seed: int) -> None:
     click.echo(f"{env.render()}\n")
 
 
-def _train(folder: Path, minutes: float, seed: int) -> None:
+def _train_fresh_policy(folder: Path, minutes: float, seed: int) -> None:
     """Train the fresh policy; another run's files are removed first, so that a kill never leaves those of two."""
     from ddz_training.learn import loop
     from ddz_training.learn.ppo.config import SelfPlayConfig

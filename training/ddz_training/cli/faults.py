@@ -1,4 +1,4 @@
-"""How commands fail: what is said of an error, in one line, and the exit code."""
+"""How commands fail: the one line that is printed of an error, and the exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import click
 
 from ddz_env.support.errors import DouDizhuError, install_hint
-from ddz_training.cli.console import EXIT_INTERRUPTED, complain
+from ddz_training.cli.console import EXIT_INTERRUPTED, print_error
 from ddz_training.measure.errors import AgentFaultWarning, OtherVersionWarning
 
 EXIT_FAULT = 1
@@ -20,10 +20,10 @@ EXIT_AGENT_FAILED = 3
 EXIT_UNREAD = 141
 """Nobody reads what is printed any more: what a shell says of a program that ended by SIGPIPE."""
 
-FAILED = "ddz.agent_failed"
+FAILED_AGENTS = "ddz.agent_failed"
 """What a command notes in the ``meta`` of Click's context: the failures of agents."""
 
-RESUMED = "ddz.resumed"
+RESUMABLE_FILE = "ddz.resumed"
 """Likewise: the file that the same command would go on with."""
 
 _EXTRAS = {
@@ -41,8 +41,8 @@ class CommandLineError(DouDizhuError):
     """What was typed does not go together; nothing has been done."""
 
 
-def fault_of(error: BaseException) -> tuple[str, int]:
-    """What is said of an error, and the exit code."""
+def describe_fault(error: BaseException) -> tuple[str, int]:
+    """Describe an error in one line, with the exit code for it."""
     # A call of compiled code that ends while Ctrl-C arrives has a result and an exception.
     if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return "interrupted", EXIT_INTERRUPTED
@@ -60,17 +60,17 @@ def fault_of(error: BaseException) -> tuple[str, int]:
     return f"a fault of ddz, {type(error).__name__}: {error}; ddz --debug shows where", EXIT_FAULT
 
 
-def agent_failed(message: str) -> None:
-    """Say once in red that an agent failed; the command ends with an exit code for it."""
-    said = click.get_current_context().meta.setdefault(FAILED, set())
+def report_failed_agent(message: str) -> None:
+    """Print once in red that an agent failed; the command ends with an exit code for it."""
+    said = click.get_current_context().meta.setdefault(FAILED_AGENTS, set())
     if message not in said:
-        complain(message)
+        print_error(message)
     said.add(message)
 
 
 @contextmanager
-def noticing_agents() -> Iterator[None]:
-    """When a command ends, report failed agents (where no game was lost) and results of two versions."""
+def report_agent_warnings() -> Iterator[None]:
+    """Report warnings of failed agents and of results of two versions when a command ends."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AgentFaultWarning)
@@ -78,8 +78,8 @@ def noticing_agents() -> Iterator[None]:
     finally:
         for warning in caught:
             if issubclass(warning.category, AgentFaultWarning):
-                agent_failed(str(warning.message))
+                report_failed_agent(str(warning.message))
             elif issubclass(warning.category, OtherVersionWarning):
-                complain(str(warning.message))
+                print_error(str(warning.message))
             else:
                 warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)

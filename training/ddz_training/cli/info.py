@@ -1,4 +1,4 @@
-"""``ddz agents`` and ``ddz show``: whom one may choose, and what the game is here."""
+"""``ddz agents`` and ``ddz show``: the agents and their options; rules, actions and observations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from click import argument, option
 
 from ddz_env.support.errors import DouDizhuError, short_repr
-from ddz_training.cli.console import remark, show
+from ddz_training.cli.console import print_prose, print_table
 from ddz_training.cli.faults import CommandLineError
 from ddz_training.cli.options import RULES
 from ddz_training.measure.markdown import Table
@@ -52,79 +52,83 @@ def agents(name: str | None) -> None:
 
 
 def _list_agents() -> None:
-    """The levels, then one line per agent: the strongest first, those without a measurement and ablations last."""
+    """Print the levels, then one line per agent: the strongest first, unmeasured ones and ablations last."""
     from ddz_env.playing.registry import LEVELS, list_agent_names
-    from ddz_training.cli.tables import strengths
+    from ddz_training.cli.tables import read_strengths
 
-    measured = strengths()
+    measured = read_strengths()
     lines = [
-        (level.name, *_cells(measured.get(level.agent)), f"level: {level.agent}, {level.elo:+} Elo where rules is 0")
+        (
+            level.name,
+            *_strength_cells(measured.get(level.agent)),
+            f"level: {level.agent}, {level.elo:+} Elo where rules is 0",
+        )
         for level in LEVELS
     ]
     names = sorted(
         list_agent_names(), key=lambda name: (name in ABLATIONS, -measured[name].wins.mean if name in measured else 1.0)
     )
-    lines += [(name, *_cells(measured.get(name)), _summary(name)) for name in names]
-    show(Table("Agents", ("agent", "wins %", "ms", "what it is"), lines, _NOTE), sections=[len(LEVELS) - 1])
+    lines += [(name, *_strength_cells(measured.get(name)), _summarize_agent(name)) for name in names]
+    print_table(Table("Agents", ("agent", "wins %", "ms", "what it is"), lines, _NOTE), sections=[len(LEVELS) - 1])
 
 
-def _cells(strength: Strength | None) -> tuple[str, str]:
-    """The win rate against the rule agent, and milliseconds per move."""
+def _strength_cells(strength: Strength | None) -> tuple[str, str]:
+    """Format an agent's win rate against the rule agent, and its milliseconds per move."""
     if strength is None:
         return "–", "–"
     wins = "50" if not strength.wins.half_width > 0 else strength.wins.text_with_range(".0f", to="–")
     return wins, f"{strength.ms:.2g}" if strength.ms < 10 else f"{strength.ms:.0f}"
 
 
-def _summary(name: str) -> str:
-    """The first paragraph of an agent's documentation."""
+def _summarize_agent(name: str) -> str:
+    """Return the first paragraph of an agent's documentation."""
     from ddz_env.playing.registry import POLICIES, find_agent_factory
 
     if policy := next((policy for policy in POLICIES if policy.name == name), None):
-        return unmarked(policy.meaning)
+        return strip_markup(policy.meaning)
     try:
         about = inspect.getdoc(find_agent_factory(name)) or ""
     except ImportError as error:
         return f"not available: {error}"
-    return opening(about)
+    return first_paragraph(about)
 
 
-def opening(about: str) -> str:
-    """The first paragraph of a docstring, without its markup, for the screen."""
-    return unmarked(" ".join(about.partition("\n\n")[0].split()))
+def first_paragraph(about: str) -> str:
+    """Return the first paragraph of a docstring without its markup, for the screen."""
+    return strip_markup(" ".join(about.partition("\n\n")[0].split()))
 
 
-def unmarked(text: str) -> str:
-    """A docstring's text without its markup."""
+def strip_markup(text: str) -> str:
+    """Remove the markup from a docstring's text."""
     return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("`", "")
 
 
 def _explain_agent(name: str) -> None:
-    """What an agent is and reached, and one row per option: what it is by default, may be, and means."""
+    """Print what an agent is and how strong, and one row per option: its default, its values and its meaning."""
     from ddz_env.playing.registry import LEVELS, list_agent_options
-    from ddz_training.cli.tables import strengths
+    from ddz_training.cli.tables import read_strengths
 
     level = next((level for level in LEVELS if level.name == name), None)
     if level is not None:
-        remark(f"The level {name} is {level.agent}, {level.elo:+} Elo points where rules is 0.")
+        print_prose(f"The level {name} is {level.agent}, {level.elo:+} Elo points where rules is 0.")
         name = level.agent.partition(":")[0]
-    if summary := _summary(name):
-        remark(summary)
-    if level is None and (strength := strengths().get(name)) is not None and name != "rules":
+    if summary := _summarize_agent(name):
+        print_prose(summary)
+    if level is None and (strength := read_strengths().get(name)) is not None and name != "rules":
         won = f"{strength.wins.text_with_range(to='–')} % against rules (docs/results/{strength.source})"
-        remark(f"With these options it wins {won}, {strength.ms:.2g} ms per move.", dim=True)
-    show_options(name, list_agent_options(name))
+        print_prose(f"With these options it wins {won}, {strength.ms:.2g} ms per move.", dim=True)
+    print_options(name, list_agent_options(name))
 
 
-def show_options(what: str, options: Iterable[Option]) -> None:
+def print_options(what: str, options: Iterable[Option]) -> None:
     """Print a table of options without markup, or say that there are none."""
     from ddz_training.cli.tables import options_table
 
     table = options_table(what, options)
     if table.lines:
-        show(dataclasses.replace(table, lines=[tuple(map(unmarked, line)) for line in table.lines]))
+        print_table(dataclasses.replace(table, lines=[tuple(map(strip_markup, line)) for line in table.lines]))
     else:
-        remark(f"{what} names no options.")
+        print_prose(f"{what} names no options.")
 
 
 # --- the game ----------------------------------------------------------------
@@ -155,13 +159,13 @@ def rules(preset: str | None) -> None:
     from ddz_training.cli.tables import preset_differences
 
     if preset is None:
-        show(preset_differences())
+        print_table(preset_differences())
         return
     chosen, standard, lines = Rules.preset(preset), Rules(), []
     for field in dataclasses.fields(Rules):
         values = [format_option_value(getattr(rules, field.name)).replace(",", ", ") for rules in (chosen, standard)]
         lines.append((field.name, values[0], "" if values[0] == values[1] else values[1]))
-    show(Table(f"Rules {preset}", ("option", "value", "standard, where it differs"), lines))
+    print_table(Table(f"Rules {preset}", ("option", "value", "standard, where it differs"), lines))
 
 
 @show_group.command()
@@ -182,7 +186,7 @@ def actions(move: tuple[str, ...], rules: str) -> None:
 
     text = " ".join(move)
     if not text:
-        show(action_table())
+        print_table(action_table())
         return
     try:
         parsed = Move.parse(text, rules)
@@ -211,4 +215,4 @@ def observation(state: bool) -> None:
     from ddz_env.core.observation import OBSERVATION, STATE
     from ddz_training.cli.tables import layout_table
 
-    show(layout_table("State", STATE) if state else layout_table("Observation", OBSERVATION))
+    print_table(layout_table("State", STATE) if state else layout_table("Observation", OBSERVATION))

@@ -15,8 +15,8 @@ from click import argument, option
 
 from ddz_env.support.checks import check_choice
 from ddz_env.support.errors import pluralize
-from ddz_training.cli.console import complain, console, quoted, remark, show
-from ddz_training.cli.faults import agent_failed
+from ddz_training.cli.console import make_console, print_error, print_prose, print_table, quote_path
+from ddz_training.cli.faults import report_failed_agent
 from ddz_training.cli.options import (
     COUNT,
     LEAGUE,
@@ -26,7 +26,7 @@ from ddz_training.cli.options import (
     options_of,
     plot_option,
     results_option,
-    working,
+    work_under_bar,
 )
 from ddz_training.measure.errors import InvalidArenaError
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 ANCHOR, MEAN = "rules", "mean"
 """The agent that is rated 0, as in the benchmark's ratings; and the word for the mean of the league."""
 TENDENCIES = ("none", "landlord", "peasants")
-_BLOCK = 25
+_DEALS_AT_A_TIME = 25
 """Deals that a league schedules at a time."""
-_WIDE = 140
+_WIDE_SCREEN = 140
 """Columns of a screen on which win rates and scores stand side by side."""
 
 _agents_help = "Agents (ddz agents), or your own (mymodule:MyAgent); NAME=AGENT gives one a name for the tables."
@@ -57,8 +57,8 @@ class ContestOptions(PlayingOptions):
     time_limit: float | None = None
 
 
-def _contest(agents: Sequence[str], options: ContestOptions) -> contest.Arena:
-    """Who plays under which settings; with ``--debug`` the first fault of an agent ends it."""
+def _make_arena(agents: Sequence[str], options: ContestOptions) -> contest.Arena:
+    """Make the arena of a command; with ``--debug`` the first fault of an agent ends it."""
     from ddz_env import Rules
     from ddz_training.measure.contest import Arena
 
@@ -76,8 +76,8 @@ def _contest(agents: Sequence[str], options: ContestOptions) -> contest.Arena:
 
 
 @contextmanager
-def _reporting(report: Callable[[], None]) -> Iterator[None]:
-    """Report after a block of games, also after one that Ctrl-C ends."""
+def _report_at_end(report: Callable[[], None]) -> Iterator[None]:
+    """Call a function after a block of games, also after one that Ctrl-C ends."""
     try:
         yield
     except KeyboardInterrupt:
@@ -88,19 +88,19 @@ def _reporting(report: Callable[[], None]) -> Iterator[None]:
 
 # --- results ---------------------------------------------------------------
 
-_TOGETHER = " The two rates of a pair add up to more than 100 %: both win where both are peasants of one game."
+_PEASANTS_TOGETHER = " The two rates of a pair add up to more than 100 %: both win where both are peasants of one game."
 """What is true of games with an auction."""
 
 
-def report_faults(records: Sequence[duplicate.GameResult]) -> None:
-    """A red line for each agent that lost games by faults of its own: how many, and the first."""
+def print_faults(records: Sequence[duplicate.GameResult]) -> None:
+    """Print a red line for each agent that lost games by faults of its own: how many, and the first."""
     for agent in dict.fromkeys(name for record in records for name in (record.a, record.b)):
         own = [record for record in records if agent in (record.a, record.b)]
         lost = [record for record in own if record.fault_by and record.agent_of(record.fault_by) == agent]
         if lost:
             first = f"deal {lost[0].deal}, game {lost[0].game}, {lost[0].fault}"
             of_its = pluralize(len(own), "game")
-            agent_failed(f"{agent} failed, and so lost, {len(lost)} of its {of_its}; first in {first}")
+            report_failed_agent(f"{agent} failed, and so lost, {len(lost)} of its {of_its}; first in {first}")
 
 
 # --- ddz arena ---------------------------------------------------------------
@@ -143,7 +143,7 @@ def arena(
     from ddz_training.measure.contest import run_arena
     from ddz_training.measure.deal_file import read_deal_file
 
-    contest = _contest(agents, options)
+    contest = _make_arena(agents, options)
     numbers: int | list[int] = deals
     if deal_file is None and tendency is not None:
         raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
@@ -156,19 +156,22 @@ def arena(
 
     def report() -> None:
         played = records or store.results
-        if played and (results := _report_arena(contest, played, scoring)) and table is not None:
+        if played and (results := _print_arena(contest, played, scoring)) and table is not None:
             write_table(table, {**store.settings, "scoring": scoring}, results)
 
-    with _reporting(report), working(f"deals × {pluralize(contest.num_pairs, 'pair')}", options.workers) as how:
+    with (
+        _report_at_end(report),
+        work_under_bar(f"deals × {pluralize(contest.num_pairs, 'pair')}", options.workers) as how,
+    ):
         records += run_arena(contest, numbers, first_deal=first_deal, store=store, **how)
 
 
-def _report_arena(
+def _print_arena(
     contest: contest.Arena, records: Sequence[duplicate.GameResult], scoring: str
 ) -> list[statistics.AgentResult]:
-    """Print the tables; what is in them."""
+    """Print the tables of an arena, and return the results that are in them."""
     from ddz_env.playing.registry import has_time_limit
-    from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, note
+    from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, intervals_note
     from ddz_training.measure import statistics
 
     measured = contest.timing and contest.time_limit is None
@@ -178,29 +181,29 @@ def _report_arena(
     deals = len({record.deal for record in records})
     number = pluralize(deals, "duplicate deal")
     title = f"{number} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
-    _show_results(results, title, scoring, *hidden, sections=range(1, len(results), 2))
+    _print_results(results, title, scoring, *hidden, sections=range(1, len(results), 2))
     if totals:
-        _show_results(totals, "Against all others", scoring, "against", *hidden)
-    remark(note(scoring) + (_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
+        _print_results(totals, "Against all others", scoring, "against", *hidden)
+    print_prose(intervals_note(scoring) + (_PEASANTS_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
     if (most := max(deals_for_one_percent(result.wins) for result in results)) > deals:
-        remark(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)
-    report_faults(records)
+        print_prose(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)
+    print_faults(records)
     return [*results, *totals]
 
 
-def _show_results(
+def _print_results(
     results: Sequence[statistics.AgentResult], title: str, scoring: str, *hidden: str, sections: Collection[int] = ()
 ) -> None:
     """Print results as a table; on a narrow screen the scores, where they are not those of wins, in a second one."""
     from ddz_training.cli.tables import results_table
 
-    if scoring == "win" or console().width >= _WIDE:
-        show(results_table(results, title, scoring, *hidden), sections=sections)
+    if scoring == "win" or make_console().width >= _WIDE_SCREEN:
+        print_table(results_table(results, title, scoring, *hidden), sections=sections)
         return
     wins = results_table(results, title, "win", *hidden)
     only_there = [column for column in wins.header if column not in ("agent", "against", "deals")]
-    show(wins, sections=sections)
-    show(results_table(results, "Scores", scoring, *hidden, *only_there), sections=sections)
+    print_table(wins, sections=sections)
+    print_table(results_table(results, "Scores", scoring, *hidden, *only_there), sections=sections)
 
 
 # --- ddz rate ----------------------------------------------------------------
@@ -236,36 +239,39 @@ def rate(
     from ddz_training.measure import league
 
     if not agents:
-        _report_league(out, anchor, table, plot)
+        _print_league(out, anchor, table, plot)
         return
-    contest = _contest(agents, options)
+    contest = _make_arena(agents, options)
     if anchor not in (None, MEAN):  # it plays, or has played in the file
         played = league.read_league(out)[1] if out.is_file() else []
         known = [*contest.labels, *(label for game in played for label in (game.a, game.b))]
         check_choice("anchor", anchor, dict.fromkeys(known), InvalidArenaError)
     store = league.LeagueStore(out, contest, True)
-    click.secho(f"Every game is kept in {quoted(out)}.", err=True, dim=True)
-    report = functools.partial(_report_league, out, anchor, table, plot)
-    with _reporting(report), working(f"deals × {pluralize(contest.num_pairs, 'pair')}", options.workers) as how:
-        league.play_league(store, deals, block=_BLOCK, until_decided=until_decided, **how)
+    click.secho(f"Every game is kept in {quote_path(out)}.", err=True, dim=True)
+    report = functools.partial(_print_league, out, anchor, table, plot)
+    with (
+        _report_at_end(report),
+        work_under_bar(f"deals × {pluralize(contest.num_pairs, 'pair')}", options.workers) as how,
+    ):
+        league.play_league(store, deals, block=_DEALS_AT_A_TIME, until_decided=until_decided, **how)
 
 
-def _report_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:
-    """Print the tables of the file, and write what is wanted."""
+def _print_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:
+    """Print the tables of a league's file, and write the table and the plot that are wanted."""
     from ddz_training.cli.tables import write_table
     from ddz_training.measure import league, ratings, statistics
 
     settings, games = league.read_league(out)
     if not games:
-        complain(f"{quoted(out)} holds no games yet")
+        print_error(f"{quote_path(out)} holds no games yet")
         return
     plays = any(ANCHOR in (game.a, game.b) for game in games)
     anchor = {None: ANCHOR if plays else None, MEAN: None}.get(anchor, anchor)
     rated, advantage = ratings.rate_agents(games, anchor)
     title = f"{pluralize(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
-    show(league.ratings_table(rated, advantage, title, anchor))
-    show(league.cross_table(rated, games))
-    report_faults(games)
+    print_table(league.ratings_table(rated, advantage, title, anchor))
+    print_table(league.cross_table(rated, games))
+    print_faults(games)
     if table is not None:
         write_table(table, settings, rated, statistics.summarize(games))
     if plot is not None:

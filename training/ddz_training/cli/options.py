@@ -18,8 +18,8 @@ from click import option
 from ddz_env.support.atomic_files import is_stream
 from ddz_env.support.errors import install_hint
 from ddz_env.support.options import Option, Options, Range
-from ddz_training.cli.console import bar
-from ddz_training.cli.faults import RESUMED, CommandLineError
+from ddz_training.cli.console import progress_bar
+from ddz_training.cli.faults import RESUMABLE_FILE, CommandLineError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 COUNT, NATURAL = click.IntRange(1), click.IntRange(0)
@@ -28,13 +28,13 @@ RULES = "A preset, with options behind it if wanted (ddz show rules)."
 WEIGHTS = ".safetensors"
 
 
-def together(*options: Any) -> Callable[[Command], Command]:
-    """Several options as one decorator, in the order of the help."""
+def combine_options(*options: Any) -> Callable[[Command], Command]:
+    """Combine several options into one decorator, in the order of the help."""
     return lambda function: functools.reduce(lambda made, decorate: decorate(made), reversed(options), function)
 
 
 def options_of(kind: type[Options], name: str = "options") -> Callable[[Command], Command]:
-    """The fields of a class of options as options of a command, which gets them as one object.
+    """Decorate a command with the fields of a class of options, which it gets as one object.
 
     What a field may be is its annotation, its help is what the docstring's ``Attributes:`` say of it.  A set of options
     within the class adds its own.  The fields of a class come before those of its bases.
@@ -47,35 +47,39 @@ def options_of(kind: type[Options], name: str = "options") -> Callable[[Command]
     def decorate(command: Command) -> Any:
         @functools.wraps(command)
         def given_one_by_one(**given: Any) -> Any:
-            options = _of_given(kind, given)
+            options = _take_options(kind, given)
             return command(**{name: options}, **given)
 
-        return together(*_parameters(kind))(given_one_by_one)
+        return combine_options(*_make_click_options(kind))(given_one_by_one)
 
     return decorate
 
 
-def _of_given(kind: type[Options], given: dict[str, Any]) -> Options:
-    """The options among the arguments of a command, which are taken out."""
+def _take_options(kind: type[Options], given: dict[str, Any]) -> Options:
+    """Make the options of the arguments of a command, and take these out."""
     parts = {option.name: option.kinds[0] for option in kind.options() if option.nested_options}
     names = [option.name for option in kind.options()]
-    return kind(**{name: _of_given(parts[name], given) if name in parts else given.pop(name) for name in names})
+    return kind(**{name: _take_options(parts[name], given) if name in parts else given.pop(name) for name in names})
 
 
-def _parameters(kind: type[Options]) -> list[Any]:
-    """Options of Click's for the fields of a class, before those of its bases."""
+def _make_click_options(kind: type[Options]) -> list[Any]:
+    """Make Click's options for the fields of a class, before those of its bases."""
     hints = typing.get_type_hints(kind, include_extras=True)
     having = Counter(field.name for base in kind.__mro__ if is_dataclass(base) for field in fields(base))
     made = []
     for declared in sorted(kind.options(), key=lambda declared: having[declared.name]):  # the root's are in all classes
         extras = getattr(hints[declared.name], "__metadata__", ())
         reader = next((extra for extra in extras if isinstance(extra, click.ParamType)), None)
-        made += _parameters(declared.kinds[0]) if declared.nested_options else [_parameter(declared, reader)]
+        made += (
+            _make_click_options(declared.kinds[0])
+            if declared.nested_options
+            else [_make_click_option(declared, reader)]
+        )
     return made
 
 
-def _parameter(declared: Option, reader: click.ParamType[Any] | None) -> Any:
-    """An option of Click's."""
+def _make_click_option(declared: Option, reader: click.ParamType[Any] | None) -> Any:
+    """Make the option of Click's for a field."""
     flag = f"--{declared.name.replace('_', '-')}"
     if declared.default is MISSING:
         return option(flag, type=reader, required=True, help=declared.meaning)
@@ -90,7 +94,7 @@ def _parameter(declared: Option, reader: click.ParamType[Any] | None) -> Any:
 # --- files that a command writes ---------------------------------------------
 
 
-class Output(click.Path):
+class OutputFile(click.Path):
     """A file that a command writes, but never over results of an earlier run; its folder is made if need be.
 
     The file is this command's from when its name is read until the command ends: another one that names it is refused
@@ -108,7 +112,7 @@ class Output(click.Path):
         self.suffixes, self.new, self.resumed, self.plot = suffixes, new, resumed, plot
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Claim a path, and refuse one that cannot be written.
+        """Lock a path for the command, and refuse one that cannot be written.
 
         Raises:
             CommandLineError: If it cannot.
@@ -139,30 +143,30 @@ class Output(click.Path):
         return path
 
 
-class Weights(click.ParamType[Path]):
-    """Weights by their file or, of a shipped policy, by their id."""
+class WeightsFile(click.ParamType[Path]):
+    """A file of weights by its path or, of a shipped policy, by its id."""
 
     name = "file or id"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The file."""
+        """Return the file that a path or an id names."""
         from ddz_agents.neural.shipped import policy_path
 
         return policy_path(value)
 
 
-NEW, NEW_WEIGHTS, TABLE = Output(new=True), Output(WEIGHTS, new=True), Output()
-LEAGUE = Output(".sqlite", ".db", resumed=True)
-WEIGHTS_OR_ID = Weights()
+NEW, NEW_WEIGHTS, TABLE = OutputFile(new=True), OutputFile(WEIGHTS, new=True), OutputFile()
+LEAGUE = OutputFile(".sqlite", ".db", resumed=True)
+WEIGHTS_OR_ID = WeightsFile()
 FOLDER = click.Path(file_okay=False, writable=True, path_type=Path)
 
 results_option = option(
     "--out",
-    type=Output(".csv", ".sqlite", resumed=True),
+    type=OutputFile(".csv", ".sqlite", resumed=True),
     help="Save results as they come: FILE.sqlite, and FILE.csv at the end; resumed if there.",
 )
 plot_option = option(
-    "--plot", type=Output(".png", ".pdf", ".svg", plot=True), help="Write a plot here (.png, .pdf or .svg)."
+    "--plot", type=OutputFile(".png", ".pdf", ".svg", plot=True), help="Write a plot here (.png, .pdf or .svg)."
 )
 
 deal_file_option = option(
@@ -177,7 +181,7 @@ deal_file_option = option(
 
 @dataclass(frozen=True)
 class Workers(Options):
-    """Where the games of a command are played.
+    """The workers of a command: processes of this machine, or a Ray cluster.
 
     Attributes:
         processes: Worker processes; results do not depend on them.
@@ -190,7 +194,7 @@ class Workers(Options):
 
 @dataclass(frozen=True)
 class PlayingOptions(Options):
-    """How games are played.
+    """Options of the commands that play games.
 
     Attributes:
         rules: A preset, with options behind it if wanted (ddz show rules).
@@ -204,8 +208,8 @@ class PlayingOptions(Options):
 
 
 @contextmanager
-def working(what: str, workers: Workers) -> Iterator[dict[str, Any]]:
-    """Show a progress bar, and use Ray if asked.
+def work_under_bar(what: str, workers: Workers) -> Iterator[dict[str, Any]]:
+    """Show a progress bar while work is done, on a Ray cluster if asked.
 
     Args:
         what: What is counted.
@@ -215,10 +219,10 @@ def working(what: str, workers: Workers) -> Iterator[dict[str, Any]]:
         The arguments of what does the work: ``processes`` and ``on_progress``.
     """
     context = click.get_current_context()
-    context.meta[RESUMED] = context.params.get("out")
+    context.meta[RESUMABLE_FILE] = context.params.get("out")
     with ExitStack() as leave:
         if workers.ray:
             from ddz_training.measure import ray_cluster
 
             leave.enter_context(ray_cluster.use_ray())
-        yield {"processes": workers.processes, "on_progress": leave.enter_context(bar(what))}
+        yield {"processes": workers.processes, "on_progress": leave.enter_context(progress_bar(what))}

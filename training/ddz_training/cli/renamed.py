@@ -1,4 +1,4 @@
-"""Lines of earlier versions: what they are today."""
+"""Command lines of earlier versions, which are refused with those of today."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddz_training.cli.faults import CommandLineError
 
 
 class RenamedGroup(click.Group):
-    """A group that refuses the lines of earlier versions, and says what they are today.
+    """A group of commands that refuses command lines of earlier versions with those of today.
 
     Args:
         today: The words behind ``ddz`` of today for those behind the group's name; None where they are of today.
@@ -24,7 +24,7 @@ class RenamedGroup(click.Group):
         self._today = today
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line.
+        """Parse the command line.
 
         Raises:
             CommandLineError: If it is one of an earlier version.

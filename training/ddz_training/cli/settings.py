@@ -9,7 +9,7 @@ import click
 
 from ddz_env.support.options import Option, Options
 from ddz_training.cli.faults import CommandLineError
-from ddz_training.cli.info import unmarked
+from ddz_training.cli.info import strip_markup
 from ddz_training.learn.settings import renamed_setting
 
 
@@ -34,7 +34,7 @@ class SettingsCommand(click.Command):
         return [*super().get_params(ctx), *self._settings().values()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the command line.
+        """Parse the command line.
 
         Raises:
             CommandLineError: If a setting is written as in earlier versions.
@@ -43,7 +43,7 @@ class SettingsCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
+        """Run the command with its settings as texts."""
         texts = {name: ctx.params.pop(str(setting.name)) for name, setting in self._settings().items()}
         ctx.params["settings"] = tuple(f"{name}={text}" for name, text in texts.items() if text is not None)
         return super().invoke(ctx)
@@ -60,16 +60,16 @@ class SettingsCommand(click.Command):
         return {
             name: click.Option(
                 [_flag(name), name.replace(".", "_")],
-                metavar=_metavar(setting),
-                help=f"{unmarked(setting.meaning)}  [default: {setting.default_text}]",
+                metavar=_value_placeholder(setting),
+                help=f"{strip_markup(setting.meaning)}  [default: {setting.default_text}]",
             )
-            for name, setting in _fields(self._options())
+            for name, setting in _flatten_options(self._options())
             if name not in taken
         }
 
 
-def _fields(kind: type[Options]) -> Iterator[tuple[str, Option]]:
-    """All options by name; those of a set of options within them as ``name.part``."""
+def _flatten_options(kind: type[Options]) -> Iterator[tuple[str, Option]]:
+    """List all options by name; those of a set of options within them as ``name.part``."""
     for option in kind.options():
         if option.nested_options:
             yield from ((f"{option.name}.{part.name}", part) for part in option.nested_options)
@@ -77,8 +77,8 @@ def _fields(kind: type[Options]) -> Iterator[tuple[str, Option]]:
             yield option.name, option
 
 
-def _metavar(setting: Option) -> str:
-    """What stands for the value of a setting in the help."""
+def _value_placeholder(setting: Option) -> str:
+    """Choose what stands for the value of a setting in the help."""
     if setting.choices or bool in setting.kinds:
         return "|".join(map(str, setting.choices)) or "true|false"
     kinds = {int: "INTEGER", float: "NUMBER", tuple: "LIST"}

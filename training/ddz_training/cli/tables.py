@@ -35,7 +35,7 @@ STRENGTHS_FILE = Path(__file__).with_name("strengths.json")
 
 
 def action_table() -> Table:
-    """One line per category: ids, how many, an example."""
+    """Make the table of the actions, one line per category: ids, how many, an example."""
     rows: list[tuple[str, ...]] = []
     for index, category in enumerate(actions.CATEGORIES):
         groups = [group for group in actions.MAIN_GROUPS if group.category == index]
@@ -57,7 +57,7 @@ def action_table() -> Table:
 
 
 def layout_table(title: str, layout: Layout) -> Table:
-    """The features of a vector; the moves further back, which are alike, share a row."""
+    """Make the table of a vector's features; the moves further back, which are alike, share a row."""
     rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
     if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
         next_row = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
@@ -68,7 +68,7 @@ def layout_table(title: str, layout: Layout) -> Table:
 
 
 def preset_differences() -> Table:
-    """What each preset changes of the standard rules."""
+    """Make the table of what each preset changes of the standard rules."""
     standard = Rules()
     rows = []
     for name, rules in PRESETS.items():
@@ -83,7 +83,7 @@ def preset_differences() -> Table:
 
 
 def options_table(what: str, options: Iterable[Option]) -> Table:
-    """The options of an agent or an experiment."""
+    """Make the table of the options of an agent or an experiment."""
     lines = [(f"`{option.name}`", option.default_text, option.allowed_values, option.meaning) for option in options]
     return Table(f"Options of {what}", ("option", "default", "values", "meaning"), lines)
 
@@ -91,15 +91,15 @@ def options_table(what: str, options: Iterable[Option]) -> Table:
 # --- what was played ---------------------------------------------------------
 
 
-def _milliseconds(value: float) -> str:
-    """Milliseconds per decision with three digits."""
+def _format_milliseconds(value: float) -> str:
+    """Format milliseconds per decision with three digits."""
     return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
 
 
 CPU_TIME = "CPU ms"
 """The column that says whether agents that are given milliseconds got them: a busy machine takes some away."""
 
-_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
+_RESULT_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
     "agent": lambda result: result.agent,
     "against": lambda result: result.opponent,
     "deals": lambda result: str(result.deals),
@@ -110,13 +110,13 @@ _COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
     "score landlord": lambda result: result.landlord_score.score(),
     "score peasants": lambda result: result.peasant_score.score(),
     "score overall": lambda result: result.score.score(),
-    "ms per decision": lambda result: _milliseconds(result.ms_per_decision),
-    CPU_TIME: lambda result: _milliseconds(result.cpu_ms_per_decision),
+    "ms per decision": lambda result: _format_milliseconds(result.ms_per_decision),
+    CPU_TIME: lambda result: _format_milliseconds(result.cpu_ms_per_decision),
 }
 
 
 def results_table(results: Sequence[statistics.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
-    """The table that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` end with.
+    """Make the table of results that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` end with.
 
     Args:
         results: Two per pair, or standings.
@@ -125,18 +125,20 @@ def results_table(results: Sequence[statistics.AgentResult], title: str, scoring
         *left_out: Further columns that are left out.
     """
     repeated = "score" if scoring == "win" else None
-    columns = {name: cell for name, cell in _COLUMNS.items() if name not in left_out and name.split()[0] != repeated}
+    columns = {
+        name: cell for name, cell in _RESULT_COLUMNS.items() if name not in left_out and name.split()[0] != repeated
+    }
     return Table(title, list(columns), [[cell(result) for cell in columns.values()] for result in results])
 
 
-def note(scoring: str) -> str:
-    """What a page says below tables of results."""
+def intervals_note(scoring: str) -> str:
+    """Return the note on intervals below tables of results."""
     intervals = "95 % intervals: Wilson for one role, normal on the means of the deals for the rest."
     return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
 
 
 def deals_for_one_percent(rate: Interval) -> int:
-    """How many deals make the interval of a win rate over deals ± 1 %, to two digits; 0 where it has no width yet.
+    """Estimate how many deals make the interval of a win rate ± 1 %, to two digits; 0 where it has no width yet.
 
     Example:
         >>> deals_for_one_percent(Interval(0.5, 0.45, 0.55, count=100))
@@ -166,15 +168,15 @@ def write_table(
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     else:
         file = io.StringIO()
-        writer = csv.DictWriter(file, _flat(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(file, _flatten_intervals(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(map(_flat, rows))
+        writer.writerows(map(_flatten_intervals, rows))
         text = file.getvalue()
     replace_file(path, text.encode())
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with the mean and the ends of each interval in columns of their own."""
+def _flatten_intervals(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the mean and the ends of each interval in a row columns of their own."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
         ends = value if isinstance(value, dict) else {"mean": value}
@@ -183,7 +185,7 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
-    """The evaluations after one update, one line per opponent."""
+    """Make the table of the evaluations after one update, one line per opponent."""
     updates, deals = pluralize(evaluations[0].update, "update"), pluralize(evaluations[0].deals, "duplicate deal")
     title = f"After {updates}, {deals} each"
     lines = [
@@ -199,7 +201,7 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
 
 
 def records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Table:
-    """What each agent is to win against the players of recorded games, the first one's gain left out."""
+    """Make the table of what each agent is estimated to win against the players of recorded games."""
     first, *others = records.estimate_strengths(leads)
     lines = [
         (
@@ -216,7 +218,7 @@ def records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Tabl
 
 
 def kinds_table(comparison: Comparison, most: int) -> Table:
-    """The kinds of recorded move that cost the players most beside an agent, and those that bring them most.
+    """Make the table of the kinds of recorded move that lose the players most against an agent, and gain them most.
 
     Args:
         comparison: The recorded games beside the agent.
@@ -252,7 +254,7 @@ class Strength(NamedTuple):
 
 
 @functools.cache
-def strengths() -> dict[str, Strength]:
-    """The strengths that the package comes with, the strongest agent first."""
+def read_strengths() -> dict[str, Strength]:
+    """Read the strengths of agents that the package comes with, the strongest agent first."""
     document = json.loads(STRENGTHS_FILE.read_text(encoding="utf-8"))
     return {name: Strength(Interval(*line[:4]), *line[4:]) for name, line in document.items()}

@@ -14,7 +14,16 @@ from click import argument, option
 
 from ddz_env.support.errors import pluralize
 from ddz_env.support.options import Options
-from ddz_training.cli.console import Pace, bars, follow, quoted, remark, rules_words, show, stopping
+from ddz_training.cli.console import (
+    NotePace,
+    make_progress,
+    print_prose,
+    print_table,
+    quote_path,
+    rules_arguments,
+    stop_on_interrupt,
+    suggest_command,
+)
 from ddz_training.cli.faults import CommandLineError
 from ddz_training.cli.options import COUNT, FOLDER, NEW_WEIGHTS, WEIGHTS_OR_ID, options_of, plot_option
 from ddz_training.cli.settings import SettingsCommand
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearningOptions(Options):
-    """Options of all commands that learn.
+    """Options of all commands that train.
 
     Attributes:
         rules: A preset, with options behind it if wanted (ddz show rules); standard by default.
@@ -46,7 +55,7 @@ class LearningOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(LearningOptions):
-    """Options of the commands that learn into a folder.
+    """Options of the commands that train into a folder.
 
     Attributes:
         out: Folder for what is learned, the checkpoint and the curves.
@@ -56,7 +65,7 @@ class RunOptions(LearningOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnGamesOptions(RunOptions):
+class SelfPlayOptions(RunOptions):
     """Options of ``selfplay`` and ``dmc``.
 
     Attributes:
@@ -86,8 +95,10 @@ def train() -> None:
     """
 
 
-def _learn(begin: Callable[[], Training], budget: Budget, file: Path, tensorboard: Path | None, advice: str) -> Any:
-    """Learn until the budget is spent.
+def _run_training(
+    begin: Callable[[], Training], budget: Budget, file: Path, tensorboard: Path | None, advice: str
+) -> Any:
+    """Run a training until the budget is spent.
 
     Args:
         begin: Makes the training, once its folder is ours.
@@ -103,18 +114,18 @@ def _learn(begin: Callable[[], Training], budget: Budget, file: Path, tensorboar
 
     with store.locked_for_writing(file.parent, folder=True):
         run = begin()
-        with stopping(advice) as ended:
+        with stop_on_interrupt(advice) as ended:
             train_under_bar(run, budget, file.parent, tensorboard, ended)
             done = f"{pluralize(run.counters.update, 'update')}, {pluralize(run.counters.decisions, 'decision')}"
-            click.echo(f"{quoted(file)} after {done}")
+            click.echo(f"{quote_path(file)} after {done}")
     return run
 
 
-def _follow_policy(path: Path, rules: str, options: str = "") -> None:
-    """Say which commands let the learned policy play, alone and in the search."""
+def _suggest_policy_commands(path: Path, rules: str, options: str = "") -> None:
+    """Suggest commands that let the trained policy play, alone and in the search."""
     policy, search = f"policy:path={path}{options}", f"neural-ismcts:path={path}{options}"
-    follow("to see how strong it is", "arena", policy, "rules", *rules_words(rules))
-    follow("to search with it", "arena", search, policy, "--deals", 100, *rules_words(rules))
+    suggest_command("to see how strong it is", "arena", policy, "rules", *rules_arguments(rules))
+    suggest_command("to search with it", "arena", search, policy, "--deals", 100, *rules_arguments(rules))
 
 
 # --- bars ------------------------------------------------------------------
@@ -135,8 +146,8 @@ def train_under_bar(
     from ddz_training.learn import loop
 
     decisions, seconds = run.counters.decisions, run.counters.seconds
-    with bars() as progress:
-        drawn, pace = not progress.disable, Pace()
+    with make_progress() as progress:
+        drawn, pace = not progress.disable, NotePace()
         bar = progress.add_task("training", total=1.0, state="", visible=False)
 
         def on_update(line: Any) -> None:
@@ -149,7 +160,7 @@ def train_under_bar(
 
         def on_evaluation(results: Sequence[Evaluation]) -> None:
             if results:
-                show(evaluation_table(results), screen=progress.console)
+                print_table(evaluation_table(results), screen=progress.console)
 
         calls = {"on_update": on_update, "on_evaluation": on_evaluation}
         loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
@@ -184,8 +195,8 @@ def _belief_config() -> type[TrainingSettings]:
 
 
 @train.command(cls=SettingsCommand, options=_selfplay_config)
-@options_of(OwnGamesOptions)
-def selfplay(options: OwnGamesOptions, settings: tuple[str, ...]) -> None:
+@options_of(SelfPlayOptions)
+def selfplay(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
 
     \b
@@ -199,12 +210,12 @@ def selfplay(options: OwnGamesOptions, settings: tuple[str, ...]) -> None:
     """
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
-    _learn_own_games(SelfPlay, options, settings)
+    _train_on_own_games(SelfPlay, options, settings)
 
 
 @train.command(cls=SettingsCommand, options=_dmc_config)
-@options_of(OwnGamesOptions)
-def dmc(options: OwnGamesOptions, settings: tuple[str, ...]) -> None:
+@options_of(SelfPlayOptions)
+def dmc(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
 
     \b
@@ -215,11 +226,11 @@ def dmc(options: OwnGamesOptions, settings: tuple[str, ...]) -> None:
     """
     from ddz_training.learn.dmc import DeepMonteCarlo
 
-    _learn_own_games(DeepMonteCarlo, options, settings)
+    _train_on_own_games(DeepMonteCarlo, options, settings)
 
 
-def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions, settings: Sequence[str]) -> None:
-    """Train all three roles on games against itself."""
+def _train_on_own_games(kind: type[SelfPlay], options: SelfPlayOptions, settings: Sequence[str]) -> None:
+    """Train one policy for all three roles on its own games, from the options of a command."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
     from ddz_training.learn.processes import join_processes
@@ -248,8 +259,8 @@ def _learn_own_games(kind: type[SelfPlay], options: OwnGamesOptions, settings: S
             with contextlib.closing(begin(processes)) as follower:
                 loop.train(follower, budget, out)
             return
-        learned = _learn(lambda: begin(processes), budget, policy, options.tensorboard, "continue with --resume")
-    _follow_policy(policy, learned.config.rules)
+        learned = _run_training(lambda: begin(processes), budget, policy, options.tensorboard, "continue with --resume")
+    _suggest_policy_commands(policy, learned.config.rules)
 
 
 @train.command(cls=SettingsCommand, options=_sb3_config)
@@ -289,12 +300,12 @@ def sb3(
         )
 
     budget = loop.Budget(decisions=timesteps)
-    learned = _learn(begin, budget, model, options.tensorboard, "continue with --resume --trust")
-    remark(
+    learned = _run_training(begin, budget, model, options.tensorboard, "continue with --resume --trust")
+    print_prose(
         "Judge by evaluations: against 'rules' expect a few per cent in the first minutes and slow progress, "
         "because one seat learns from the end of each game only. Self-play learns all roles and is much faster."
     )
-    _follow_policy(model, learned.config.rules, ",trust_file=true")
+    _suggest_policy_commands(model, learned.config.rules, ",trust_file=true")
 
 
 # --- from others -------------------------------------------------------------
@@ -338,15 +349,15 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
         config = dataclasses.replace(config, decisions=decisions or min(config.decisions, most))
         training = imitation.DatasetImitation(config, recorded, start, options.threads)
     read = Provenance().with_file("--data", data and find_games_file(data)).with_file("--init", init)
-    with stopping("the weights have learned from fewer decisions") as ended:
+    with stop_on_interrupt("the weights have learned from fewer decisions") as ended:
         train_under_bar(training, loop.Budget(decisions=config.decisions), None, options.tensorboard, ended)
         learned = training.counters.decisions
         notes = {"imitates": data.name if data else "rules", "decisions": learned, "seed": config.seed}
         save_weights(out, training.to_weights(notes | read.to_settings()))
-        click.echo(f"{quoted(out)} after {pluralize(learned, 'decision')}")
+        click.echo(f"{quote_path(out)} after {pluralize(learned, 'decision')}")
     further = ("train", "selfplay", "--out", "runs/selfplay", "--minutes", "60", "--init", out)
-    follow("to train it further by self-play", *further, *rules_words(rules))
-    _follow_policy(out, rules)
+    suggest_command("to train it further by self-play", *further, *rules_arguments(rules))
+    _suggest_policy_commands(out, rules)
 
 
 @train.command(cls=SettingsCommand, options=_belief_config)
@@ -366,7 +377,7 @@ def belief(positions: int | None, options: RunOptions, settings: tuple[str, ...]
     config, file = BeliefConfig().with_changes(BeliefConfig.read_given(named, settings)), options.out / BELIEF
     loop.check_can_start(file, resume=False)
     budget, advice = loop.Budget(decisions=config.positions), "the network has learned from fewer positions"
-    _learn(lambda: BeliefTraining(config, options.threads), budget, file, options.tensorboard, advice)
+    _run_training(lambda: BeliefTraining(config, options.threads), budget, file, options.tensorboard, advice)
 
 
 # --- the curves of runs ------------------------------------------------------
@@ -389,7 +400,7 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
     from ddz_training.learn import training_curves
     from ddz_training.measure.store import locked_for_writing
 
-    named = list(map(_named, runs))
+    named = list(map(_parse_stage, runs))
     if not named and out is None:
         wanted = f"name folders of runs ({training_curves.WRITERS}), or --out with the files of an earlier call"
         raise CommandLineError(wanted)
@@ -400,13 +411,13 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
             known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
             training_curves.save_training([*(known | read).values()], folder)
     stages = training_curves.load_training(folder)
-    show(training_curves.stage_table(stages))
+    print_table(training_curves.stage_table(stages))
     if plot is not None:
         training_curves.plot_training(stages, plot)
 
 
-def _named(run: str) -> tuple[str, Path]:
-    """A stage's name and folder; a folder alone is its own name.
+def _parse_stage(run: str) -> tuple[str, Path]:
+    """Parse a stage's name and folder; a folder alone is its own name.
 
     Example:
         >>> [(name, folder.as_posix()) for name, folder in map(_named, ("first=runs/a", "runs/b"))]

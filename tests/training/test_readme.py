@@ -1,0 +1,39 @@
+"""The package's README: its examples run, its doors exist, its folders are all there, its links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+
+import pytest
+
+from tests.packages import SOURCES
+
+README = SOURCES["ddz_training"] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+
+
+def test_the_examples_run() -> None:
+    ran = doctest.testfile(str(README), module_relative=False)
+    assert ran.attempted > 10
+    assert ran.failed == 0
+
+
+@pytest.mark.parametrize("door", re.findall(r"\| `(\w+)` of `([\w.]+)` \|", TEXT), ids=".".join)
+def test_every_door_exists(door: tuple[str, str]) -> None:
+    name, module = door
+    if ".sb3." in module:
+        pytest.importorskip("stable_baselines3")
+    assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_every_folder_is_listed() -> None:
+    listed = re.findall(r"(?m)^\| `(\w+)/` \|", TEXT)
+    assert sorted(listed) == sorted(file.parent.name for file in README.parent.glob("*/__init__.py"))
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", TEXT)
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []

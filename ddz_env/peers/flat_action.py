@@ -42,13 +42,13 @@ __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
 
 @functools.cache
 def flat_moves() -> tuple[Move, ...]:
-    """The move of each flat id."""
+    """Return the moves of all flat ids, in their order."""
     return tuple(Move(main, kickers) for main, kickers in rlcard_actions())
 
 
 @functools.cache
 def _ids_by_words() -> dict[tuple[int, int], int]:
-    """(main id, kicker word) → flat id."""
+    """Return the flat id of each pair of a main id and a kicker word."""
     return {(move.main, counts_to_word(move.kicker_counts)): index for index, move in enumerate(flat_moves())}
 
 
@@ -69,7 +69,7 @@ def check_rules_covered(rules: Rules) -> None:
 
 
 def raw_env(*, rules: str | Rules = "rlcard", **options: Any) -> FlatActionWrapper:
-    """The flat environment in which illegal actions raise.  Arguments as :class:`ddz_env.dou_dizhu_v0.raw_env`.
+    """Make the flat environment without wrappers; arguments as :class:`ddz_env.dou_dizhu_v0.raw_env`.
 
     Raises:
         InvalidRulesError: If the rules are unknown or not covered.
@@ -80,7 +80,7 @@ def raw_env(*, rules: str | Rules = "rlcard", **options: Any) -> FlatActionWrapp
 def env(
     *, rules: str | Rules = "rlcard", illegal_reward: float = ILLEGAL_REWARD, **options: Any
 ) -> AECEnv[str, Observation, int | None]:
-    """The flat environment with PettingZoo's usual wrappers.  Arguments as :func:`ddz_env.dou_dizhu_v0.env`.
+    """Make the flat environment in PettingZoo's wrappers; arguments as :func:`ddz_env.dou_dizhu_v0.env`.
 
     Raises:
         InvalidRulesError: If the rules are unknown or not covered.
@@ -89,7 +89,7 @@ def env(
 
 
 def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
-    """The flat environment in PettingZoo's parallel form: see :func:`ddz_env.dou_dizhu_v0.parallel_env`.
+    """Make the flat environment in PettingZoo's parallel form (:func:`ddz_env.dou_dizhu_v0.parallel_env`).
 
     Args:
         **options: Those of :func:`env`.
@@ -101,7 +101,7 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
 
 
 class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
-    """Lets an agent choose a whole move by its flat id.
+    """A wrapper in which one action is a whole move, by its flat id.
 
     ``action_mask`` has shape ``[27472]``, int8; everything else is as in the environment inside.
 
@@ -125,15 +125,15 @@ class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type:
         self._action_spaces = {agent: spaces.Discrete(moves) for agent in env.possible_agents}
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
-        """The observation space of an agent (always the same object)."""
+        """Return the observation space of an agent (always the same object)."""
         return self._spaces[agent]
 
     def action_space(self, agent: str) -> gymnasium.Space[Any]:
-        """The action space of an agent (always the same object)."""
+        """Return the action space of an agent (always the same object)."""
         return self._action_spaces[agent]
 
     def observe(self, agent: str) -> Observation:
-        """What an agent sees now, with the mask of the flat actions."""
+        """Return what an agent sees now, with the mask of the flat actions."""
         observed, key = self.inner.observe(agent), self.inner.form.mask_key
         mask = np.zeros(len(flat_moves()), np.int8)
         if observed[key].any():
@@ -167,7 +167,7 @@ class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type:
             inner.step(stage)
 
     def _legal_ids(self) -> list[int]:
-        """The flat ids of the legal moves, in the engine's order."""
+        """Return the flat ids of the legal moves, in the engine's order."""
         mains, kickers = list_all_moves(self.inner.row, self._rule_words)
         ids = _ids_by_words()
         return [ids[pair] for pair in zip(mains.tolist(), kickers.tolist(), strict=True)]

@@ -25,7 +25,7 @@ _Kickers = tuple[int, ...]
 
 
 def _list_kicker_sets(group: MainGroup) -> Iterator[_Kickers]:
-    """The kickers that RLCard allows, in lexicographic order.
+    """Yield the kicker sets that RLCard allows with a main group, in lexicographic order.
 
     A solo rank is used at most three times (twice next to the body, a joker once), pairs differ, and the two jokers
     never ride together.
@@ -45,7 +45,7 @@ def _list_kicker_sets(group: MainGroup) -> Iterator[_Kickers]:
 
 
 def _rlcard_sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
-    """The sort key of a body's kickers in RLCard's order.
+    """Return the sort key of a body's kickers in RLCard's order.
 
     Lexicographic, but among planes of three with solos the kickers that differ come first, then trios, then pairs
     with a solo; and among longer planes those with a joker come first.
@@ -64,7 +64,7 @@ def _rlcard_sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
 
 @functools.cache
 def rlcard_actions() -> tuple[FlatAction, ...]:
-    """RLCard's 27,472 actions in the order of its ids; the last is pass.
+    """Return RLCard's 27,472 actions in the order of its ids; the last is pass.
 
     Example:
         >>> len(rlcard_actions()), rlcard_actions()[-1]

@@ -25,7 +25,7 @@ __all__ += ["render_ansi", "render_rgb", "take_snapshot"]
 def render_rgb(
     game: State | View, *, perspective: int | None = None, width: int = 960, height: int = 600
 ) -> npt.NDArray[np.uint8]:
-    """Draw the table.
+    """Draw the table of a game as pixels.
 
     Args:
         game: A game, or what a seat knows of it (a view shows only that).
@@ -49,7 +49,7 @@ def render_rgb(
 
 
 class Window:
-    """A window on the screen (pygame), which shows pictures until it or its user closes it.
+    """A window on the screen (pygame), which shows pictures until the program or the user closes it.
 
     When the user closes the window, later pictures are ignored: a game that is being watched plays on.  SDL has one
     window per process, so several of these draw into the same one.  ``SDL_VIDEODRIVER=dummy`` draws without a display.

@@ -37,7 +37,7 @@ def render_ansi(
     highest_first: bool = False,
     suits: Suits | None = None,
 ) -> str:
-    """Write the table.
+    """Draw the table of a game as text.
 
     Args:
         game: A game, or what a seat knows of it (a view shows only that).
@@ -70,7 +70,7 @@ def render_ansi(
 
 
 class _TableWriter:
-    """Writes tables.
+    """A writer of tables as text, in a language and a width.
 
     Args:
         colour: Whether to colour.
@@ -85,7 +85,7 @@ class _TableWriter:
         self.seat_width = cell_len(say("seat", seat=0))
 
     def write_table(self, table: Snapshot) -> str:
-        """The whole table."""
+        """Write the whole table as text."""
         lines = [self._write_header(table), f"{self.say('landlord cards')}  {self._write_landlord_cards(table)}"]
         for seat in table.seats:
             lines.append(self._write_seat(seat))
@@ -143,7 +143,7 @@ class _TableWriter:
         return f"{self._write_indent('=> ')}{text}" if play.to_beat else f"{self._write_indent()}{text}{age}"
 
     def _first_that_fits(self, *candidates: str) -> str:
-        """The first text that fits a line, else the last."""
+        """Return the first text that fits a line, else the last."""
         fitting = (text for text in candidates if self.width is None or cell_len(_ESCAPE.sub("", text)) <= self.width)
         return next(fitting, candidates[-1])
 
@@ -157,7 +157,7 @@ class _TableWriter:
         return gap.join([self._paint(_BACK, "??" if gap else "?")] * number)
 
     def _write_indent(self, mark: str = "") -> str:
-        """The space below a seat's role, with a mark at its end."""
+        """Write the space below a seat's role, with a mark at its end."""
         return " " * (self.seat_width + self.role_width + len(">     20  ") - len(mark)) + mark
 
     def _paint(self, style: str, text: str) -> str:

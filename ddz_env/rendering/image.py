@@ -44,7 +44,7 @@ _BELOW_JOKERS = {"back": (BLACK_JOKER, 1), "slot": (RED_JOKER, 1)}
 
 @dataclass(frozen=True)
 class SeatPlace:
-    """Where a seat is drawn, in units.
+    """Where the parts of a seat are drawn, in units of the picture.
 
     Attributes:
         x: The left edge, centre or right edge of plate and hand, by ``align``.
@@ -77,7 +77,7 @@ _LANDLORD_CARD = 46.0
 
 
 def draw_snapshot(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> npt.NDArray[np.uint8]:
-    """Draw a table.
+    """Draw a snapshot of a table as pixels.
 
     Args:
         table: What to draw.
@@ -98,7 +98,7 @@ def draw_snapshot(table: Snapshot, width: int = WIDTH, height: int = HEIGHT) -> 
 
 
 class _Painter:
-    """Draws one picture.
+    """A painter of one picture of a table.
 
     Args:
         width: Pixels across.
@@ -112,7 +112,7 @@ class _Painter:
         self.origin = ((width - WIDTH * self.scale) / 2, (height - HEIGHT * self.scale) / 2)
 
     def draw_table(self, table: Snapshot) -> None:
-        """The whole table."""
+        """Draw the whole table."""
         self._draw_facts(table)
         self._draw_landlord_cards(table)
         players = len(table.seats)
@@ -124,7 +124,7 @@ class _Painter:
     # What lies on the table.
 
     def _draw_facts(self, table: Snapshot) -> None:
-        """The rules and the stage on the left, the stake on the right."""
+        """Draw the rules and the stage on the left, and the stake on the right."""
         self._draw_text(24, 30, "Dou Dizhu", 24, _WHITE, "left")
         stage = {"kicker": "play", "bid": "auction", "double": "doubling", "show": "showing", "over": "game over"}
         self._draw_text(24, 57, f"{table.rules} rules · {stage.get(table.stage, table.stage)}", 15, _SOFT, "left")
@@ -134,7 +134,7 @@ class _Painter:
         self._draw_text(936, 80, f"left out {table.left_out}" if table.left_out else "", 12, _SOFT, "right")
 
     def _draw_landlord_cards(self, table: Snapshot) -> None:
-        """The landlord cards, or what was not dealt where the rules have none."""
+        """Draw the landlord cards, or what was not dealt where the rules have none."""
         cards: list[CardPicture] = [*table.landlord_cards, *_BACK * table.landlord_backs]
         caption = "landlord cards" if table.landlord is not None else "landlord cards, face down"
         if not cards and table.undealt:
@@ -145,7 +145,7 @@ class _Painter:
             self._draw_text(480, 85, caption, 12, _SOFT, "centre")
 
     def _draw_status(self, table: Snapshot) -> None:
-        """One sentence in the middle."""
+        """Draw the sentence in the middle that says whose turn it is."""
         text = table.status[0].upper() + table.status[1:]
         over = table.stage == "over"
         size, height = (19, 32) if over else (15, 28)
@@ -169,7 +169,7 @@ class _Painter:
             self._draw_last_move(seat.play, place)
 
     def _draw_plate(self, seat: Seat, place: SeatPlace) -> None:
-        """Number, role (the landlord's is golden), cards in hand, and in gold doubling and the result."""
+        """Draw a seat's number, role, cards in hand and, in gold, doubling and the result."""
         text = " · ".join(filter(None, [f"Seat {seat.number}", seat.role, pluralize(seat.size, "card")]))
         marks = ["x2"] * seat.doubled + ([f"{seat.result:+g}"] if seat.result is not None else [])
         colour = _GOLD if seat.role == "landlord" else _WHITE
@@ -177,7 +177,7 @@ class _Painter:
         self._draw_label(corner, 32, text, 16, colour, place.align, marks="   ".join(marks), golden=seat.acting)
 
     def _draw_last_move(self, play: LastMove, place: SeatPlace) -> None:
-        """The last move of a seat: its cards, or a pass, a bid or an answer to doubling in words."""
+        """Draw the last move of a seat: its cards, or a pass, a bid or an answer to doubling in words."""
         corner, current = (place.play_x, place.play), play.current or play.to_beat
         if play.cards:
             room = place.room - 60
@@ -202,7 +202,7 @@ class _Painter:
         halo: bool = False,
         faded: bool = False,
     ) -> None:
-        """Overlapping cards; many of them lie closer."""
+        """Draw a row of overlapping cards; many of them lie closer."""
         if not cards:
             return
         x, y = corner
@@ -229,7 +229,7 @@ class _Painter:
         marks: str = "",
         golden: bool = False,
     ) -> None:
-        """A text on a panel, with golden marks behind it."""
+        """Draw a text on a panel, with golden marks behind it."""
         width = self._text_width(f"{text}   {marks}" if marks else text, size) + 2 * margin
         left, middle = _left_edge(corner[0], width, align), corner[1] + height / 2
         self._draw_panel(left, corner[1], width, height, golden=golden)
@@ -264,7 +264,7 @@ def _load_font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 @lru_cache(maxsize=4)
 def _draw_felt(width: int, height: int) -> Image.Image:
-    """The green table, lighter in the middle, with a wooden rim."""
+    """Draw the green table, lighter in the middle, with a wooden rim."""
     table = ImageOps.colorize(Image.radial_gradient("L").resize((width, height)), _FELT, _FELT_EDGE)
     rim = max(round(min(width / WIDTH, height / HEIGHT) * 6), 1)
     pen = ImageDraw.Draw(table)
@@ -277,7 +277,7 @@ def _draw_felt(width: int, height: int) -> Image.Image:
 def _draw_rounded_panel(
     width: int, height: int, radius: int, fill: tuple[int, ...], outline: tuple[int, ...] | None
 ) -> Image.Image:
-    """A panel with smooth edges, RGBA."""
+    """Draw a panel with smooth edges, RGBA."""
     sheet = Image.new("RGBA", (width * _FINE, height * _FINE), (*fill[:3], 0))
     box = (0, 0, sheet.width - 1, sheet.height - 1)
     ImageDraw.Draw(sheet).rounded_rectangle(box, radius * _FINE, fill, outline, 2 * _FINE if outline else 0)
@@ -286,13 +286,13 @@ def _draw_rounded_panel(
 
 @lru_cache(maxsize=1)
 def _draw_card_sheet() -> Image.Image:
-    """The pictures of all cards: a column for each rank, a line for each suit; below the jokers a back and a slot."""
+    """Load the pictures of all cards: columns are ranks, lines are suits; below the jokers a back and a slot."""
     return Image.open(Path(__file__).with_name("cards.png")).convert("RGBA")
 
 
 @lru_cache(maxsize=512)
 def _card_picture(card: CardPicture, width: int, faded: bool) -> Image.Image:
-    """A card, RGBA; one of an earlier trick is in the shade, one that is still to be chosen an empty place."""
+    """Return the picture of a card, RGBA; one of an earlier trick is darker."""
     column, line = _BELOW_JOKERS[card] if isinstance(card, str) else (card.rank, card.copy)
     w, h = _draw_card_sheet().width // NUM_RANKS, _draw_card_sheet().height // len(SUITS)
     picture = _draw_card_sheet().crop((column * w, line * h, (column + 1) * w, (line + 1) * h))

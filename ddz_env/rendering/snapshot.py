@@ -35,7 +35,7 @@ SUITS = "♠♥♣♦"
 
 
 class Card(NamedTuple):
-    """A card as it is drawn.
+    """A card as it is drawn, with a suit.
 
     Attributes:
         rank: 0..14.
@@ -47,17 +47,17 @@ class Card(NamedTuple):
 
     @property
     def is_joker(self) -> bool:
-        """Whether it is the black or the red joker."""
+        """Whether the card is the black or the red joker."""
         return self.rank >= BLACK_JOKER
 
     @property
     def suit(self) -> str:
-        """One of ``♠♥♣♦``; empty for jokers."""
+        """The card's suit, one of ``♠♥♣♦``; empty for jokers."""
         return "" if self.is_joker else SUITS[self.copy % 4]
 
     @property
     def is_red(self) -> bool:
-        """Whether it is printed in red: hearts, diamonds and the red joker."""
+        """Whether the card is printed in red: hearts, diamonds and the red joker."""
         return self.rank > BLACK_JOKER if self.is_joker else self.copy % 2 == 1
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class HalfBuiltMove:
 
 @dataclass(frozen=True)
 class Seat:
-    """One place at the table.
+    """A seat at the table, with its role, cards and last move.
 
     Attributes:
         number: The seat.
@@ -135,7 +135,7 @@ class Seat:
 
     @property
     def unseen(self) -> int:
-        """Cards of the hand that are face down."""
+        """The number of cards of the hand that are face down."""
         return self.size - len(self.hand)
 
 
@@ -199,7 +199,7 @@ class Snapshot:
         return self.status_in(Texts())
 
     def status_in(self, say: Texts) -> str:
-        """:attr:`status` in the language of these texts."""
+        """Return :attr:`status` in the language of the given texts."""
         if self.acting is None:
             if self.winner is None:
                 return say("no game")
@@ -225,12 +225,12 @@ class Snapshot:
 
 
 def format_role(role: str, players: int) -> str:
-    """A role as people read it: ``peasant down``, or of two players ``peasant``."""
+    """Format a role for people: ``peasant down``, or with two players ``peasant``."""
     return role.partition("_")[0] if players == 2 else role.replace("_", " ")
 
 
 def shuffle_suits(seed: int) -> Suits:
-    """Which suit each copy of a rank has, shape ``[13, 4]``: every rank's are shuffled."""
+    """Draw which suit each copy of a rank has, shape ``[13, 4]``; every rank's suits are shuffled."""
     return np.random.default_rng(seed).permuted(SUITS_IN_ORDER, axis=1)
 
 
@@ -242,7 +242,7 @@ def take_snapshot(
     suits: Suits = SUITS_IN_ORDER,
     later: History = (),
 ) -> Snapshot:
-    """Read the table of a game.
+    """Take a snapshot of a game's table, as one observer sees it.
 
     Args:
         game: A game, or what a seat knows of it.
@@ -273,7 +273,7 @@ def take_snapshot(
 
 
 class _SnapshotReader:
-    """Reads a table from the row of a state or a view, and the history.
+    """A reader that makes a snapshot of the row and the history of a state or a view.
 
     Args:
         game: What to read.
@@ -297,7 +297,7 @@ class _SnapshotReader:
         self.trick_start = _find_trick_start(self.history, self.rules.players)
 
     def read_table(self) -> Snapshot:
-        """The table as a snapshot."""
+        """Return the table as a snapshot."""
         seats = tuple(map(self._read_seat, self.seats))
         face_down = self.rules.bottom if self.landlord is None and self.viewer is not None else 0
         unseen = sum(seat.unseen for seat in seats) + face_down
@@ -323,7 +323,7 @@ class _SnapshotReader:
         )
 
     def _number_cards(self, observer: int | None) -> tuple[Cards, list[Cards], list[Cards]]:
-        """Every card that can be seen, with its copy.
+        """Number the copies of every card that the observer can see.
 
         Args:
             observer: The seat that sees only its own hand, unless hands are open; None sees all from the beginning.
@@ -344,14 +344,14 @@ class _SnapshotReader:
         return bottom, [tuple(sorted(hand)) for hand in deck.hands], moves
 
     def _known_hands(self) -> list[npt.NDArray[np.int64]]:
-        """What is known of the cards that each seat holds, by rank."""
+        """Return what is known of the cards that each seat holds, as counts by rank."""
         words = [int(self.row[at.HANDS + seat]) for seat in self.seats]
         if self.landlord is not None:
             words[self.landlord] = words[self.landlord] or int(self.row[at.KNOWN])
         return [np.array(Hand.from_word(word).counts) for word in words]
 
     def _reveal_deal(self, deck: VisibleDeck, observer: int | None, dealt: list[npt.NDArray[np.int64]]) -> Cards:
-        """See the observer's hand, the landlord cards, then the other open hands; returns the landlord cards."""
+        """Reveal the observer's hand, the landlord cards, then other open hands; return the landlord cards."""
         first = observer or 0
         others = set(self.seats) if observer is None or self.rules.open_hands else set[int]()
         if self.landlord is not None:
@@ -366,12 +366,12 @@ class _SnapshotReader:
         return bottom
 
     def _reveal_move(self, deck: VisibleDeck, seat: int, move: Move) -> Cards:
-        """The cards of a move, which leave their hand: the body's, then the kickers'."""
+        """Reveal the cards of a move, the body before the kickers, and take them from the hand."""
         body = deck.play(seat, move.group.need) if move.group is not None else ()
         return body + deck.play(seat, move.kicker_counts) if move.kickers else body
 
     def _reveal_later_moves(self, deck: VisibleDeck) -> None:
-        """See the cards of the moves after this position, in their order."""
+        """Reveal the cards of the moves after this position, in their order."""
         to_come = np.zeros((len(self.seats), NUM_RANKS), np.int64)
         leads = [seat for seat, move in self.later if len(move.cards)]
         if self.landlord is None and leads:  # the landlord, who plays the landlord cards, too, does not hold them yet
@@ -396,7 +396,7 @@ class _SnapshotReader:
         return self.stage != "over" and self.view.acting_seat == seat
 
     def _action_ids_of_stage(self) -> range:
-        """Action ids of the moves that lie on the table now."""
+        """Return the action ids of the moves that belong to this stage of the game."""
         if self.stage == "double":
             return range(DOUBLE_BASE, DOUBLE_BASE + 2)
         if self.stage in ("bid", "show") or self.landlord is None:
@@ -430,7 +430,7 @@ class _SnapshotReader:
 
 
 class VisibleDeck:
-    """The cards that an observer gets to see: the copies of each rank are numbered in the order of their appearance.
+    """The cards that an observer gets to see, whose copies are numbered in the order of their appearance.
 
     Args:
         players: How many hands there are.
@@ -446,7 +446,7 @@ class VisibleDeck:
         self._next = [0] * NUM_RANKS
 
     def reveal(self, seat: int, counts: Counts) -> Cards:
-        """Some cards of a hand; those that were hidden until now are drawn."""
+        """Return some cards of a hand; those that were hidden until now are drawn."""
         missing = list(counts)
         for card in self.hands[seat]:
             missing[card.rank] -= 1
@@ -454,17 +454,17 @@ class VisibleDeck:
         return _pick_cards(self.hands[seat], counts)
 
     def play(self, seat: int, counts: Counts) -> Cards:
-        """Some cards of a hand, as :meth:`reveal` gives them, which then leave it."""
+        """Return some cards of a hand, as :meth:`reveal` does, and remove them from it."""
         cards = self.reveal(seat, counts)
         self.hands[seat] = tuple(card for card in self.hands[seat] if card not in cards)
         return cards
 
     def take(self, seat: int, cards: Cards) -> None:
-        """Put cards that lie open into a hand."""
+        """Add cards that lie open to a hand."""
         self.hands[seat] = tuple(sorted(self.hands[seat] + cards))
 
     def draw(self, counts: Counts) -> Cards:
-        """New cards, by rank; none where a count is not positive."""
+        """Draw new cards of each rank; none where a count is not positive."""
         cards: list[Card] = []
         for rank, count in enumerate(counts):
             if count > 0:
@@ -476,7 +476,7 @@ class VisibleDeck:
 
 
 def _pick_cards(cards: Cards, counts: Counts) -> Cards:
-    """The first cards of each rank, by rank."""
+    """Pick the first cards of each rank from some cards."""
     left, picked = list(counts), []
     for card in cards:
         if left[card.rank] > 0:
@@ -486,7 +486,7 @@ def _pick_cards(cards: Cards, counts: Counts) -> Cards:
 
 
 def _find_trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:
-    """The number of the move that led the trick under way; ``len(history)`` on lead."""
+    """Find the number of the move that led the current trick; ``len(history)`` on lead."""
     start, passes = 0, 0
     for number, (_, move) in enumerate(history):
         if passes == players - 1:

@@ -46,7 +46,7 @@ _WHOLE_NUMBER = re.compile("[0-9]{1,20}")
 
 @dataclass(frozen=True)
 class SavedGame:
-    """A game from its deal to its last move.
+    """A game from its deal to its last move, as text and as a file.
 
     Attributes:
         deal: The cards at the beginning.
@@ -85,7 +85,7 @@ class SavedGame:
 
     @classmethod
     def parse(cls, text: str) -> SavedGame:
-        """Read a saved game.
+        """Read a saved game from text.
 
         Raises:
             SavedGameError: If the text is not a saved game, or a move in it cannot be played; the message
@@ -115,7 +115,7 @@ class SavedGame:
         return cls(deal, players, _read_moves(deal, moves))
 
     def save(self, path: Path) -> None:
-        """Write the file at once: a reader finds the old text or the new one, whole.
+        """Write the game to a file atomically: a reader finds the old text or the new one, whole.
 
         Raises:
             OSError: If it cannot be written.
@@ -124,7 +124,7 @@ class SavedGame:
 
     @classmethod
     def load(cls, path: Path) -> SavedGame:
-        """Read a file.
+        """Read a saved game from a file.
 
         Raises:
             SavedGameError: If it cannot be read or is not a saved game.
@@ -140,14 +140,14 @@ class SavedGame:
 
 
 def _quote_name(name: str) -> str:
-    """A player's name as its line has it, in quotes where it could not be read back without."""
+    """Format a player's name, in quotes where it could not be read back without."""
     if name and name == name.strip() and name.isprintable() and "#" not in name and not name.startswith('"'):
         return name
     return json.dumps(name).replace("#", "\\u0023")
 
 
 def _unquote_name(text: str) -> str:
-    """The inverse of :func:`_quote_name`.
+    """Read a player's name; the inverse of :func:`_quote_name`.
 
     Raises:
         SavedGameError: If the quotes hold no text.
@@ -160,7 +160,7 @@ def _unquote_name(text: str) -> str:
 
 
 def _list_dealt_cards(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
-    """The hands and the landlord cards that a seed deals; the landlord's hand does not have them yet."""
+    """Return the hands that a seed deals, without the landlord cards, and the landlord cards."""
     state = deal.state()
     landlord, bottom = state.view().landlord, state.bottom
     held = map(state.hand, range(deal.rules.players))
@@ -168,7 +168,7 @@ def _list_dealt_cards(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
 
 
 def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
-    """The deal and the players of the lines before the moves."""
+    """Read the deal and the players from the lines before the moves."""
     rules = Rules.preset(fields.pop("rules", "standard"))
     seed, game = (_parse_number(name, fields.pop(name, "0")) for name in ("seed", "game"))
     given, endgame = fields.pop("cards", "dealt") == "given", fields.pop("endgame", "no") == "yes"
@@ -197,7 +197,7 @@ def _parse_hand(text: str) -> Hand | None:
 
 
 def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, Move], ...]:
-    """The moves, each checked in its position."""
+    """Read the moves, and check each in its position."""
     moves: list[tuple[int, Move]] = []
     state, where = deal.state(), Message("")
     try:

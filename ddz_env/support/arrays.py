@@ -1,4 +1,4 @@
-"""Objects that come out of a pickle own their arrays.
+"""Arrays of unpickled objects are made writable, because kernels write in place.
 
 Pickles of protocol 5 may leave arrays in foreign, read-only memory (Ray's object store, buffers that are sent apart).
 The kernels write in place, and to them an array that cannot be written is of another type: they fail, or are compiled
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 def copy_readonly_arrays(value: _T, copies: dict[int, Any] | None = None) -> _T:
-    """A value with every array that cannot be written replaced by a copy.
+    """Replace every read-only array in a value by a copy.
 
     Args:
         value: Anything; tuples, lists and dicts are looked into, other objects look after themselves.
@@ -42,7 +42,7 @@ def copy_readonly_arrays(value: _T, copies: dict[int, Any] | None = None) -> _T:
 
 
 class WritableAfterUnpickling:
-    """A base of classes that hold arrays for kernels: arrays out of a pickle are made writable."""
+    """A base of classes whose arrays are writable after unpickling, as kernels need them."""
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(copy_readonly_arrays(saved))

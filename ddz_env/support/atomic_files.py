@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and are on the disk before they take their name; and the text of others.
+"""Files that are written whole or not at all, and reading of text files that users name.
 
 A symbolic link stays one: the file that it leads to is written.  What can be appended to is either as it was before, or
 has all that was added, unless the process is killed meanwhile.
@@ -17,7 +17,7 @@ _STREAM_ERROR = "it is a device or a pipe, not a file"
 
 
 def real_path(path: Path) -> Path:
-    """The absolute path behind all symbolic links; of links in a loop, the path itself.
+    """Resolve all symbolic links of a path; a path whose links form a loop is returned as it is.
 
     ``Path.resolve`` raises a RuntimeError for a loop.  Here the error comes from the code that uses the file.
     """
@@ -26,7 +26,7 @@ def real_path(path: Path) -> Path:
 
 @contextmanager
 def errors_with_path(path: Path) -> Iterator[None]:
-    """Add the file's name to an ``OSError``: one of a failed write comes without.
+    """Add a file's path to an ``OSError`` that is raised without one, as failed writes are.
 
     Args:
         path: The file.
@@ -44,7 +44,7 @@ def errors_with_path(path: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Write a file under another name beside it, and give it its own when it is whole.
+    """Write a file under a temporary name, and rename it once it is complete.
 
     One process at a time may do this (:mod:`ddz_training.measure.store`); what a killed one left is
     replaced.
@@ -99,7 +99,7 @@ def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def read_text(path: Path, errors: str = "strict") -> str:
-    """The text of a file that somebody named, which may begin with a mark of its byte order.
+    """Read a text file in UTF-8, with or without a byte order mark.
 
     Args:
         path: The file.
@@ -115,7 +115,7 @@ def read_text(path: Path, errors: str = "strict") -> str:
 
 
 def append_bytes(path: Path, data: bytes) -> None:
-    """Append to a file and hand it to the operating system; on a full disk the file is as it was.
+    """Append bytes to a file; if writing fails, the file stays as it was.
 
     Args:
         path: The file.

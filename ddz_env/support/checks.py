@@ -22,7 +22,7 @@ LARGEST_WORD = 2**64 - 1
 
 
 def as_integer(value: object) -> int | None:
-    """The whole number that a value is: of Python, of NumPy, or in an array without dimensions; None for others.
+    """Return a whole number of Python or NumPy, or in a 0-d array, as an int; None for any other value.
 
     Bools are not numbers here: ``True`` as an action or a seed is a mistake.
 
@@ -45,7 +45,7 @@ def as_integer(value: object) -> int | None:
 def check_integer(
     name: str, value: object, least: int, most: int, error: type[DouDizhuError] = InvalidOptionError
 ) -> int:
-    """A whole number within bounds.
+    """Check that a value is a whole number within bounds, and return it.
 
     Args:
         name: What the message calls it.
@@ -66,7 +66,7 @@ def check_integer(
 
 
 def check_seed(value: object, name: str = "seed") -> int:
-    """A seed, or the number of a game under it.
+    """Check that a value is a seed, or the number of a game under a seed, and return it.
 
     Raises:
         InvalidDealError: If it is not an integer in 0..2**64-1.
@@ -75,7 +75,7 @@ def check_seed(value: object, name: str = "seed") -> int:
 
 
 def check_number(name: str, value: object, error: type[DouDizhuError] = InvalidOptionError) -> float:
-    """A finite number as a float.
+    """Check that a value is a finite number, and return it as a float.
 
     Raises:
         DouDizhuError: ``error``, if it is none.
@@ -91,7 +91,7 @@ def check_number(name: str, value: object, error: type[DouDizhuError] = InvalidO
 
 
 def check_flag(name: str, value: object, error: type[DouDizhuError] = InvalidOptionError) -> bool:
-    """True or False, and nothing that merely counts as one of them.
+    """Check that a value is True or False, and not merely truthy or falsy, and return it.
 
     Raises:
         DouDizhuError: ``error``, if it is neither.
@@ -104,7 +104,7 @@ def check_flag(name: str, value: object, error: type[DouDizhuError] = InvalidOpt
 def check_choice(
     what: str, value: object, choices: Iterable[str], error: type[DouDizhuError] = InvalidOptionError
 ) -> str:
-    """One of several texts.
+    """Check that a value is one of several texts, and return it.
 
     Args:
         what: What the message calls it.
@@ -122,7 +122,7 @@ def check_choice(
 
 
 def as_array(value: object) -> npt.NDArray[Any] | None:
-    """What NumPy makes of a value; None where it makes nothing (lists of different lengths ...)."""
+    """Convert a value to an array; None where NumPy cannot (lists of different lengths ...)."""
     try:
         return np.asarray(value)
     except Exception:  # a foreign __array__ raises what it likes
@@ -130,6 +130,6 @@ def as_array(value: object) -> npt.NDArray[Any] | None:
 
 
 def describe_array(value: object) -> str:
-    """Type and shape of what was to be an array, for messages."""
+    """Describe the type and the shape of a value that should be an array, for error messages."""
     array = as_array(value)
     return short_repr(value) if array is None else f"{array.dtype} of shape {list(array.shape)}"

@@ -1,4 +1,4 @@
-"""A thinking time that runs out."""
+"""Time limits of decisions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class Clock:
-    """A thinking time that begins to run when it is made.
+    """A time limit that begins when the object is made.
 
     Args:
         milliseconds: How long; None for a budget other than time, with which the clock is always over.
@@ -21,6 +21,6 @@ class Clock:
         return self.seconds is None or time.perf_counter() - self._start >= share * self.seconds
 
     def estimate_affordable(self, done: int) -> int:
-        """How much can be done in all, at the speed of what has been done so far."""
+        """Estimate how much work fits into the time, at the speed of the work done so far."""
         elapsed = max(time.perf_counter() - self._start, 1e-6)
         return int(done * (self.seconds or 0.0) / elapsed)

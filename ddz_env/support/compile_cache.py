@@ -51,7 +51,7 @@ class CompileCacheWarning(UserWarning):
 
 
 def why_not_private(folder: Path) -> str | None:
-    """Say why another user could have put files into a folder, or ``None`` if no other user could.
+    """Return why another user could have put files into a folder; ``None`` if no other user could.
 
     The folder, and the link that leads to it, belong to this user or to root, and neither its group nor others may
     write to it.  Systems without user numbers (Windows) keep these folders private by themselves.
@@ -77,7 +77,7 @@ def why_not_private(folder: Path) -> str | None:
 
 @functools.cache
 def _why_unusable(folder: Path) -> str | None:
-    """Create a folder for this user alone; say what is wrong with it if it cannot be used."""
+    """Create a folder for this user alone; return what is wrong with it, ``None`` if it can be used."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return why_not_private(folder)
@@ -95,7 +95,7 @@ def _why_not_writable(folder: Path) -> str | None:
 
 @functools.cache
 def cache_root() -> Path | None:
-    """The folder of compiled kernels: ``DDZ_CACHE_DIR``, or the user's cache directory, or a temporary one.
+    """Return the folder of compiled kernels: ``DDZ_CACHE_DIR``, the user's cache folder, or a temporary one.
 
     A named folder is used alone, and may be read-only, as in an image with kernels compiled in advance.
 
@@ -117,7 +117,7 @@ def cache_root() -> Path | None:
 
 @functools.cache
 def kernel_sources(module: str, file: str) -> KernelSources | None:
-    """The sources of the kernels of a file, or ``None`` if they cannot be read, as those of a notebook's cell.
+    """Return the sources of the kernels of a file; ``None`` if they cannot be read, as in a notebook's cell.
 
     Args:
         module: The dotted name of the module that defines the kernels.
@@ -133,7 +133,7 @@ def kernel_sources(module: str, file: str) -> KernelSources | None:
 
 
 def kernel_folder(sources: KernelSources) -> Path | None:
-    """The folder of the kernels of a file, or ``None`` if no folder is safe; a warning says why.
+    """Return the folder of the kernels of a file; ``None`` if no folder is safe, which a warning explains.
 
     Args:
         sources: What they are made of.
@@ -156,7 +156,7 @@ _given_notices: set[str] = set()
 
 
 def _is_first_notice(subject: str) -> bool:
-    """Whether a notice is still to be given: once per process, and by the first of several workers only."""
+    """Whether a notice is printed for the first time in this process, and not by the second of several workers."""
     number = re.findall(r"\d+", multiprocessing.current_process().name)  # of SpawnProcess-3: 3
     news = subject not in _given_notices and set(number) <= {"1"}
     _given_notices.add(subject)
@@ -175,7 +175,7 @@ def warn_once(fault: str) -> None:
 
 
 def print_once(subject: str, text: str) -> None:
-    """Say once why nothing happens for a while, unless ``DDZ_QUIET`` is set.
+    """Print a line once, unless ``DDZ_QUIET`` is set.
 
     Args:
         subject: What it is about.
@@ -190,7 +190,7 @@ _announced_work: ContextVar[str] = ContextVar("_work", default="")
 
 @contextlib.contextmanager
 def announce_as(what: str, seconds: int) -> Iterator[None]:
-    """Let the line that says what is compiled (:func:`announce_compilation`) name it in a ``with`` block.
+    """Name in a ``with`` block what :func:`announce_compilation` says is being compiled.
 
     Args:
         what: What is compiled there.
@@ -204,7 +204,7 @@ def announce_as(what: str, seconds: int) -> Iterator[None]:
 
 
 def announce_compilation(package: str) -> None:
-    """Say once that something is compiled.
+    """Print once that kernels are being compiled, and about how long it takes.
 
     Args:
         package: What is compiled.
@@ -238,7 +238,7 @@ class KernelLock:
         self._path, self._file = path, -1
 
     def acquire(self) -> None:
-        """Take the lock: wait until no other process has it, but not for ever."""
+        """Acquire the lock: wait until no other process has it, up to a limit."""
         self.release()
         if sys.platform == "win32":
             return

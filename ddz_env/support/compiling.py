@@ -44,12 +44,12 @@ def pure_kernel(function: _F) -> _F:
 
 
 def inline_kernel(function: _F) -> _F:
-    """Like :func:`pure_kernel`, inlined into its callers."""
+    """Compile a function that allocates nothing, and inline it into its callers."""
     return _compile(function, _nrt=False, forceinline=True)
 
 
 def part_kernel(function: _F) -> _F:
-    """A part of one kernel: woven into it before anything is compiled, and not compiled on its own."""
+    """Mark a part of one kernel, which is inlined before compilation and not compiled on its own."""
     return _compile(function, _nrt=False, inline="always")
 
 
@@ -61,7 +61,7 @@ def _compile(function: _F, **options: Any) -> _F:
 
 
 class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no types
-    """Is called when Numba begins to compile a kernel or to load it (``on_start``) and when it is done (``on_end``).
+    """A listener that Numba calls before (``on_start``) and after (``on_end``) it compiles or loads a kernel.
 
     A kernel that others need is compiled while they are.
     """
@@ -81,7 +81,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no t
         return str(self._folder)
 
     def ensure_cache_path(self) -> None:
-        """It exists; a later save into a folder that has gone fails with a warning."""
+        """Do nothing: the folder exists, and a later save into a folder that has gone fails with a warning."""
 
     def get_source_stamp(self) -> str:
         return self._folder.name
@@ -160,7 +160,7 @@ class _KernelCache:
         return folder
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """A compiled kernel from the files, or ``None``: then it is this process's turn until one is saved."""
+        """Load a compiled kernel; with ``None`` this process has the lock until it saves one."""
         loaded = self._load_kept(signature, context)
         if loaded is None:
             announce_compilation(self._function.__module__.partition(".")[0])
@@ -172,12 +172,12 @@ class _KernelCache:
         return loaded
 
     def _find_changed_source(self) -> Path | None:
-        """A source that may differ from what this process imported."""
+        """Return a source that may differ from what this process imported; ``None`` if there is none."""
         sources = kernel_sources(self._function.__module__, inspect.getfile(self._function))
         return None if sources is None else sources.find_changed_file()
 
     def _load_kept(self, signature: Any, context: Any) -> Any:
-        """The compiled kernel in the files, or ``None``."""
+        """Load a compiled kernel from its files; ``None`` if there is none or a source has changed."""
         if self._files is None or self._find_changed_source() is not None:
             return None
         try:

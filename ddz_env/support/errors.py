@@ -1,4 +1,4 @@
-"""Named errors.  Every border of the package raises one of these, and says what would be right."""
+"""The package's errors, whose messages say what was wrong and what would be right."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Message(str):
-    """A text with the values that were put into it, so that it can be translated.
+    """A message that keeps its template and its values, so that it can be translated.
 
     Args:
         text: English, with the names of values in braces: what a translation is found by.
@@ -51,7 +51,7 @@ class DouDizhuError(ValueError):
 
     @property
     def message(self) -> Message:
-        """The error's message, with the values that stand in its text."""
+        """The error's message, with its template and its values."""
         message: Message = self.args[0]
         return message
 
@@ -73,7 +73,7 @@ class InvalidHandError(DouDizhuError):
 
 
 class InvalidRulesError(DouDizhuError):
-    """An unknown preset, an unknown option or a value outside its range."""
+    """Rules were given as an unknown preset, with an unknown option, or with a value outside its range."""
 
 
 class InvalidDealError(DouDizhuError):
@@ -126,7 +126,7 @@ _MAX_VALUE_LENGTH = 120
 
 
 def short_repr(value: object) -> str:
-    """A value as a message shows it: on one line and not too long, for any value.
+    """Return a value's ``repr`` for an error message: on one line, and at most 120 characters.
 
     Example:
         >>> short_repr("ten"), short_repr([1, 2]), len(short_repr(10**5000)) <= 120
@@ -140,7 +140,7 @@ def short_repr(value: object) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs an extra, as every message about a missing one names it.
+    """Return the command that installs an extra, for messages about a missing package.
 
     The package is installed from a clone.  It is in no index; a name there would be another package.
 
@@ -155,7 +155,7 @@ def install_hint(extra: str) -> str:
 
 
 def format_command(*words: object) -> str:
-    """A command as it is typed into a shell of this system.
+    """Format a command as it is typed into a shell of this system.
 
     Args:
         *words: The program, its options and their values, each one word.
@@ -169,7 +169,7 @@ def format_command(*words: object) -> str:
 
 
 def pluralize(number: int, noun: str) -> Message:
-    """A number with its noun.
+    """Format a number with its noun, in the singular or the plural.
 
     Example:
         >>> pluralize(1, "card"), pluralize(2, "card")
@@ -179,7 +179,7 @@ def pluralize(number: int, noun: str) -> Message:
 
 
 def suggest_name(name: object, choices: Iterable[str]) -> str:
-    """`` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
+    """Return `` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
     if not isinstance(name, str) or len(name) > _MAX_VALUE_LENGTH:
         return ""
     near = difflib.get_close_matches(name, list(choices), n=1)
@@ -187,7 +187,7 @@ def suggest_name(name: object, choices: Iterable[str]) -> str:
 
 
 def unknown_name_message(what: str, name: object, choices: Iterable[str]) -> Message:
-    """The message for a name that does not exist.
+    """Make the message for a name that does not exist, which lists those that do.
 
     Args:
         what: What kind of name it is.

@@ -14,7 +14,7 @@ PACKAGES = ("ddz_env", "ddz_agents", "ddz_training", "ddz_play", "ddz_papers")
 
 @functools.cache
 def package_folder(name: str) -> Path:
-    """The folder of a package of ours, found without importing it.
+    """Return the folder of one of this project's packages, without importing it.
 
     Args:
         name: Its dotted name, as ``ddz_training.learn``.
@@ -30,7 +30,7 @@ def package_folder(name: str) -> Path:
 
 
 def user_folder(variable: str, *below: str) -> Path:
-    """This package's folder among the user's own.
+    """Return this package's folder among the user's own (caches, data).
 
     Args:
         variable: The environment variable that names the place of such files, as ``XDG_CACHE_HOME``.
@@ -47,6 +47,6 @@ def user_folder(variable: str, *below: str) -> Path:
 
 
 def temporary_folder() -> Path:
-    """A folder of this user among temporary files."""
+    """Return this user's folder among temporary files."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     return Path(tempfile.gettempdir()) / f"ddz-env-{user}"

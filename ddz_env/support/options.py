@@ -84,7 +84,7 @@ class Range(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One option, as help, docs and checks see it.
+    """One option: its name, default, allowed values and meaning, for checks, help and docs.
 
     Attributes:
         name: Its name.
@@ -118,7 +118,7 @@ class Option(NamedTuple):
 
     @property
     def allowed_values(self) -> str:
-        """The values allowed, in words."""
+        """The allowed values in words."""
         words = [", ".join(map(str, self.choices))] if self.choices else []
         if bool in self.kinds:
             words.append("true or false")
@@ -136,7 +136,7 @@ class Option(NamedTuple):
         return ", or ".join([*words, "none"] if self.optional else words)
 
     def convert(self, value: Any, error: type[DouDizhuError]) -> Any:
-        """The value as its type: ``1e4`` is 10,000 where a whole number is wanted, a list a tuple.
+        """Convert a value to the option's type: ``1e4`` to 10,000 where a whole number is wanted, a list to a tuple.
 
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
@@ -168,12 +168,12 @@ class Option(NamedTuple):
         raise error(f"{self.name}={short_repr(value)} must be {allowed}{suggest_name(value, map(str, self.choices))}")
 
     def _element_option(self, index: int) -> Option:
-        """The option that the entry at an index of a list is."""
+        """Return the option that checks the entry of a list at an index."""
         whole = self.element or Option("", dataclasses.MISSING, (object,), (), Range(), True, "")
         return whole._replace(name=f"{self.name}[{index}]")
 
     def _as_number(self, value: Any) -> int | float | None:
-        """The number as one of the option's types; None if none fits, or it is out of range."""
+        """Convert a number to one of the option's types; None if none fits, or it is out of range."""
         # Integers are compared as they are: as floats those of hundreds of digits would overflow.
         if not (isinstance(value, int) or math.isfinite(value)) or value not in self.range:
             return None
@@ -191,7 +191,7 @@ class Option(NamedTuple):
         return kind.options() if isinstance(kind, type) and issubclass(kind, Options) else ()
 
     def read(self, text: str, error: type[DouDizhuError]) -> Any:
-        """The value that a text denotes.
+        """Read the option's value from text.
 
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
@@ -229,14 +229,14 @@ class Options:
     @classmethod
     @functools.cache
     def options(cls) -> tuple[Option, ...]:
-        """All options in order, those of base classes first."""
+        """Return all options in order, those of base classes first."""
         hints, meaning = typing.get_type_hints(cls, include_extras=True), parse_attribute_docs(cls)
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]  # a subclass's
         return tuple(_option_from_field(field, hints[field.name], meaning.get(field.name, "")) for field in fields)
 
     @classmethod
     def from_values(cls: type[_Options], *values: Any, **named: Any) -> _Options:
-        """Make the options of values in their order and by name, with named errors where Python has a ``TypeError``.
+        """Make the options from values in order and by name; raises errors of its own in place of ``TypeError``.
 
         Raises:
             InvalidAgentOptionError: If there is no such option, its value is not allowed, or one without a default is
@@ -259,7 +259,7 @@ class Options:
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
-        """Options as people write them.
+        """Read options from texts ``name=value``.
 
         Args:
             texts: ``name=value`` each; ``name.part=value`` for an option that is a set of options itself.
@@ -277,22 +277,22 @@ class Options:
         return read_options(texts, options, cls.error)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for files."""
+        """Return the options as plain values by name, for files."""
         plain = dataclasses.asdict(self)  # type: ignore[call-overload]  # a subclass is a dataclass
         return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
     def files(self) -> tuple[Path, ...]:
-        """The files that the options name; what an agent makes of its options depends on what is in them."""
+        """Return the files that the options name, on whose contents an agent with these options depends."""
         paths = (getattr(self, option.name) for option in self.options() if Path in option.kinds)
         return tuple(Path(path) for path in paths if path is not None)
 
     def named_agents(self) -> tuple[str, ...]:
-        """The agents that the options name, which an agent with these options asks."""
+        """Return the agents that the options name, whose moves an agent with these options requests."""
         return ()
 
     @classmethod
     def from_dict(cls: type[_Options], values: Any) -> _Options:
-        """The inverse of :meth:`as_dict`.
+        """Make the options from plain values by name; the inverse of :meth:`as_dict`.
 
         Raises:
             InvalidAgentOptionError: If options are missing, unknown or have values that are not allowed.
@@ -336,7 +336,7 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
 
 
 def format_option_value(value: object) -> str:
-    """A value as the command line takes it: the inverse of :func:`parse_option_value`.
+    """Format a value as the command line takes it; the inverse of :func:`parse_option_value`.
 
     Example:
         >>> (
@@ -353,7 +353,7 @@ def format_option_value(value: object) -> str:
 
 
 def parse_option_value(text: str) -> Any:
-    """The value that a text looks like: ``true``, ``false``, ``none``, an integer, a float, or itself."""
+    """Parse a text as ``true``, ``false``, ``none``, an integer or a float; other texts are returned as they are."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -401,12 +401,12 @@ def takes_options(
 
 
 def find_options_type(factory: Callable[..., Any]) -> type[Options] | None:
-    """The options that a class takes (:func:`takes_options`); None if it does not say."""
+    """Return the options that a class takes (:func:`takes_options`); None if it does not declare any."""
     return getattr(factory.__init__, "options_type", None)
 
 
 def list_signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | None:
-    """The options of a plain constructor or function: its parameters, as far as they can be given by name.
+    """List the parameters of a constructor or function that can be given by name, as options.
 
     Returns:
         Its options in order; None if it takes any name (``**options``), or is not made in Python.
@@ -429,7 +429,7 @@ def list_signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | 
 
 
 def _option_from_parameter(parameter: inspect.Parameter) -> Option:
-    """A parameter as an option; without an annotation it may be anything."""
+    """Make an option of a parameter; without an annotation any value is allowed."""
     default = dataclasses.MISSING if parameter.default is parameter.empty else parameter.default
     unknown = parameter.annotation is parameter.empty or isinstance(parameter.annotation, str)
     return _option_from_hint(parameter.name, default, Any if unknown else parameter.annotation)
@@ -469,7 +469,7 @@ def _option_from_hint(name: str, default: Any, hint: Any, meaning: str = "") -> 
 
 
 def parse_attribute_docs(cls: type) -> dict[str, str]:
-    """What the docstrings of a class and its bases say of each attribute, by name."""
+    """Parse the descriptions of attributes from the docstrings of a class and its bases."""
     texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         _, _, text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")

@@ -17,7 +17,7 @@ CLOSE_SECONDS = 0.5
 
 
 def bind_to_parent(lifeline: Connection, close: Callable[[], object]) -> None:
-    """Make this process work for its parent: it ends with it, ignores Ctrl-C, and uses one core.
+    """Make this process a worker that ends with its parent, ignores Ctrl-C, and uses one core.
 
     It leads a group of processes, which ends with it; Windows has no such groups.
 

@@ -42,7 +42,7 @@ class Import(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What is read in a file of Python.
+    """What a compiled kernel depends on in a Python file: hashes of its code, and its imports.
 
     Attributes:
         tree: The hash of its syntax tree.
@@ -90,7 +90,7 @@ class KernelSources:
         self.stamp = _hash_text("\n".join([file.relative_to(self._root).as_posix(), *trees]))
 
     def find_changed_file(self) -> Path | None:
-        """A source that changed after this process began, so that it may have been imported as it was before.
+        """Return a source that changed after this process began; None if there is none.
 
         ``ctime`` is no older than any edit, even one that was taken back; Windows has the time of the last write alone.
         """
@@ -103,17 +103,17 @@ class KernelSources:
         return None
 
     def function_hash(self, line: int) -> str:
-        """The hash of the function of the file that begins in a line."""
+        """Return the hash of the function that begins in a line of the file."""
         source = self.files[self._file]
         return source.functions.get(str(line), source.tree)
 
     def _imported_files(self, file: Path, module: str) -> Iterator[tuple[Path, str]]:
-        """The files that a file imports, each with its dotted name."""
+        """Yield the files that a file imports, each with its dotted name."""
         for imported in self.files[file].imports:
             yield from self._files_of_import(_absolute_name(file, module, imported), imported.name)
 
     def _files_of_import(self, module: str, name: str) -> Iterator[tuple[Path, str]]:
-        """The files of a module, or of a name that is imported from it."""
+        """Yield the files of a module, or of a name that is imported from it."""
         file = self._locate_module(module)
         if file is None:
             return
@@ -132,7 +132,7 @@ class KernelSources:
             yield file, module
 
     def _locate_module(self, module: str) -> Path | None:
-        """The file of a module of ours or of the kernels' own packages."""
+        """Return the file of a module of this project or of the kernels' own package; None for any other."""
         top, *below = module.split(".")
         if top in PACKAGES:
             return _find_module_file(package_folder(top), *below)
@@ -142,7 +142,7 @@ class KernelSources:
 
 
 def _absolute_name(file: Path, module: str, imported: Import) -> str:
-    """The dotted name of a module that a file imports, whose own is ``module``."""
+    """Return the dotted name of a module that a file imports, relative to the file's own, ``module``."""
     if not imported.dots:
         return imported.module
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
@@ -159,7 +159,7 @@ def _find_module_file(folder: Path, *parts: str) -> Path | None:
 
 @functools.cache
 def _read_source(file: Path, memory: Path | None) -> Source:
-    """What a file says, from the memory if it holds these bytes."""
+    """Read the hashes and imports of a file, from the cache folder if they are stored there."""
     text = file.read_bytes()
     kept = memory and memory / hashlib.sha256(sys.version.encode() + text).hexdigest()[:32]
     with contextlib.suppress(OSError, ValueError):

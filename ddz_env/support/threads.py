@@ -26,7 +26,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class GamesLock:
-    """A lock for games whose arrays are written in place: one thread at a time; a copy begins unlocked.
+    """A lock that lets one thread at a time use a batch of games; a copy begins unlocked.
 
     Kernels release the interpreter's lock, and a step checks its actions in one call and plays them in the next: a
     second thread in between would play actions that are not checked, and compiled code does not survive that.
@@ -42,7 +42,7 @@ class GamesLock:
         return GamesLock, ()
 
     def make_error(self) -> SharedGamesError:
-        """The error that a second thread gets."""
+        """Make the error that a second thread gets."""
         return SharedGamesError(
             "another thread is using these games at this moment: give each thread its own games, or let one thread "
             "have them until it is done"
@@ -50,7 +50,7 @@ class GamesLock:
 
 
 def exclusive(method: _F) -> _F:
-    """A method of an object with a :class:`GamesLock` under ``_lock``: a second thread is refused while one is in it.
+    """Decorate a method so that one thread at a time is in it; the object has a :class:`GamesLock` ``_lock``.
 
     Raises:
         SharedGamesError: If another thread is in a method of this object.  Nothing has changed.
@@ -118,5 +118,5 @@ def _run_remaining_chunks(
 
 @functools.lru_cache(maxsize=1)
 def _get_pool(_process: int) -> ThreadPoolExecutor:
-    """The thread pool of this process: threads do not survive a fork."""
+    """Return the thread pool of this process, since threads do not survive a fork."""
     return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="ddz-batch")

@@ -1,4 +1,4 @@
-"""The two games of the platform: the rules of each judge, what cards mean to it, and deals as it writes them.
+"""Botzone's two Dou Dizhu games: the rules of each judge, the combinations it recognizes, and its deals.
 
 A judge sees card ids, not moves.  The older one wants one kicker per quad of a shuttle.  The action table has two, as
 nearly everybody plays, so these combinations are read here and have no move.
@@ -28,7 +28,7 @@ SEATS = 3
 
 @dataclass(frozen=True)
 class BotzoneGame:
-    """One of the platform's games.
+    """One of Botzone's two Dou Dizhu games.
 
     Attributes:
         name: Its name on the platform.
@@ -42,7 +42,7 @@ class BotzoneGame:
 
     @property
     def has_auction(self) -> bool:
-        """Whether seats bid; otherwise seat 0 is the landlord."""
+        """Whether the game has an auction; otherwise seat 0 is the landlord."""
         return self.rules.bidding != "fixed"
 
 
@@ -53,7 +53,7 @@ GAMES = {game.name: game for game in (OLDER, NEWER)}
 
 
 def find_botzone_game(name: str) -> BotzoneGame:
-    """A game by its name.
+    """Find one of Botzone's games by its name.
 
     Raises:
         InvalidOptionError: If the platform has no such Dou Dizhu.
@@ -62,7 +62,7 @@ def find_botzone_game(name: str) -> BotzoneGame:
 
 
 def game_for_rules(rules: Rules) -> BotzoneGame:
-    """The platform's game in which a bot plays under some rules.
+    """Return the game of Botzone in which a bot plays under some rules.
 
     Raises:
         InvalidRulesError: If the platform has none (doubling, robbing, two players, half a deck ...).
@@ -102,14 +102,14 @@ class Combination(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """Hundredths of a point that the older game gives for the combination."""
+        """The points that the older game gives for the combination, in hundredths."""
         category = next(category for category in CATEGORIES if category.name == self.category)
         if self.length >= _LONG and category.long_weight is not None:
             return category.long_weight
         return category.weight
 
     def refusal_code(self, target: Combination) -> str:
-        """Why a judge refuses this as an answer to ``target``: its own word, empty if it is legal."""
+        """Return the judge's error code for this combination as a reply to ``target``; empty if it is legal."""
         mine, theirs = (PRIORITIES.get(each.category, 1) for each in (self, target))
         if mine != theirs:
             return "" if mine > theirs else "LESS_COMPARE"
@@ -124,7 +124,7 @@ PASS = Combination("pass", -1, 0, 0)
 
 
 def recognize_combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
-    """What card ids mean in a game; None if they form nothing.
+    """Recognize the combination that card ids form in a game; None if they form none.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.
@@ -148,7 +148,7 @@ def _recognize_category(counts: tuple[int, ...], name: str) -> Combination | Non
 
 
 def _recognize_sparse_shuttle(counts: tuple[int, ...]) -> Combination | None:
-    """A shuttle with one solo or one pair per quad."""
+    """Recognize a shuttle with one solo or one pair per quad, which only the older judge knows."""
     quads = [rank for rank, count in enumerate(counts) if count == 4]
     if len(quads) < 2 or quads[-1] - quads[0] != len(quads) - 1 or quads[-1] >= CHAIN_RANKS:
         return None
@@ -163,7 +163,7 @@ _HAND, _BOTTOM = 17, 3
 
 
 class BotzoneDeal(NamedTuple):
-    """A deal as the platform writes it.
+    """A deal in the form in which Botzone writes it.
 
     Attributes:
         allocation: Card ids of each seat: 20, 17 and 17 in the older game, 17 each in the newer one.
@@ -174,27 +174,27 @@ class BotzoneDeal(NamedTuple):
     publiccard: list[int]
 
     def state(self, game: BotzoneGame) -> State:
-        """The deal as a game of ours that begins; with an auction seat 0 opens it."""
+        """Begin a game with the deal; an auction is opened by seat 0."""
         hands = [Hand.from_ids([card for card in ids if card not in self.publiccard]) for ids in self.allocation]
         return with_seat_0_opening(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
 
 
 def with_seat_0_opening(state: State) -> State:
-    """A game with its auction, if any, opened by seat 0, as on the platform; elsewhere the opener is drawn."""
+    """Let seat 0 open a game's auction, as on Botzone; elsewhere the opener is drawn."""
     if state.stage == "bid":
         state.row[at.SEAT] = state.row[at.OWNER] = state.row[at.BIDS] = 0
     return state
 
 
 def shuffle_and_deal(game: BotzoneGame, rng: np.random.Generator) -> BotzoneDeal:
-    """Shuffle and deal."""
+    """Shuffle the cards and deal them in Botzone's form."""
     cards = rng.permutation(NUM_CARDS).tolist()
     first = cards[_BOTTOM : _BOTTOM + _HAND] if game.has_auction else cards[: _BOTTOM + _HAND]
     return BotzoneDeal([first, cards[20:37], cards[37:]], cards[:_BOTTOM])
 
 
 def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
-    """The deal in a judge's ``initdata`` (an object, or its text); None if there is none.
+    """Read the deal in a judge's ``initdata`` (an object, or its text); None if there is none.
 
     Raises:
         InvalidDealError: If it is not a deal of the game.
@@ -231,5 +231,5 @@ def _is_complete_deal(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) ->
 
 
 def last_two_moves(played: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The ``history`` of a request: what the last two seats played, ``[]`` for a pass or nothing yet."""
+    """Return the ``history`` of a request: what the last two seats played, ``[]`` for a pass or nothing yet."""
     return [[], [], *map(list, played)][-2:]

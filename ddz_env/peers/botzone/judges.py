@@ -1,4 +1,4 @@
-"""The judges as the platform calls them: the log of a match in, the next output out; no state is kept in between.
+"""Botzone's judges, which get the log of a match and return their next output, and keep no state.
 
 Modelled on the judges that ``ailab-pku/botzone-local`` publishes, down to their wording of faults.
 
@@ -30,7 +30,7 @@ Log = Sequence[Mapping[str, Any]]
 def next_output(
     game: BotzoneGame, log: Log, initdata: Any = "", rng: np.random.Generator | None = None
 ) -> dict[str, Any]:
-    """The next output of a game's judge.
+    """Return the next output of a game's judge.
 
     Args:
         game: The game.
@@ -59,18 +59,18 @@ def _make_request(seat: int, content: Mapping[str, Any], display: Mapping[str, A
 
 
 def _final_output(scores: Sequence[float], before: Mapping[str, Any], **after: Any) -> dict[str, Any]:
-    """The final output: the scores by seat, and the display."""
+    """Make the judge's final output: the scores by seat, and the display."""
     named = {str(seat): score for seat, score in enumerate(scores)}
     return {"command": "finish", "content": named, "display": {**before, **named, **after}}
 
 
 def _combination_or_pass(cards: Sequence[int], game: BotzoneGame) -> Combination:
-    """What cards mean; a pass where they form nothing."""
+    """Recognize the combination that cards form; a pass where they form none."""
     return games.recognize_combination(cards, game) or PASS
 
 
 class _MatchTable:
-    """The cards of a match.
+    """The cards of a match: what was dealt, and what has been played.
 
     Args:
         game: The game.
@@ -90,7 +90,7 @@ class _MatchTable:
         self._played_cards: set[int] = set()
 
     def play(self, cards: list[int]) -> None:
-        """Put cards on the table; none are a pass."""
+        """Play cards for the seat to act; no cards are a pass."""
         self.played.append(cards)
         self._played_cards.update(cards)
 
@@ -120,7 +120,7 @@ class _MatchTable:
         return next((cards for cards in reversed(self.played[-2:]) if cards), None)
 
     def find_fault(self, answer: Mapping[str, Any]) -> str:
-        """The judge's error code for an answer; empty if it may be played."""
+        """Return the judge's error code for an answer; empty if it may be played."""
         response, newer = answer.get("response"), self._game.has_auction
         if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
             return f"INVALID_INPUT_VERDICT_{answer['verdict']}"
@@ -165,7 +165,7 @@ def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
 
 
 def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """The end by a fault; the judge takes a first answer that it cannot read for that of a seat -1."""
+    """Make the output that ends a match by a fault; an unreadable first answer counts as that of a seat -1."""
     turn, response = table.turn, answer.get("response")
     action: Any = table.played[-1] if table.played else []
     if not table.played and (reason.startswith("INVALID_INPUT") or not hasattr(response, "__len__")):
@@ -177,7 +177,7 @@ def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) ->
 
 
 def _sort_cards(response: Any) -> Any:
-    """Cards in order; what cannot be sorted stays as it is."""
+    """Sort cards; what cannot be sorted is returned as it is."""
     try:
         return sorted(response)
     except TypeError:
@@ -185,7 +185,7 @@ def _sort_cards(response: Any) -> Any:
 
 
 def score_fixed_game(played: Sequence[Sequence[int]], winner: int) -> list[float]:
-    """The scores of a finished game: 2 for the winners, and weights; the peasants share theirs equally.
+    """Score a finished match of the older game: 2 for the winners, and weights, which peasants share.
 
     Args:
         played: The card ids of every move, passes included, from seat 0 on.
@@ -229,7 +229,7 @@ def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
 
 
 def _cards_that_count(table: _MatchTable, entry: Mapping[str, Any], errors: Errors) -> list[int]:
-    """The cards of an answer as they count: after a fault a pass, or on lead the smallest card."""
+    """Return the cards of an answer that count: after a fault a pass, or on lead the smallest card."""
     answer = entry.get(str(table.turn), {"verdict": "OK", "response": []})
     if reason := table.find_fault(answer):
         errors[table.turn] = errors[table.turn] or reason
@@ -238,7 +238,7 @@ def _cards_that_count(table: _MatchTable, entry: Mapping[str, Any], errors: Erro
 
 
 def read_bids(log: Log, errors: Errors) -> tuple[list[int], int | None]:
-    """The bids of a log so far, and the landlord once the auction is over.
+    """Read the bids of a log so far, and the landlord once the auction is over.
 
     An invalid bid counts as 0, and is entered among the faults.
     """
@@ -263,7 +263,7 @@ def _parse_bid(response: Any) -> int | None:
 
 
 def score_bidding_game(played: Sequence[Sequence[int]], bids: Sequence[int], landlord: int) -> list[int]:
-    """The scores of a finished game: the bid, doubled by every bomb, the rocket, spring and anti-spring.
+    """Score a finished match of the newer game: the bid, doubled by bombs, the rocket, spring and anti-spring.
 
     Args:
         played: The card ids of every move, passes included, from the landlord on.

@@ -1,4 +1,4 @@
-"""Logs of matches as the platform keeps them: read, written back as they were, and played again.
+"""Logs of Botzone's matches: read, written back unchanged, and replayed.
 
 A log is a list in which the judge's entries and the bots' take turns.  The platform's files hold it alone or in an
 object with other fields (``logs``), which are kept.
@@ -27,7 +27,7 @@ class BotzoneLogError(DouDizhuError):
 
 
 class LoggedDecision(NamedTuple):
-    """A state of a logged match and the action chosen in it.
+    """A decision in a logged match: what the seat knew, and the move that it chose.
 
     Attributes:
         view: What the seat saw.
@@ -40,7 +40,7 @@ class LoggedDecision(NamedTuple):
 
 @dataclass(frozen=True)
 class BotzoneLog:
-    """The log of a match.
+    """The log of a match on Botzone.
 
     Attributes:
         game: Which game it is of.
@@ -81,7 +81,7 @@ class BotzoneLog:
 
     @property
     def faults(self) -> list[str]:
-        """The judge's word for each seat's fault, empty for none."""
+        """The judge's error code for each seat's fault; empty for none."""
         last = self.outputs[-1]["display"]
         if "errorInfo" in last:
             at_fault = max(0, last["event"]["player"])
@@ -96,7 +96,7 @@ class BotzoneLog:
         return [list(display["event"]["action"]) for display in shown_moves if "errorInfo" not in display]
 
     def replay(self) -> tuple[State, list[LoggedDecision]]:
-        """Play the match again.
+        """Replay the match; return the final state and all decisions.
 
         Returns:
             The game where the log ends, and every decision before.
@@ -115,7 +115,7 @@ class BotzoneLog:
         return state, decisions
 
     def to_text(self) -> str:
-        """A readable record: the hands as dealt, the landlord cards, then one move per line in notation."""
+        """Format the match as text: the hands as dealt, the landlord cards, then one move per line."""
         start = self.deal.state(self.game)
         state, decisions = self.replay()
         hands = [f"seat {seat}: {start.hand(seat)}" for seat in range(SEATS)]
@@ -126,7 +126,7 @@ class BotzoneLog:
 
 
 def read_logs(path: Path) -> list[BotzoneLog]:
-    """The matches of a file, which holds one match, or one per line.
+    """Read the matches of a file, which holds one match, or one per line.
 
     Raises:
         BotzoneLogError: If it cannot be read or holds something else.
@@ -145,7 +145,7 @@ def read_logs(path: Path) -> list[BotzoneLog]:
 
 
 def read_log(text: str) -> BotzoneLog:
-    """Read a log.
+    """Read the log of one match.
 
     Args:
         text: A file, or a line of one of the platform's.

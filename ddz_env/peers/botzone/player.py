@@ -1,4 +1,4 @@
-"""An agent of ours as a bot: requests of the platform in, answers out.
+"""An agent as a bot on Botzone: it gets the platform's requests and answers them.
 
 What the platform sends to a seat becomes a game of ours with any deal that fits, for a view does not show the rest.  On
 standard input and output each message and each answer is one line.
@@ -32,11 +32,11 @@ KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 
 
 class InvalidRequestError(DouDizhuError):
-    """Malformed Botzone request or answer."""
+    """A request or an answer of Botzone is malformed."""
 
 
 class SeatKnowledge(NamedTuple):
-    """What a seat knows from its requests.
+    """What a seat knows of its match from Botzone's requests.
 
     Attributes:
         state: A game in which this seat sees what it knows; the other hands are made up.
@@ -50,7 +50,7 @@ class SeatKnowledge(NamedTuple):
 
 
 class _PublicHistory(NamedTuple):
-    """The game so far, read from requests and answers.
+    """The public history of a match and a seat's own cards, from requests and answers.
 
     Attributes:
         seat: Who has to answer.
@@ -70,7 +70,7 @@ class _PublicHistory(NamedTuple):
 
 
 def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> SeatKnowledge:
-    """The position in which a seat has to answer.
+    """Read the position in which a seat has to answer.
 
     Args:
         game: The game.
@@ -82,24 +82,24 @@ def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any
         InvalidMoveError: If they contain a move that our rules do not have: a shuttle with one kicker per quad.
     """
     try:
-        story = _read_public_history(game, requests, responses)
-        state = _make_consistent_state(game, story)
-        for bid in story.bids:
+        history = _read_public_history(game, requests, responses)
+        state = _make_consistent_state(game, history)
+        for bid in history.bids:
             state.step(Move(BID_BASE + bid))
-        for cards in story.played:
+        for cards in history.played:
             state.step(read_move(cards, game))
     except InvalidMoveError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         reason = error if isinstance(error, DouDizhuError) else f"{type(error).__name__}: {error}"
         raise InvalidRequestError(f"these are not requests of {game.name}: {reason}") from error
-    held = story.own + (story.public if story.seat == story.landlord else [])
-    played = {card for cards in story.played for card in cards}
-    return SeatKnowledge(state, story.seat, sorted(card for card in held if card not in played))
+    held = history.own + (history.public if history.seat == history.landlord else [])
+    played = {card for cards in history.played for card in cards}
+    return SeatKnowledge(state, history.seat, sorted(card for card in held if card not in played))
 
 
 def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
-    """The move that card ids form.
+    """Read the move that card ids form.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.
@@ -115,7 +115,7 @@ def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
 
 
 def choose_card_ids(move: Move, held: Sequence[int]) -> list[int]:
-    """The ids with which a seat plays a move: the lowest that it holds of each rank.
+    """Choose the card ids with which a seat plays a move: the lowest that it holds of each rank.
 
     Raises:
         InvalidMoveError: If it does not hold them.
@@ -153,7 +153,7 @@ def _read_public_history(game: BotzoneGame, requests: Requests, responses: Seque
 
 
 def _known_bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
-    """The auction as far as the seat knows it."""
+    """Return the bids of the auction as far as the seat knows them."""
     bids = [*map(int, spoken[0]["bid"]), int(spoken[1])] if spoken else []
     if MAX_BID in bids:
         return bids
@@ -164,20 +164,20 @@ def _known_bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: i
     return bids[: landlord + 1] if bids[landlord] == MAX_BID else bids
 
 
-def _make_consistent_state(game: BotzoneGame, story: _PublicHistory) -> State:
-    """Some deal that agrees with the moves: each other seat holds what it has played, and unseen cards."""
+def _make_consistent_state(game: BotzoneGame, history: _PublicHistory) -> State:
+    """Make a game that agrees with the history: other seats get what they have played, and unseen cards."""
     least = np.zeros((SEATS + 1, NUM_RANKS), np.int64)
-    for turn, cards in enumerate(story.played):
-        least[(story.landlord + turn) % SEATS] += cards_to_counts(cards)
-    least[SEATS] = cards_to_counts(story.public)
-    if story.landlord >= 0:
-        least[story.landlord] = np.maximum(least[story.landlord] - least[SEATS], 0)
-    least[story.seat] = cards_to_counts(story.own)
+    for turn, cards in enumerate(history.played):
+        least[(history.landlord + turn) % SEATS] += cards_to_counts(cards)
+    least[SEATS] = cards_to_counts(history.public)
+    if history.landlord >= 0:
+        least[history.landlord] = np.maximum(least[history.landlord] - least[SEATS], 0)
+    least[history.seat] = cards_to_counts(history.own)
     return with_seat_0_opening(fill_hands(least, game.rules))
 
 
 class BotzonePlayer:
-    """Answers requests of the platform with an agent's moves.
+    """A bot that answers Botzone's requests with an agent's moves.
 
     An answer is always one that the judge allows: where the agent fails, or our rules do not have a move on the table
     (a shuttle with one kicker per quad), it passes, bids nothing, or leads its smallest card, and ``debug`` says why.
@@ -200,7 +200,7 @@ class BotzonePlayer:
         self._num_notified: int | None = None
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer to a message.
+        """Answer one message of the platform.
 
         Args:
             message: ``{"requests": [...], "responses": [...]}``, or, for a bot that keeps running, the bare next
@@ -239,7 +239,7 @@ class BotzonePlayer:
 
 
 def _safe_answer(requests: Requests, responses: list[Any]) -> int | list[int]:
-    """A pass, no bid, or on lead the smallest card."""
+    """Return an answer that is always legal: a pass, no bid, or on lead the smallest card."""
     last = requests[-1]
     if "history" not in last:
         return 0
@@ -254,7 +254,7 @@ def _safe_answer(requests: Requests, responses: list[Any]) -> int | list[int]:
 def answer_messages(
     agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: int = 0, stay: bool = True
 ) -> None:
-    """Answer messages until the input ends.
+    """Answer the platform's messages, one JSON line each, until the input ends.
 
     What the agent itself prints goes to standard error.
 
@@ -286,7 +286,7 @@ def answer_messages(
 
 
 def game_of_first_message(message: Mapping[str, Any]) -> BotzoneGame:
-    """The game that a first message belongs to.
+    """Return the game that the first message of a match belongs to.
 
     Raises:
         InvalidRequestError: If it belongs to none.

@@ -1,4 +1,4 @@
-"""The deal as chance: rank by rank, which receiver gets how many cards.
+"""The deal as chance nodes: rank by rank, how many cards each receiver gets.
 
 Suits never matter, so dealing card by card would reach the same game along many paths.  Here each rank is one chance
 node, each of its outcomes is a *split* of the rank's cards among the receivers, and every deal of ranks is one history,
@@ -32,7 +32,10 @@ MAX_COPIES = 4
 
 @functools.cache
 def list_splits(receivers: int) -> tuple[Split, ...]:
-    """Every split of one to four cards, by cards and then lexicographically; a chance action is its index here."""
+    """List every split of one to four cards among receivers; a chance action is an index into the list.
+
+    Splits are ordered by the number of cards, then lexicographically.
+    """
     every = itertools.product(range(MAX_COPIES + 1), repeat=receivers)
     return tuple(
         sorted((split for split in every if 0 < sum(split) <= MAX_COPIES), key=lambda split: (sum(split), split))
@@ -41,13 +44,13 @@ def list_splits(receivers: int) -> tuple[Split, ...]:
 
 @functools.cache
 def _splits_with_actions(copies: int, receivers: int) -> tuple[tuple[int, Split], ...]:
-    """The splits of some cards, with their chance actions."""
+    """Return the splits of a number of cards, with their chance actions."""
     return tuple((number, split) for number, split in enumerate(list_splits(receivers)) if sum(split) == copies)
 
 
 @functools.cache
 def list_outcomes(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
-    """The splits of a rank that fit, with their probabilities.
+    """List the chance actions of a rank that fit the receivers' places, with their probabilities.
 
     Args:
         copies: Cards of the rank.
@@ -67,7 +70,7 @@ def list_outcomes(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, floa
 
 @dataclass(frozen=True)
 class PartialDeal:
-    """A deal up to some rank.  A rank that leaves no choice is dealt at once, without a chance node.
+    """A deal up to some rank; a rank that leaves no choice is dealt without a chance node.
 
     Attributes:
         rules: The rules.
@@ -82,7 +85,7 @@ class PartialDeal:
     @classmethod
     @functools.cache
     def start(cls, rules: Rules) -> PartialDeal:
-        """Nothing dealt yet: receivers are the seats, the landlord cards and the undealt cards, if there are any."""
+        """Begin a deal to the seats, the landlord cards and, if there are any, the undealt cards."""
         sizes = [rules.hand_size] * rules.players + [rules.bottom]
         sizes.append(sum(rules.deck) - sum(sizes))
         places = (*sizes[: rules.players], *(size for size in sizes[rules.players :] if size))
@@ -99,15 +102,15 @@ class PartialDeal:
         return list_outcomes(self.rules.deck[len(self.splits)], self.places)
 
     def apply_chance_action(self, action: int) -> PartialDeal:
-        """The deal after a chance action."""
+        """Return the deal after a chance action."""
         return self._with_split(list_splits(len(self.places))[action])._deal_forced_ranks()
 
     def hands(self) -> list[Hand]:
-        """What each receiver has got, the seats' hands first."""
+        """Return the cards of each receiver, the seats' hands first."""
         return [Hand(counts) for counts in zip(*self.splits, strict=True)]
 
     def actions_for(self, hands: Sequence[Hand]) -> Iterator[int]:
-        """The chance actions from here that deal the given hands, one hand per receiver."""
+        """Yield the chance actions that deal the given hands, one hand per receiver."""
         deal, splits = self, [*zip(*(hand.counts for hand in hands), strict=True)]
         while not deal.is_done:
             action = list_splits(len(self.places)).index(splits[len(deal.splits)])
@@ -130,7 +133,7 @@ class PartialDeal:
 
 
 def resample_hands(state: State, player: int, draw: Callable[[], float]) -> list[Hand]:
-    """What each receiver of the deal could have been dealt, as far as a player knows.
+    """Draw what each receiver could have been dealt, as far as a player knows.
 
     Args:
         state: A game.
@@ -158,7 +161,7 @@ def resample_hands(state: State, player: int, draw: Callable[[], float]) -> list
 
 
 def _shuffle_ranks(pool: Hand, draw: Callable[[], float]) -> Iterator[int]:
-    """The ranks of a pool's cards in random order (Fisher and Yates)."""
+    """Yield the ranks of a pool's cards in random order (Fisher and Yates)."""
     ranks = [rank for rank, count in enumerate(pool.counts) for _ in range(count)]
     while ranks:
         index = int(draw() * len(ranks))

@@ -34,7 +34,7 @@ def is_zero_sum(rules: Rules) -> bool:
 
 
 def return_bounds(rules: Rules) -> tuple[float, float]:
-    """The lowest and the highest return that a seat can get (a bound, not always reached)."""
+    """Return bounds on the lowest and the highest return of a seat, which are not always reached."""
     if rules.scoring == "win":
         return -1.0, 1.0
     if rules.scoring == "botzone":
@@ -83,7 +83,7 @@ def _make_game_info(rules: Rules) -> Any:
 
 @functools.cache
 def rules_from_text(text: str, scoring: str = "") -> Rules:
-    """The rules of a game's parameters.
+    """Read the rules from the parameters of an OpenSpiel game.
 
     An auction in which everybody declines ends with zero for all where the preset would deal again: a tree has to end.
 
@@ -131,15 +131,15 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
         return rules_from_text(params["rules"], params["scoring"])
 
     def new_initial_state(self) -> DouDizhuState:
-        """The game before the deal."""
+        """Return the game before the deal."""
         return DouDizhuState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """One chance node per rank, and one for the auction's opener."""
+        """Return the most chance nodes of a game: one per rank, and one for the auction's opener."""
         return sum(count > 0 for count in self.rules.deck) + (self.rules.bidding != "fixed")
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
-        """What a player sees: with perfect recall the information state, otherwise the observation.
+        """Make an observer: with perfect recall of the information state, otherwise of the observation.
 
         Raises:
             InvalidRulesError: If it is to show anything but one player's own view.
@@ -153,7 +153,7 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
 
 
 class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no types
-    """A state of the game.
+    """A state of Dou Dizhu in OpenSpiel.
 
     Attributes:
         deal: The deal as far as chance has come.
@@ -166,7 +166,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         self.game: State | None = None
 
     def current_player(self) -> int:
-        """The seat to act, or OpenSpiel's number for chance or the end."""
+        """Return the seat to act, or OpenSpiel's number for chance or the end."""
         if self.game is None:
             return int(pyspiel.PlayerId.CHANCE)
         return int(pyspiel.PlayerId.TERMINAL) if self.game.is_over else self.game.seat
@@ -176,18 +176,18 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         return self.game is not None and self.game.is_over
 
     def returns(self) -> list[float]:
-        """Each seat's return by the scoring, zeros while the game runs."""
+        """Return each seat's return by the scoring; zeros while the game runs."""
         return list(self.game.returns()) if self.game else [0.0] * self.deal.rules.players
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Chance actions with their probabilities: the splits of a rank, then the auction's opener."""
+        """Return the chance actions with their probabilities: splits of a rank, then the auction's opener."""
         if not self.deal.is_done:
             return list(self.deal.outcomes)
         players = self.deal.rules.players
         return [(self._opener_base + seat, 1 / players) for seat in range(players)]
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> DouDizhuState:
-        """A state that looks the same to a player, drawn uniformly over the deals of cards.
+        """Draw a state that looks the same to a player, uniformly over the deals of cards.
 
         Args:
             player_id: The player whose information state is kept.
@@ -230,7 +230,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         return "deal " + "-".join(map(str, list_splits(len(self.deal.places))[action]))
 
     def __str__(self) -> str:
-        """The deal, then every completed move, then a half-built one."""
+        """Return the deal, every completed move and a half-built one as text."""
         dealt = ["-".join(map(str, split)) for split in self.deal.splits if any(split)]
         if self.game is None:
             return " ".join(dealt) or "before the deal"
@@ -243,7 +243,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
 
 
 def start_state(deal: PartialDeal, opener: int) -> State:
-    """The game of a finished deal with the seat that moves first."""
+    """Start the game of a finished deal with the seat that moves first."""
     rules, hands = deal.rules, deal.hands()
     bottom = hands[rules.players] if rules.bottom else ""
     return State.from_hands(hands[: rules.players], bottom, rules, seed=_find_opening_seed(rules, opener))
@@ -251,12 +251,12 @@ def start_state(deal: PartialDeal, opener: int) -> State:
 
 @functools.cache
 def _find_opening_seed(rules: Rules, opener: int) -> int:
-    """A seed under which a seat opens; with a fixed landlord any will do."""
+    """Find a seed under which a seat opens the auction; with a fixed landlord any will do."""
     return next(seed for seed in itertools.count() if first_seat_to_act(State.new(seed, rules)) == opener)
 
 
 def list_half_built_actions(state: State, seat: int) -> list[int]:
-    """The stages of a seat's own half-built move so far."""
+    """List the action ids of a seat's own half-built move so far."""
     main, chosen = half_built_move(state, seat)
     if not main:
         return []

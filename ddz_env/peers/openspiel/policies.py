@@ -1,4 +1,4 @@
-"""An agent as a table: what it does in every information state, for OpenSpiel's exact algorithms.
+"""Tables of an agent's policy in every information state, for OpenSpiel's exact algorithms.
 
 Only for games whose tree can be walked through (``rules="micro"``).
 """
@@ -35,7 +35,7 @@ class Situation(NamedTuple):
 
 
 def list_information_states(game: DouDizhuGame) -> dict[str, Situation]:
-    """Every information state in which a player acts; each comes after the one before it."""
+    """List every information state in which a player acts, in an order in which predecessors come first."""
     situations: dict[str, Situation] = {}
     nothing: tuple[tuple[str, int] | None, ...] = (None,) * game.num_players()
     waiting = [(game.new_initial_state(), nothing)]
@@ -54,7 +54,7 @@ def list_information_states(game: DouDizhuGame) -> dict[str, Situation]:
 def estimate_tabular_policy(
     situations: Mapping[str, Situation], agent: Agent, samples: int = 1, seed: int = 0
 ) -> pyspiel.TabularPolicy:
-    """How often an agent chooses each action.
+    """Estimate how often an agent chooses each action in each information state.
 
     The agent chooses whole moves, as in every game of ours.  A kicker has the share that it has among the moves
     with the same stages before it.  Where the agent never comes, because it never chose what leads there, it is not
@@ -96,7 +96,7 @@ def estimate_tabular_policy(
 
 
 def _count_choices(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int, int]) -> Counter[Move]:
-    """How often the agent chooses each move at the start of a decision; empty in the middle of one."""
+    """Count how often the agent chooses each move at the start of a decision; empty in the middle of one."""
     game = state.game
     if game is None or game.stage == "kicker":
         return Counter()

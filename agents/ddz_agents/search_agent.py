@@ -151,7 +151,7 @@ def count_kickers(action: int) -> int:
 
 
 class SearchAgent(WritableAfterUnpickling, ABC, Generic[ViewOrState]):
-    """What all searches share: they refuse what they cannot search, and play at once what needs no search.
+    """The base of searching agents: refuses what cannot be searched, and plays forced moves at once.
 
     Args:
         options: The agent's options.

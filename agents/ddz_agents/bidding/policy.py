@@ -78,7 +78,7 @@ class PayoffOptions(RenamedOptions):
     card_player: str = "rules"
 
     def named_agents(self) -> tuple[str, ...]:
-        """Who plays worlds out, and who plays the cards."""
+        """Return the agents that play worlds out and that play the cards."""
         return self.rollout_player, self.card_player
 
 
@@ -218,7 +218,7 @@ def hidden_and_shown_views(view: View, rng: np.random.Generator) -> list[tuple[V
 
 
 class StakingAgent(WritableAfterUnpickling):
-    """What the agents that stake by expected payoff share: they count in dealt worlds, and another plays the cards.
+    """The base of agents that bid, show and double by expected payoff; another agent plays the cards.
 
     Args:
         options: How payoffs are expected.

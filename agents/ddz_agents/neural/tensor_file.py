@@ -167,7 +167,7 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file.
+    """Read the content of a file.
 
     Raises:
         TensorFileError: If it is missing, too large or cannot be read.

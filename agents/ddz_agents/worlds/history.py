@@ -168,7 +168,7 @@ class PlayerModel(Protocol):
     """A model of how a seat plays, which hand inference weighs past moves by."""
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words) -> Reals:
-        """The log-probability of a move in each of several positions.
+        """Return the log-probability of a move in each of several positions.
 
         Args:
             rows: Full rows, shape ``[n, 32]``, uint64, equal in everything public; not to be changed.  A model of an

@@ -75,7 +75,7 @@ class Network(Protocol):
 
 
 def _load_networks(options: DouZeroOptions) -> tuple[Network, ...]:
-    """The networks in the order of :data:`POSITIONS`."""
+    """Load the networks in the order of :data:`POSITIONS`."""
     files, threads = options.checkpoints(), check_threads(options.threads)
     if any(path.suffix == SUFFIX for path in files.values()):
         exported = load_onnx_networks(files, threads)

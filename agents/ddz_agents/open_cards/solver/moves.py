@@ -97,7 +97,7 @@ def _kicker_options(
     floor: np.uint64,
     rules: np.ndarray,
 ) -> np.uint64:
-    """The engine's kicker options, compiled once."""
+    """List the engine's kicker options, by code that is compiled once."""
     return kicker_options(body_at(hand, segment, start, leading, key, rules), left, chosen, floor, rules)
 
 

@@ -60,7 +60,7 @@ def random_games() -> Work:
 
     rules = Rules().words()
     for seed in itertools.count():
-        playout.random_games(_RANDOM_GAMES, np.uint64(seed), rules)
+        playout.play_random_games(_RANDOM_GAMES, np.uint64(seed), rules)
         yield _RANDOM_GAMES
 
 

@@ -23,7 +23,7 @@ def frames() -> list[Image.Image]:
     shown = [env.render()]
     for name in env.agent_iter():
         *_, over, cut, _ = env.last()
-        env.step(None if over or cut else players[name].action(env))
+        env.step(None if over or cut else players[name].next_action(env))
         if not over:
             shown.append(env.render())
     env.close()

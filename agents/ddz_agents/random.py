@@ -8,7 +8,7 @@ import numpy.typing as npt
 from ddz_env import Move, View
 from ddz_env.core.engine.layout import HANDS, SEAT, STAGE, STAGE_PLAY
 from ddz_env.core.engine.moves import list_all_moves
-from ddz_env.core.engine.playout import random_action, random_kickers
+from ddz_env.core.engine.playout import draw_action, draw_kickers
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
 from ddz_env.playing.agent import check_to_act
@@ -28,10 +28,10 @@ def draw_staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tu
     Returns:
         The first stage's action id and the kickers as a hand.
     """
-    main, state = random_action(row, rules, np.empty(MASK_WORDS, np.uint64), state)
+    main, state = draw_action(row, rules, np.empty(MASK_WORDS, np.uint64), state)
     if row[STAGE] != STAGE_PLAY:
         return main, U0
-    kickers, _ = random_kickers(row, row[HANDS + np.int64(row[SEAT])], main, rules, state)
+    kickers, _ = draw_kickers(row, row[HANDS + np.int64(row[SEAT])], main, rules, state)
     return main, kickers
 
 

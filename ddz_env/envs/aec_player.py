@@ -33,7 +33,7 @@ class AECPlayer:
         >>> env.reset(seed=42)
         >>> for name in env.agent_iter():
         ...     observation, reward, termination, truncation, info = env.last()
-        ...     env.step(None if termination or truncation else players[name].action(env))
+        ...     env.step(None if termination or truncation else players[name].next_action(env))
     """
 
     def __init__(self, agent: str | Agent, seed: int = 0) -> None:
@@ -44,7 +44,7 @@ class AECPlayer:
         self._beginning: object = None
         self._heard: int | None = None
 
-    def action(self, env: Any) -> int:
+    def next_action(self, env: Any) -> int:
         """Return the agent's next action for the seat to act in the environment.
 
         The agent chooses a whole move at its first stage; its kickers follow in the next calls.  It learns of a new

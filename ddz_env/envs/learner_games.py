@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ddz_env.core.actions import NUM_ACTIONS
 from ddz_env.core.engine.layout import LANDLORD, NO_SEAT, SEAT, STAGE, STAGE_OVER
 from ddz_env.core.engine.legal import count_legal, nth_legal, write_legal_mask
-from ddz_env.core.engine.moves import random_move
+from ddz_env.core.engine.moves import draw_move
 from ddz_env.core.engine.random import advance, mix, scale_below, stream_state
 from ddz_env.core.engine.words import U0
 from ddz_env.core.rules import R_PLAYERS, Rules
@@ -124,7 +124,7 @@ def _play_opponents(index: int, slots: Slots) -> None:
             return
         game["stream"] = advance(game["stream"])
         if kind == UNIFORM:
-            main, kickers = random_move(row, slots.rules, bits, mix(game["stream"]))
+            main, kickers = draw_move(row, slots.rules, bits, mix(game["stream"]))
         else:
             write_legal_mask(row, slots.rules, bits)
             main, kickers = nth_legal(bits, scale_below(mix(game["stream"]), count_legal(bits))), U0

@@ -61,7 +61,7 @@ def make_opponent(opponent: Any, role: int = 0) -> Opponent:
     return Opponent(kind) if kind != ASKED else Opponent(kind, make_agent(opponent), role)
 
 
-def opponents_by_role(opponents: Any, role: str, rules: Rules) -> list[Opponent]:
+def make_opponents_by_role(opponents: Any, role: str, rules: Rules) -> list[Opponent]:
     """Make the opponent of each role from the ``opponents`` option of an environment.
 
     Args:
@@ -111,7 +111,7 @@ def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
         rules: The rules.
 
     Returns:
-        The opponents as :func:`opponents_by_role` takes them.
+        The opponents as :func:`make_opponents_by_role` takes them.
 
     Raises:
         InvalidOptionError: If the role is no peasant's who has a partner, or there are opponents by role already.
@@ -140,12 +140,12 @@ class Opponents(WritableAfterUnpickling):
         read_moves: Whether an opponent reads all moves of a game.
 
     Raises:
-        InvalidOptionError: As :func:`opponents_by_role`.
+        InvalidOptionError: As :func:`make_opponents_by_role`.
         UnknownAgentError: Likewise.
     """
 
     def __init__(self, opponents: Any, role: str, rules: Rules, count: int, threads: int = 1) -> None:
-        by_role = opponents_by_role(opponents, role, rules)
+        by_role = make_opponents_by_role(opponents, role, rules)
         self.kinds = np.array([opponent.kind for opponent in by_role])
         self.in_python = [player for i, player in enumerate(by_role) if player.agent and player not in by_role[:i]]
         self._by_role = np.array([self.in_python.index(opponent) if opponent.agent else -1 for opponent in by_role])

@@ -152,14 +152,14 @@ class StagedAdapter:
     Example:
         >>> from ddz_env.playing.registry import make_agent
         >>> staged, state, rng = StagedAdapter(make_agent("random")), State.new(seed=3), np.random.default_rng(0)
-        >>> state.step_action(staged.action(state.view(), rng))
+        >>> state.step_action(staged.next_action(state.view(), rng))
     """
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.move: Move | None = None
 
-    def action(self, view: View | State, rng: np.random.Generator) -> int:
+    def next_action(self, view: View | State, rng: np.random.Generator) -> int:
         """Return the action id of the next stage of the agent's move.
 
         Args:

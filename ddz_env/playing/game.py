@@ -77,7 +77,7 @@ def call_agent(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *a
 
 
 def notify_of_game(
-    agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], heard: int | None = None
+    agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], num_known: int | None = None
 ) -> int:
     """Notify an agent of the beginning of a game and of its moves, as far as it does not know them.
 
@@ -86,17 +86,17 @@ def notify_of_game(
         seat: Its seat.
         rules: The rules.
         history: The moves so far.
-        heard: How many of them it has heard; None if it does not know of the game.
+        num_known: How many of them it knows; None if it does not know of the game.
 
     Returns:
-        How many it has heard now.
+        How many moves it knows now.
 
     Raises:
         AgentFaultError: If it fails.
     """
-    if heard is None:
+    if num_known is None:
         call_agent(agent, seat, "reset", reset_agent, agent, seat, rules)
-    for mover, move in history[heard or 0 :]:
+    for mover, move in history[num_known or 0 :]:
         call_agent(agent, seat, "observe", notify_agent, agent, mover, move)
     return len(history)
 

@@ -5,7 +5,7 @@ an edited action table would run with yesterday's rules.  A kernel therefore lie
 it is made of (:mod:`.source_stamps`).  The process-wide ``NUMBA_CACHE_DIR`` is never touched.
 
 Cache files are pickles of machine code: their writer decides what runs.  They are read only from a folder that no other
-user can write to (:func:`why_not_private`).  A cache that cannot be used costs time, never a game: what is wrong is
+user can write to (:func:`find_privacy_fault`).  A cache that cannot be used costs time, never a game: what is wrong is
 said once, as a :class:`CompileCacheWarning`.
 """
 
@@ -50,7 +50,7 @@ class CompileCacheWarning(UserWarning):
 # --- which folder is safe ---------------------------------------------------------------------------------------------
 
 
-def why_not_private(folder: Path) -> str | None:
+def find_privacy_fault(folder: Path) -> str | None:
     """Return why another user could have put files into a folder; ``None`` if no other user could.
 
     The folder, and the link that leads to it, belong to this user or to root, and neither its group nor others may
@@ -76,16 +76,16 @@ def why_not_private(folder: Path) -> str | None:
 
 
 @functools.cache
-def _why_unusable(folder: Path) -> str | None:
+def _find_folder_fault(folder: Path) -> str | None:
     """Create a folder for this user alone; return what is wrong with it, ``None`` if it can be used."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return why_not_private(folder)
+        return find_privacy_fault(folder)
     except OSError as fault:
         return f"cannot be used ({fault.strerror or fault})"
 
 
-def _why_not_writable(folder: Path) -> str | None:
+def _find_write_fault(folder: Path) -> str | None:
     try:
         with tempfile.TemporaryFile(dir=folder):
             return None
@@ -104,10 +104,10 @@ def cache_root() -> Path | None:
     """
     named = os.environ.get("DDZ_CACHE_DIR")
     if named:
-        faults = [(Path(named), _why_unusable(Path(named)))]
+        faults = [(Path(named), _find_folder_fault(Path(named)))]
     else:
         folders = dict.fromkeys((user_folder("XDG_CACHE_HOME", ".cache"), temporary_folder()))
-        faults = [(folder, _why_unusable(folder) or _why_not_writable(folder)) for folder in folders]
+        faults = [(folder, _find_folder_fault(folder) or _find_write_fault(folder)) for folder in folders]
     for folder, fault in faults:
         if fault is None:
             return folder
@@ -126,7 +126,7 @@ def kernel_sources(module: str, file: str) -> KernelSources | None:
     root = cache_root()
     memory = None if root is None else root / "sources"
     try:
-        usable = memory is not None and _why_unusable(memory) is None
+        usable = memory is not None and _find_folder_fault(memory) is None
         return KernelSources(module, Path(file).resolve(), memory if usable else None)
     except (OSError, ImportError, SyntaxError):
         return None
@@ -142,7 +142,7 @@ def kernel_folder(sources: KernelSources) -> Path | None:
     if root is None:
         return None
     folder = root / hashlib.sha256(f"{sources.stamp}\n{_VERSIONS}".encode()).hexdigest()[:16]
-    fault = _why_unusable(folder)
+    fault = _find_folder_fault(folder)
     if fault:
         warn_once(f"{folder} {fault}")
     return None if fault else folder

@@ -71,7 +71,7 @@ def readable_layouts() -> frozenset[str]:
 
     A network that was trained for one of them finds every byte that it reads where it was.
     """
-    counts = range(1, 1 + len([*OBSERVATION.places()]))
+    counts = range(1, 1 + len([*OBSERVATION.feature_lines()]))
     return frozenset(fingerprint(True, str(PROSPECT_NUMBERS), places=count) for count in counts)
 
 

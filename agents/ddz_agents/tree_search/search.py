@@ -41,7 +41,7 @@ from ddz_env.core.engine.legal import (
     write_lead_mask,
     write_legal_mask,
 )
-from ddz_env.core.engine.playout import random_action, random_kickers
+from ddz_env.core.engine.playout import draw_action, draw_kickers
 from ddz_env.core.engine.random import advance, mix, scale_below
 from ddz_env.core.engine.score import landlord_won
 from ddz_env.core.engine.step import apply_action, pass_turn, play_without_bookkeeping
@@ -310,7 +310,7 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
         The generator's new state.
     """
     while row[at.STAGE] != at.STAGE_PLAY and row[at.STAGE] != at.STAGE_OVER:  # an auction, or a half-built move
-        action, state = random_action(row, rules, mask, state)
+        action, state = draw_action(row, rules, mask, state)
         apply_action(row, action, rules)
     while row[at.STAGE] == at.STAGE_PLAY:
         hand = row[at.HANDS + np.int64(row[at.SEAT])]
@@ -323,7 +323,7 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
         else:
             kickers = U0
             if SEGMENT_KICKER_COUNT[MAIN_SEGMENT[action]] != U0:
-                kickers, state = random_kickers(row, hand, action, rules, state)
+                kickers, state = draw_kickers(row, hand, action, rules, state)
             play_without_bookkeeping(row, action, kickers, rules)
     return state
 

@@ -146,7 +146,7 @@ def nth_kicker_set(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.
 
 
 @pure_kernel
-def random_move(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
+def draw_move(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Draw a whole move, uniformly over those that :func:`list_moves` lists.
 
     Args:

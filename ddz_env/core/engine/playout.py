@@ -19,7 +19,7 @@ _BEHIND = np.uint64(33)
 
 
 @part_kernel
-def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
+def _draw_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
     """Return the reply to the target, or the pass, that 64 random bits choose."""
     hand = row[at.HANDS + np.int64(row[at.SEAT])]
     base, starts, bombs, rocket = find_replies(hand, row[at.TARGET], row[at.KEY], rules)
@@ -33,13 +33,11 @@ def _random_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uin
 
 
 @inline_kernel
-def random_action(
-    row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64
-) -> tuple[np.uint64, np.uint64]:
+def draw_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Draw a uniform legal action of the seat to act; return it and the generator's new state."""
     state = advance(state)
     if row[at.STAGE] == at.STAGE_PLAY and row[at.TARGET] != U0:
-        return _random_reply(row, rules, mix(state)), state
+        return _draw_reply(row, rules, mix(state)), state
     if row[at.STAGE] == at.STAGE_KICKER:
         options = pending_options(row, rules)
         return tables.KICKER_ID + select_bit(options, scale_below(mix(state), popcount(options))), state
@@ -48,7 +46,7 @@ def random_action(
 
 
 @inline_kernel
-def random_kickers(
+def draw_kickers(
     row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, state: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """Draw kickers of a legal main group, uniformly at every stage; return them and the generator's new state."""
@@ -64,7 +62,7 @@ def random_kickers(
 
 
 @kernel
-def random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, np.ndarray]:
+def play_random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, np.ndarray]:
     """Play whole games with a uniform choice at every stage, on one thread.
 
     Args:
@@ -90,7 +88,7 @@ def _play_game(row: np.ndarray, state: np.uint64, rules: np.ndarray, mask: np.nd
     decisions = 0
     new_game(row, state, rules)
     while row[at.STAGE] != at.STAGE_OVER:
-        action, state = random_action(row, rules, mask, state)
+        action, state = draw_action(row, rules, mask, state)
         apply_action(row, action, rules)
         decisions += 1
     return decisions

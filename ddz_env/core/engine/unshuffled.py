@@ -6,7 +6,7 @@ import numpy as np
 
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import cut_pile, deal_packets, deal_rest, new_game, start_game
-from ddz_env.core.engine.moves import random_move
+from ddz_env.core.engine.moves import draw_move
 from ddz_env.core.engine.random import advance, mix
 from ddz_env.core.engine.step import body_cards, pass_turn, play_without_bookkeeping
 from ddz_env.core.engine.words import U0, add_hand
@@ -32,7 +32,7 @@ def new_unshuffled_game(row: np.ndarray, seed: np.uint64, rules: np.ndarray, mas
     state = row[at.RNG]
     while row[at.STAGE] != at.STAGE_OVER:
         state = advance(state)
-        main, kickers = random_move(row, rules, mask, mix(state))
+        main, kickers = draw_move(row, rules, mask, mix(state))
         if main == U0:
             pass_turn(row, rules)
         else:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ddz_env.core.engine import layout as at
 from ddz_env.core.engine.deal import distribute_cards
-from ddz_env.core.engine.playout import random_action
+from ddz_env.core.engine.playout import draw_action
 from ddz_env.core.engine.random import stream_state
 from ddz_env.core.engine.score import write_returns
 from ddz_env.core.engine.step import apply_action
@@ -117,7 +117,7 @@ def play_to_end(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
     """Play a game to its end with a uniform choice at every stage; the row is changed in place."""
     mask = np.empty(MASK_WORDS, np.uint64)
     while row[at.STAGE] != at.STAGE_OVER:
-        action, state = random_action(row, rules, mask, state)
+        action, state = draw_action(row, rules, mask, state)
         apply_action(row, action, rules)
 
 
@@ -140,6 +140,6 @@ def play_to_end_repeatedly(
         game[:] = row
         state = stream_state(seed, np.uint64(index))
         while game[at.STAGE] != at.STAGE_OVER:
-            action, state = random_action(game, rules, mask, state)
+            action, state = draw_action(game, rules, mask, state)
             apply_action(game, action, rules)
         write_returns(game, rules, scoring, peasant_reward, returns[index])

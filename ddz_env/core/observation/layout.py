@@ -98,14 +98,14 @@ class Layout:
         """
         return {f.name: vector[..., self.offsets[f.name] : self.offsets[f.name] + f.size] for f in self.features}
 
-    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+    def table_rows(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield a row of the documentation's table for every feature: bytes, name, range, meaning."""
         for feature in self.features:
             first = self.offsets[feature.name]
             positions = f"{first}..{first + feature.size - 1}" if feature.size > 1 else str(first)
             yield positions, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
 
-    def places(self) -> Iterator[str]:
+    def feature_lines(self) -> Iterator[str]:
         """Yield a line for every feature: name, first byte, number of bytes, lowest and highest values."""
         for feature in self.features:
             yield f"{feature.name} {self.offsets[feature.name]} {feature.size} {feature.low} {feature.highs}"
@@ -234,6 +234,6 @@ def fingerprint(concealed: bool = False, *more: str, places: int | None = None) 
         more: What else gives numbers a meaning.
         places: How many of the observation's places count, from the first; by default all.
     """
-    hidden = CONCEALED.places() if concealed else ()
-    lines = [*[*OBSERVATION.places()][:places], *hidden, *map(action_name, range(NUM_ACTIONS)), *more]
+    hidden = CONCEALED.feature_lines() if concealed else ()
+    lines = [*[*OBSERVATION.feature_lines()][:places], *hidden, *map(action_name, range(NUM_ACTIONS)), *more]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]

@@ -176,10 +176,10 @@ class BotzoneDeal(NamedTuple):
     def state(self, game: BotzoneGame) -> State:
         """Begin a game with the deal; an auction is opened by seat 0."""
         hands = [Hand.from_ids([card for card in ids if card not in self.publiccard]) for ids in self.allocation]
-        return with_seat_0_opening(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
+        return let_seat_0_open(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
 
 
-def with_seat_0_opening(state: State) -> State:
+def let_seat_0_open(state: State) -> State:
     """Let seat 0 open a game's auction, as on Botzone; elsewhere the opener is drawn."""
     if state.stage == "bid":
         state.row[at.SEAT] = state.row[at.OWNER] = state.row[at.BIDS] = 0

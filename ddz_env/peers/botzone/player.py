@@ -19,7 +19,7 @@ from ddz_env.core.actions import BID_BASE
 from ddz_env.core.cards import NUM_RANKS, cards_to_counts
 from ddz_env.core.notation import Hand, list_readings
 from ddz_env.core.state import fill_hands
-from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, with_seat_0_opening
+from ddz_env.peers.botzone.games import NEWER, OLDER, SEATS, BotzoneGame, let_seat_0_open
 from ddz_env.peers.botzone.judges import MAX_BID
 from ddz_env.playing.agent import Agent, agent_input, is_cheating
 from ddz_env.playing.game import AgentFaultError, call_agent, notify_of_game, play_agent_move
@@ -135,13 +135,13 @@ def _read_public_history(game: BotzoneGame, requests: Requests, responses: Seque
         return _PublicHistory(len(first["bid"]), list(first["own"]), [], -1, list(map(int, first["bid"])), [])
     asked = list(requests)
     answers = list(responses)
-    spoken = [asked.pop(0), answers.pop(0)] if "bid" in first else None
+    exchange = [asked.pop(0), answers.pop(0)] if "bid" in first else None
     first = asked[0]
     before = [cards for cards in first["history"] if cards]
     if game.has_auction:
         seat, landlord, hand = first["pos"], first["landlord"], list(first["own"])
         turns = (seat - landlord) % SEATS
-        bids = _known_bids(spoken, seat, landlord, first["finalbid"])
+        bids = _known_bids(exchange, seat, landlord, first["finalbid"])
     else:
         landlord, bids = 0, []
         seat = turns = 2 if first["history"][0] else len(before)
@@ -152,14 +152,14 @@ def _read_public_history(game: BotzoneGame, requests: Requests, responses: Seque
     return _PublicHistory(seat, hand, list(first["publiccard"]), landlord, bids, played)
 
 
-def _known_bids(spoken: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
+def _known_bids(exchange: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
     """Return the bids of the auction as far as the seat knows them."""
-    bids = [*map(int, spoken[0]["bid"]), int(spoken[1])] if spoken else []
+    bids = [*map(int, exchange[0]["bid"]), int(exchange[1])] if exchange else []
     if MAX_BID in bids:
         return bids
     bids += [0] * (SEATS - len(bids))
-    heard = seat + 1 if spoken else 0
-    if landlord >= heard:
+    known = seat + 1 if exchange else 0
+    if landlord >= known:
         bids[landlord] = final
     return bids[: landlord + 1] if bids[landlord] == MAX_BID else bids
 
@@ -173,7 +173,7 @@ def _make_consistent_state(game: BotzoneGame, history: _PublicHistory) -> State:
     if history.landlord >= 0:
         least[history.landlord] = np.maximum(least[history.landlord] - least[SEATS], 0)
     least[history.seat] = cards_to_counts(history.own)
-    return with_seat_0_opening(fill_hands(least, game.rules))
+    return let_seat_0_open(fill_hands(least, game.rules))
 
 
 class BotzonePlayer:
@@ -252,7 +252,7 @@ def _safe_answer(requests: Requests, responses: list[Any]) -> int | list[int]:
 
 
 def answer_messages(
-    agent: Agent, lines: Iterable[str], say: Callable[[str], None], seed: int = 0, stay: bool = True
+    agent: Agent, lines: Iterable[str], write_line: Callable[[str], None], seed: int = 0, stay: bool = True
 ) -> None:
     """Answer the platform's messages, one JSON line each, until the input ends.
 
@@ -261,7 +261,7 @@ def answer_messages(
     Args:
         agent: The agent.
         lines: The input.
-        say: Takes the output, a line at a time.
+        write_line: Takes the output, a line at a time.
         seed: Of the agent's draws.
         stay: Whether to stay for more messages; otherwise there is one answer.
 
@@ -279,10 +279,10 @@ def answer_messages(
             if player is None:
                 player = BotzonePlayer(agent, game_of_first_message(message), seed)
             answer = player.answer(message)
-        say(json.dumps(answer))
+        write_line(json.dumps(answer))
         if not stay:
             return
-        say(KEEP_RUNNING)
+        write_line(KEEP_RUNNING)
 
 
 def game_of_first_message(message: Mapping[str, Any]) -> BotzoneGame:

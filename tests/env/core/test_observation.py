@@ -64,7 +64,7 @@ def test_layout_is_contiguous_and_documented(layout: Layout) -> None:
         assert feature.description
     assert place == layout.size == len(layout.low) == len(layout.high) <= 1024
     assert list(layout.split(np.zeros((2, layout.size), np.int8))) == names
-    assert [row[1] for row in layout.rows()] == names
+    assert [row[1] for row in layout.table_rows()] == names
 
 
 def expected(view: View, state: State) -> dict[str, list[int]]:

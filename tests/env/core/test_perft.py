@@ -14,7 +14,7 @@ import pytest
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.engine.layout import NO_GAME, ROW_WORDS, STAGE, STAGE_OVER, WINNER
 from ddz_env.core.engine.legal import count_legal, write_legal_mask
-from ddz_env.core.engine.playout import random_games
+from ddz_env.core.engine.playout import play_random_games
 from ddz_env.core.engine.random import advance, mix, scale_below, stream_state
 from ddz_env.core.engine.step import apply_action
 from ddz_env.core.notation import Move
@@ -89,5 +89,5 @@ def test_random_games_draw_from_the_legal_actions_in_ascending_order(preset: str
             decisions += 1
         if row[WINNER] != NO_GAME:
             wins[int(row[WINNER]) - 1] += 1
-    drawn, won = random_games(12, seed, words)
+    drawn, won = play_random_games(12, seed, words)
     assert (drawn, won.tolist()) == (decisions, wins)

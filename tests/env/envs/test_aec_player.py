@@ -34,7 +34,7 @@ def _play(env: Any, players: dict[str, dou_dizhu_v0.AECPlayer]) -> State:
         earned[name] += reward
         if termination or truncation:
             state = env.unwrapped.game_state()
-        env.step(None if termination or truncation else players[name].action(env))
+        env.step(None if termination or truncation else players[name].next_action(env))
     assert [*earned.values()] == list(state.returns())
     return state
 
@@ -58,7 +58,7 @@ def test_an_agent_hears_every_move_once_also_after_a_game_that_was_cut_short() -
     for seed in range(8):
         env.reset(seed=seed)
         for _ in range(10 + seed):
-            env.step(players[env.agent_selection].action(env))
+            env.step(players[env.agent_selection].next_action(env))
 
 
 class Stubborn(Listener):
@@ -77,28 +77,28 @@ def test_what_an_agent_does_wrong_is_said_with_its_name(agent: Any, error: type[
     env.reset(seed=1)
     before = env.unwrapped.game_state()
     with pytest.raises(error, match="listener"):
-        dou_dizhu_v0.AECPlayer(agent).action(env)
+        dou_dizhu_v0.AECPlayer(agent).next_action(env)
     assert env.unwrapped.game_state() == before
 
 
 def test_only_a_running_game_of_this_package_is_played() -> None:
     player, env = dou_dizhu_v0.AECPlayer("random"), dou_dizhu_v0.raw_env()
     with pytest.raises(GameOverError, match=r"env\.reset"):
-        player.action(env)
+        player.next_action(env)
     env.reset(seed=2)
     while env.agents:
         over = env.terminations[env.agent_selection]
         if over:
             with pytest.raises(GameOverError, match=r"env\.reset"):
-                player.action(env)
+                player.next_action(env)
         env.step(None if over else int(np.flatnonzero(env.observe(env.agent_selection)["action_mask"])[0]))
     with pytest.raises(GameOverError, match=r"env\.reset"):
-        player.action(env)
+        player.next_action(env)
     flat = flat_action.env()  # where an id in two stages would be another move
     flat.reset(seed=1)
     for other in ("chess", flat):
         with pytest.raises(InvalidOptionError):
-            dou_dizhu_v0.AECPlayer("random").action(other)
+            dou_dizhu_v0.AECPlayer("random").next_action(other)
 
 
 def test_a_game_that_an_illegal_action_has_ended_is_not_played_on() -> None:
@@ -106,4 +106,4 @@ def test_a_game_that_an_illegal_action_has_ended_is_not_played_on() -> None:
     env.reset(seed=2)
     env.step(0)  # a pass, which is illegal as a lead
     with pytest.raises(GameOverError, match=r"env\.reset"):
-        player.action(env)
+        player.next_action(env)

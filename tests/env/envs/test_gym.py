@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from ddz_agents.random import RandomAgent
 from ddz_env import PRESETS, Move, State, View
-from ddz_env.core.engine.moves import list_all_moves, random_move
+from ddz_env.core.engine.moves import draw_move, list_all_moves
 from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.observation import observe
 from ddz_env.core.view import ROLES
@@ -153,7 +153,7 @@ def test_compiled_random_draws_by_the_order_of_the_list(rules: str) -> None:
             mains, kickers = list_all_moves(state.row, state.rule_words)
             place = int(rng.integers(len(mains)))
             bits = np.uint64(((place << 32) + len(mains) - 1) // len(mains) << 32)
-            assert random_move(state.row, state.rule_words, mask, bits) == (mains[place], kickers[place])
+            assert draw_move(state.row, state.rule_words, mask, bits) == (mains[place], kickers[place])
             assert (
                 first_illegal_move(state.row[None], state.rule_words, mask, np.array([[mains[place], kickers[place]]]))
                 == -1

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ddz_env.support import compile_cache, compiling, source_stamps
-from ddz_env.support.compile_cache import CompileCacheWarning, KernelLock, why_not_private
+from ddz_env.support.compile_cache import CompileCacheWarning, KernelLock, find_privacy_fault
 from tests.packages import ROOT, SOURCES
 
 TOY = """
@@ -33,7 +33,7 @@ Load = Callable[[], Any]
 def forget() -> None:
     """Forget warnings, folders and sources, as in a new process."""
     compile_cache._given_notices.clear()
-    for function in (compile_cache.cache_root, compile_cache.kernel_sources, compile_cache._why_unusable):
+    for function in (compile_cache.cache_root, compile_cache.kernel_sources, compile_cache._find_folder_fault):
         function.cache_clear()
 
 
@@ -162,11 +162,11 @@ def test_a_link_of_another_user_is_not_followed(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "mine").mkdir(mode=0o700)
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "mine")
-    assert why_not_private(link) is None
+    assert find_privacy_fault(link) is None
     real = os.lstat(link)
     foreign = os.stat_result((*real[:4], 1_234, *real[5:10]))
     monkeypatch.setattr(Path, "lstat", lambda self: foreign)
-    assert "belongs to another user" in str(why_not_private(link))
+    assert "belongs to another user" in str(find_privacy_fault(link))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="users have numbers on POSIX systems alone")

@@ -33,7 +33,7 @@ env.reset(seed=0)
 player = dou_dizhu_v0.AECPlayer("isuct:iterations=100")
 for agent in env.agent_iter():
     _, _, over, cut, _ = env.last()
-    env.step(None if over or cut else player.action(env))
+    env.step(None if over or cut else player.next_action(env))
 """
 
 # What a loaded kernel calls is inside its file, so the kernels that a run has met are followed to those that they name.

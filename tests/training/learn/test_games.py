@@ -229,7 +229,7 @@ def test_a_frozen_agent_plays_as_it_does_elsewhere_to_every_kicker(agent: str) -
             assert rollout.played.decides[step, game] == (not theirs and choice)
             if theirs:
                 asked, kickers = asked + 1, kickers + (state.stage == "kicker")
-                assert staged.action(state.view(), rng) == action
+                assert staged.next_action(state.view(), rng) == action
             state.step_action(action)
             if state.is_over:
                 break

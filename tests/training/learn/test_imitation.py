@@ -41,7 +41,7 @@ def test_the_teacher_does_at_every_stage_what_the_rule_agent_does(rules: str) ->
             if state.is_over:
                 assert label == NO_LABEL
             else:
-                assert label == agent.action(state.view(), rng)
+                assert label == agent.next_action(state.view(), rng)
                 kickers += state.stage == "kicker"
                 state.step_action(label)
     assert all(state.is_over for state in states)

@@ -58,7 +58,7 @@ def action_table() -> Table:
 
 def layout_table(title: str, layout: Layout) -> Table:
     """Make the table of a vector's features; the moves further back, which are alike, share a row."""
-    rows = [row for row in layout.rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
+    rows = [row for row in layout.table_rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
     if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
         next_row = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
         meaning = f"the same of the completed moves 2 to {HISTORY} back, {2 * WORD} bytes per move"

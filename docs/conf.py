@@ -21,7 +21,13 @@ author = "The ddz-env authors"
 copyright = author
 release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.githubpages"]
+extensions = [
+    "myst_parser",
+    "sphinx_external_toc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.githubpages",
+]
 exclude_patterns = ["results"]
 
 # Links to headings, by the names that a code host gives them.

@@ -20,7 +20,7 @@ _AMOUNT = r"[+−-]?\d[\d,]*(?:\.\d+)?"
 _FIGURE = re.compile(
     rf"(?<![\w.])(?!(?:95|50|100) %)(?:{_AMOUNT} ?(?:%|Elo\b|ms\b|µs)"
     rf"|{_AMOUNT} (?:points?|percent)\b|± ?\d|{_AMOUNT} \(\d[\d.]*–\d"
-    rf"|{_AMOUNT} \w*\s?(?:/s\b|(?:a|per) second\b))"
+    rf"|{_AMOUNT} \w*\s*(?:/s\b|(?:a|per)\s+second\b))"
 )
 """What a measurement looks like in a sentence: a rate, a speed, a rating, an interval."""
 _OUTSIDE_PROSE = re.compile(r"<!-- table:.*?<!-- end -->|^```.*?^```|^\|.*?$|^---\n.*?^---$", re.DOTALL | re.MULTILINE)

@@ -126,7 +126,7 @@ def experiment_table() -> str:
 def commands_table() -> str:
     """All commands in the order of the help: what each does, with an example."""
     rows = []
-    for heading, name, command in _named("ddz_training.cli.app:named_commands")():
+    for heading, name, command in _named("ddz_training.cli.app:list_commands")():
         [example, *_] = re.findall(r"(?m)^ +(ddz .*)$", command.help or "")
         rows.append((heading.lower(), f"`ddz {name}`", command.get_short_help_str(200), f"`{example}`"))
     return format_markdown_table(("", "command", "what it does", "for example"), rows)

@@ -14,7 +14,7 @@ from ddz_env import View
 from ddz_env.core.move_names import kind_of_decision, move_name
 from ddz_env.playing.registry import make_agent
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.statistics import Interval, Settling, settling, wilson_interval
+from ddz_training.measure.statistics import ConvergenceLine, Interval, summarize_convergence, wilson_interval
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class HandReport:
             for part, landlord in self.landlords.items()
         }
 
-    def settling(self) -> list[Settling]:
+    def convergence(self) -> list[ConvergenceLine]:
         """How the win rate of the first role (in an auction, as landlord) settles as worlds are added."""
         won = self.played.wins(next(iter(self.landlords.values())))
-        return settling((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
+        return summarize_convergence((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -77,7 +77,7 @@ class HandReport:
                 for answer in self.answers
             ],
             "best": move_name(best_appraisal(self.answers).move, self.question),
-            "convergence": [{**line._asdict(), "difference": line.spread} for line in self.settling()],
+            "convergence": [{**line._asdict(), "difference": line.spread} for line in self.convergence()],
         }
 
     def table(self) -> Table:
@@ -101,7 +101,7 @@ class HandReport:
                 f"{line.first}–{line.last}",
                 *(f"{rate:.3f}" for rate in (line.highest, line.lowest, line.mean, line.spread)),
             )
-            for line in self.settling()
+            for line in self.convergence()
         ]
         return Table(title, ("worlds", "highest", "lowest", "mean", "difference"), lines)
 

@@ -20,7 +20,7 @@ from ddz_papers.payoff_policy.holdem.betting import STACK
 from ddz_papers.payoff_policy.holdem.cards import showdowns
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
-from ddz_training.measure.statistics import Interval, normal_interval, settling
+from ddz_training.measure.statistics import Interval, normal_interval, summarize_convergence
 
 HANDS = 100
 PAIRINGS = (("uct-stake", "payoff"), ("uct-dealt", "payoff"), ("uct-stake", "uct-dealt"), ("payoff", "random"))
@@ -208,7 +208,7 @@ def street_table(saved: ex.Saved[StreetResult]) -> Table:
     """Table 1: per line ten win rates before the flop, each from more showdowns than the one before."""
     lines = [
         (f"{ten.first} to {ten.last}", *(f"{rate:.3f}" for rate in (ten.highest, ten.lowest, ten.mean, ten.spread)))
-        for ten in settling([result.rate for result in saved.results if not result.street])
+        for ten in summarize_convergence([result.rate for result in saved.results if not result.street])
     ]
     header = ("dealt hands", "highest", "lowest", "mean", "difference")
     return Table("Table 1", header, lines, f"Computed from {saved.name}.")

@@ -38,7 +38,7 @@ from ddz_env.support.errors import (
 from ddz_play.hand_odds import make_report
 from ddz_training.cli.app import app
 from ddz_training.measure.provenance import digest_agent_files
-from ddz_training.measure.statistics import settling
+from ddz_training.measure.statistics import summarize_convergence
 
 STRONG, WEAK = "33456789TJQKA22BR", "34456678899TTJJQK"
 RULES = "bidding,doubling=true"
@@ -313,7 +313,7 @@ def test_ddz_hand_prints_and_the_json_says_the_same() -> None:
 
 
 def test_the_lines_of_table_one() -> None:
-    lines = settling([0.4, *[0.5] * 9, *[0.5] * 10])
+    lines = summarize_convergence([0.4, *[0.5] * 9, *[0.5] * 10])
     assert [(line.first, line.last) for line in lines] == [(10, 100), (110, 200)]
     assert [(line.mean, line.spread) for line in lines] == [(pytest.approx(0.49), pytest.approx(0.1)), (0.5, 0.0)]
-    assert settling([1.0] * 9) == []
+    assert summarize_convergence([1.0] * 9) == []

@@ -241,7 +241,7 @@ def test_random_is_uniform_over_whole_moves() -> None:
     """A trio takes a kicker or not: of the moves that begin with it, most do, and uniform stages would not know."""
     games, met, expected = frozen_games("random", 200), [], []
     for _ in range(40):
-        states, theirs = [games.batch.state(game) for game in range(200)], games.opponent_acts(has_past=False)
+        states, theirs = [games.batch.state(game) for game in range(200)], games.is_opponent_to_act(has_past=False)
         played = collected(games, 1).played
         for game in np.flatnonzero(theirs & played.begins[0]).tolist():
             moves = states[game].legal_moves()
@@ -258,7 +258,7 @@ def test_games_go_on_from_the_middle_of_a_frozen_agents_move(agent: str) -> None
         if not half_built.any():
             collected(one, 1)
             begun = [one.batch.state(game).stage == "kicker" for game in range(24)]
-            half_built = one.opponent_acts(has_past=False) & begun
+            half_built = one.is_opponent_to_act(has_past=False) & begun
     assert half_built.any()
     other.load_state_dict(one.state_dict())
     for games in (one, other):

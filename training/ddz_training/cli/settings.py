@@ -30,8 +30,8 @@ class SettingsCommand(click.Command):
         self._options = options
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The command's own options, and the settings."""
-        return [*super().get_params(ctx), *self._settings().values()]
+        """Return the command's own options, and its settings."""
+        return [*super().get_params(ctx), *self._setting_options().values()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line.
@@ -39,23 +39,23 @@ class SettingsCommand(click.Command):
         Raises:
             CommandLineError: If a setting is written as in earlier versions.
         """
-        _refuse_old_forms(args, {str(param.name) for param in self.params}, self._settings())
+        _refuse_old_forms(args, {str(param.name) for param in self.params}, self._setting_options())
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command with its settings as texts."""
-        texts = {name: ctx.params.pop(str(setting.name)) for name, setting in self._settings().items()}
+        texts = {name: ctx.params.pop(str(setting.name)) for name, setting in self._setting_options().items()}
         ctx.params["settings"] = tuple(f"{name}={text}" for name, text in texts.items() if text is not None)
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and then the settings."""
-        for title, params in (("Options", super().get_params(ctx)), ("Settings", self._settings().values())):
+        for title, params in (("Options", super().get_params(ctx)), ("Settings", self._setting_options().values())):
             records = [record for param in params if (record := param.get_help_record(ctx)) is not None]
             with formatter.section(title):
                 formatter.write_dl(records)
 
-    def _settings(self) -> Mapping[str, click.Option]:
+    def _setting_options(self) -> Mapping[str, click.Option]:
         taken = {param.name for param in self.params}
         return {
             name: click.Option(

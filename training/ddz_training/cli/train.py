@@ -170,31 +170,31 @@ def train_under_bar(
 # --- by playing --------------------------------------------------------------
 
 
-def _selfplay_config() -> type[TrainingSettings]:
+def _import_selfplay_config() -> type[TrainingSettings]:
     from ddz_training.learn.ppo.config import SelfPlayConfig
 
     return SelfPlayConfig
 
 
-def _dmc_config() -> type[TrainingSettings]:
+def _import_dmc_config() -> type[TrainingSettings]:
     from ddz_training.learn.dmc import DmcConfig
 
     return DmcConfig
 
 
-def _sb3_config() -> type[TrainingSettings]:
+def _import_sb3_config() -> type[TrainingSettings]:
     from ddz_training.learn.sb3.train import Sb3Config
 
     return Sb3Config
 
 
-def _belief_config() -> type[TrainingSettings]:
+def _import_belief_config() -> type[TrainingSettings]:
     from ddz_training.learn.belief import BeliefConfig
 
     return BeliefConfig
 
 
-@train.command(cls=SettingsCommand, options=_selfplay_config)
+@train.command(cls=SettingsCommand, options=_import_selfplay_config)
 @options_of(SelfPlayOptions)
 def selfplay(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
@@ -213,7 +213,7 @@ def selfplay(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
     _train_on_own_games(SelfPlay, options, settings)
 
 
-@train.command(cls=SettingsCommand, options=_dmc_config)
+@train.command(cls=SettingsCommand, options=_import_dmc_config)
 @options_of(SelfPlayOptions)
 def dmc(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
@@ -263,7 +263,7 @@ def _train_on_own_games(kind: type[SelfPlay], options: SelfPlayOptions, settings
     _suggest_policy_commands(policy, learned.config.rules)
 
 
-@train.command(cls=SettingsCommand, options=_sb3_config)
+@train.command(cls=SettingsCommand, options=_import_sb3_config)
 @option("--timesteps", type=COUNT, default=1_000_000, help="The learner's decisions, including those before --resume.")
 @option("--opponents", help="random (default), rules or any agent (ddz agents).")
 @option("--resume", is_flag=True, help="Resume from the model in --out.")
@@ -360,7 +360,7 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
     _suggest_policy_commands(out, rules)
 
 
-@train.command(cls=SettingsCommand, options=_belief_config)
+@train.command(cls=SettingsCommand, options=_import_belief_config)
 @option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
 @options_of(RunOptions)
 def belief(positions: int | None, options: RunOptions, settings: tuple[str, ...]) -> None:

@@ -106,7 +106,7 @@ class BeliefNetwork(nn.Module):
         self.logits_bias = nn.Parameter(torch.zeros(head["logits_bias"]))
 
     def forward(self, columns: Tensor, hands: Tensor, plain: Tensor) -> Tensor:
-        """The logarithm of the probability of each hand, shape ``[n]``, from the parts of a :class:`BeliefBatch`."""
+        """Compute the log-probability of each hand, shape ``[n]``, from the parts of a :class:`BeliefBatch`."""
         held = functional.one_hot(hands, model.COUNTS)[:, :, 1:].float()
         added = torch.einsum("nrc,rch->nrh", held, self.counts)
         higher = added.flip(1).cumsum(1).flip(1) - added

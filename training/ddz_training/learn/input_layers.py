@@ -301,13 +301,13 @@ class CpuInputLayer:
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> ActiveRows:
         """Find the active rows of the policy's first layer."""
-        return self._decisions(self.tables[0], seen, hand_values)
+        return self._find_active_rows(self.tables[0], seen, hand_values)
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> ActiveRows:
         """Find the active rows of the critic's first layer."""
-        return self._decisions(self.tables[1], seen, hand_values)
+        return self._find_active_rows(self.tables[1], seen, hand_values)
 
-    def _decisions(self, table: Fields, seen: Tensor, hand_values: Tensor) -> ActiveRows:
+    def _find_active_rows(self, table: Fields, seen: Tensor, hand_values: Tensor) -> ActiveRows:
         entries = _new_active_rows(len(seen), table.most)
         _write_decision_rows(seen.numpy(), hand_values.numpy(), table, entries)
         return entries

@@ -274,7 +274,7 @@ class RunLog:
             is dropped, and hidden from TensorBoard.
 
     Attributes:
-        evaluated: The update of the last evaluation that the files hold, 0 without one.
+        last_evaluation: The update of the last evaluation that the files hold, 0 without one.
 
     Raises:
         CheckpointError: If a file cannot be written or has other columns.

@@ -1,6 +1,6 @@
 """Contests on duplicate deals: who plays, what is played next, and the loop that has it played.
 
-A cast (:class:`Arena`) are the agents by their labels, the rules, and what deals are dealt from.  A schedule is a pure
+An :class:`Arena` has the agents by their labels, the rules, and what deals are dealt from.  A schedule is a pure
 function of what a store holds: it says which deals are wanted so far.  Round robin and field want the same from the
 beginning, a league (:mod:`ddz_training.measure.league`) wants more when a round is complete.  :func:`play_schedule`
 plays what is missing until nothing is.  So results depend neither on the number of processes nor on where a run was

@@ -427,7 +427,7 @@ def compute_standings(records: Iterable[GameResult], scoring: str = "win") -> li
     return sorted(results, key=lambda result: -result.wins.mean)
 
 
-class Settling(NamedTuple):
+class ConvergenceLine(NamedTuple):
     """A line of table 1 of the expected-payoff paper: ten win rates, each after ten more worlds than the one before.
 
     Attributes:
@@ -450,18 +450,18 @@ class Settling(NamedTuple):
         return self.highest - self.lowest
 
 
-def settling(rates: Sequence[float]) -> list[Settling]:
+def summarize_convergence(rates: Sequence[float]) -> list[ConvergenceLine]:
     """How a win rate settles as more worlds are counted, line by line.
 
     Args:
         rates: The win rates after 10, 20, 30 ... worlds.
 
     Example:
-        >>> [(line.first, line.last, line.mean) for line in settling([1.0] * 25)]
+        >>> [(line.first, line.last, line.mean) for line in summarize_convergence([1.0] * 25)]
         [(10, 100, 1.0), (110, 200, 1.0)]
     """
     tens = ((first, rates[first : first + 10]) for first in range(0, len(rates) - 9, 10))
-    return [Settling(10 * (first + 1), 10 * (first + 10), max(ten), min(ten), fmean(ten)) for first, ten in tens]
+    return [ConvergenceLine(10 * (first + 1), 10 * (first + 10), max(ten), min(ten), fmean(ten)) for first, ten in tens]
 
 
 _LARGEST_BET = 0.5

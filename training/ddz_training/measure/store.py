@@ -405,7 +405,7 @@ class ResultStore(Generic[_Result]):
         Raises:
             WorkerDiedError: If a worker process died.
         """
-        missing = len(self._missing(tasks))
+        missing = len(self._missing_tasks(tasks))
         on_progress(len(tasks) - missing, len(tasks))
         if missing:
             with self.open_with_workers(start, min(processes, missing)) as share:
@@ -428,12 +428,12 @@ class ResultStore(Generic[_Result]):
             on_progress: As for :meth:`run_tasks`.
             total: How many units there will be in all, if not only these.
         """
-        missing = self._missing(tasks)
+        missing = self._missing_tasks(tasks)
         for number, results in enumerate(share(missing), len(tasks) - len(missing) + 1):
             self.add(results)
             on_progress(number, max(total, len(tasks)))
 
-    def _missing(self, tasks: Mapping[Key, Any]) -> list[Any]:
+    def _missing_tasks(self, tasks: Mapping[Key, Any]) -> list[Any]:
         return [task for key, task in tasks.items() if key not in self.units]
 
     @contextmanager

@@ -129,7 +129,7 @@ class GamesConfig(TrainingSettings):
 
     @classmethod
     def for_device(cls, device: str | None) -> Self:
-        """The settings for a device; those of a processor if None.
+        """Make the settings for a device; those for a processor if None.
 
         Raises:
             InvalidTrainingError: If the device is unknown.

@@ -123,14 +123,15 @@ class RolloutGames:
 
     Attributes:
         sides: Which side an opponent plays, shape ``[games]``, int8.
-        named: Who that is: 0 a past self, 1 the first of the agents by name, 2 the second, shape ``[games]``, int8.
+        opponent_ids: Who that is: 0 a past self, 1 the first of the agents by name, 2 the second, shape ``[games]``,
+            int8.
         agents: The agents by name.
         decisions: Room for a decision of every game.
         legal_actions: Room for their legal actions, shape ``[pairs]``, int16; it grows.
         legal_values: Room for the hand values of what each leaves, shape ``[pairs, 2]``, int16.
-        mine: The games in which the learner has a choice now, shape ``[n]``, ascending.
-        past: The games in which a past self has a choice.
-        theirs: Whether an opponent is to act, forced steps included, shape ``[games]``, bool.
+        learner_games: The games in which the learner has a choice now, shape ``[n]``, ascending.
+        past_self_games: The games in which a past self has a choice.
+        opponent_turns: Whether an opponent is to act, forced steps included, shape ``[games]``, bool.
         sizes: How many legal actions the decisions have, those of the learner first, shape ``[decisions]``, int64.
 
     Raises:
@@ -178,7 +179,7 @@ class RolloutGames:
         for agent in self.agents:
             agent.close()
 
-    def opponent_acts(self, *, has_past: bool) -> BoolArray:
+    def is_opponent_to_act(self, *, has_past: bool) -> BoolArray:
         """Whether an opponent is to act, shape ``[games]``, bool."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
@@ -193,7 +194,7 @@ class RolloutGames:
             has_past: Whether there is a past self; where there is none the learner plays its side, too.
         """
         _count_actions(self.batch.slots.bits, self._legal)
-        self.opponent_turns, choice = self.opponent_acts(has_past=has_past), self._legal > 1
+        self.opponent_turns, choice = self.is_opponent_to_act(has_past=has_past), self._legal > 1
         self.learner_games = np.flatnonzero(choice & ~self.opponent_turns)
         self.past_self_games = np.flatnonzero(choice & self.opponent_turns & (self.opponent_ids == 0))
         games = np.concatenate([self.learner_games, self.past_self_games])

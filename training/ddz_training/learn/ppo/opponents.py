@@ -71,12 +71,12 @@ class FrozenAgent:
         rows = self._batch.rows
         begun = games[rows[games, STAGE] != STAGE_KICKER]
         if len(begun):
-            self.plans[begun] = request_moves(self._agent, self._waiting(begun), name=self.name)
+            self.plans[begun] = request_moves(self._agent, self._make_waiting_games(begun), name=self.name)
         actions = np.empty(len(games), np.int64)
         _write_planned_actions(rows, games, self.plans, actions)
         return actions
 
-    def _waiting(self, games: npt.NDArray[np.intp]) -> WaitingGames:
+    def _make_waiting_games(self, games: npt.NDArray[np.intp]) -> WaitingGames:
         rows, rings = self._batch.rows[games], self._batch.slots.rings[games]
         for game, row, ring in zip(games.tolist() if len(self.logs) else (), rows, rings, strict=False):
             moves = int(row[MOVES])

@@ -51,7 +51,7 @@ class Choice(NamedTuple):
     """The actions chosen in a batch of decisions, and their log-probabilities.
 
     Attributes:
-        places: Index of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
+        indices: Index of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
         log_probabilities: Log-probabilities of the chosen actions, shape ``[n]``, float32.
         loss_weights: How much each decision counts for the policy, shape ``[n]``, float32.
     """
@@ -81,9 +81,9 @@ class Rollout:
         advantages: Normalized advantages of the decisions of which enough is known, shape ``[n]``, float32; empty
             before :meth:`Learner.note_estimates`.
         targets: The critic's targets for them, likewise.
-        counts_for_policy: Whether each decision counts for the policy, on the processor, shape ``[n]``, bool; empty
+        trains_policy: Whether each decision counts for the policy, on the processor, shape ``[n]``, bool; empty
             before :meth:`Learner.update`.
-        actions_of: ``sizes`` on the processor, likewise: to ask a device for a number would mean to wait for it.
+        host_sizes: ``sizes`` on the processor, likewise: to ask a device for a number would mean to wait for it.
     """
 
     seen: Tensor
@@ -135,8 +135,8 @@ class RolloutPolicies:
     Attributes:
         input_layer: Feeds decisions to the networks.
         policy: The policy.
-        choose: How the policy chooses.
-        past: The past self that plays one side of some games, if there is one yet.
+        sample_actions: Samples the policy's actions.
+        past_policy: The past self that plays one side of some games, if there is one yet.
     """
 
     input_layer: InputLayer

@@ -118,7 +118,7 @@ class SelfPlay(Training):
         rng: The run's own generator.
         learner: The networks that learn, and their optimizer.
         averages: The running averages of policy and critic.
-        past_selves: A sample of the policies so far.
+        snapshots: A sample of the policies so far.
         groups: The games of this process, group by group.
         provenance: The code of the run, and the files of the agents that it plays and is measured against.
 

@@ -90,12 +90,12 @@ class MaskedVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), ended, infos
 
     def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> Any:
-        """A method's result for each game: ``env_method("action_masks")`` is one array, ``[num_envs, 400]``, bool."""
+        """Call a method for each game: ``env_method("action_masks")`` is one array, ``[num_envs, 400]``, bool."""
         result = getattr(self.games, method_name)(*arguments, **named)
         return result if indices is None else result[list(self._get_indices(indices))]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the vector environment, once for each of the games."""
+        """Return an attribute of the vector environment, once for each of the games."""
         return [getattr(self.games, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

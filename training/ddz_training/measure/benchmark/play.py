@@ -65,7 +65,7 @@ class BenchmarkContest(NamedTuple):
         """Make sure that the players of the field are the committed ones.
 
         Raises:
-            FrozenChangedError: If one is not.
+            BenchmarkChangedError: If one is not.
         """
         for name in self.agents.keys() & FIELD.keys():
             check_member(FIELD[name])
@@ -156,7 +156,7 @@ def play_benchmark(
 
     Raises:
         InvalidBenchmarkRequestError: If the list has fewer deals, or an agent looks at every hand.
-        FrozenChangedError: If deals or players of the field differ from those committed.
+        BenchmarkChangedError: If deals or players of the field differ from those committed.
         UnknownAgentError: If an agent does not exist.
         AgentFailedError: If an agent cannot be made.
         WorkerDiedError: If a worker process died.
@@ -266,7 +266,7 @@ def replay_sample(
         How many deals, times pairs, ended as the file says.
 
     Raises:
-        FrozenChangedError: If deals or players of the field differ here from those committed.
+        BenchmarkChangedError: If deals or players of the field differ here from those committed.
         UnknownAgentError: If an agent is not installed here.
         NotReproducedError: If a game ended differently.
     """

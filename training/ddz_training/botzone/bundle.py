@@ -1,4 +1,4 @@
-"""The archive that is uploaded: a bot of ours in one zip file that Python runs."""
+"""The archive that is uploaded to Botzone: an agent as a bot, in one zip file that Python runs."""
 
 from __future__ import annotations
 

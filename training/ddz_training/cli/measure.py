@@ -1,4 +1,4 @@
-"""``ddz arena`` and ``rate_agents``: who plays better, on duplicate deals."""
+"""``ddz arena`` and ``rate``: who plays better, on duplicate deals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _agents_help = "Agents (ddz agents), or your own (mymodule:MyAgent); NAME=AGENT 
 
 @dataclass(frozen=True)
 class ContestOptions(PlayingOptions):
-    """How the games of ``arena`` and ``rate_agents`` are played.
+    """How the games of ``arena`` and ``rate`` are played.
 
     Attributes:
         timing: Record times; --no-timing makes equal runs write equal files.

@@ -1,4 +1,4 @@
-"""What the settings of every kind of training share: types with ranges, and how settings are changed."""
+"""What the settings of all trainings share: types with ranges, names of earlier versions, and how they are changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contests on duplicate deals: who plays, what is played next, and the loop that has it played.
+"""Contests on duplicate deals: the agents, the schedule of what is played next, and the loop that plays it.
 
 An :class:`Arena` has the agents by their labels, the rules, and what deals are dealt from.  A schedule is a pure
 function of what a store holds: it says which deals are wanted so far.  Round robin and field want the same from the

@@ -1,4 +1,4 @@
-"""Named errors of the evaluation laboratory."""
+"""Named errors of measurement: matches, agents that fail, files of results."""
 
 from __future__ import annotations
 

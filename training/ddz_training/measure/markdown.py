@@ -1,4 +1,4 @@
-"""Tables: what they hold, and how pages write them."""
+"""Tables of results, and how pages write them in Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots of the experiments: panels of lines, points, bars and histograms, with the paper's figures as red diamonds."""
+"""Plots of results: panels of lines, points, bars and histograms, with the paper's figures as red diamonds."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class AECPlayer:
         seat = state.seat
         self._heard = notify_of_game(self.agent, seat, state.rules, state.history, self._heard)
         action: int = call_agent(
-            self.agent, seat, "act", self._staged.action, agent_input(self.agent, state), self._rng
+            self.agent, seat, "act", self._staged.next_action, agent_input(self.agent, state), self._rng
         )
         if state.stage != "kicker":
             call_agent(self.agent, seat, "act", state.step, self._staged.move)  # a copy: is the whole move legal?

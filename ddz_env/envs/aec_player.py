@@ -42,7 +42,7 @@ class AECPlayer:
         self._staged = StagedAdapter(self.agent)
         self._games = 0
         self._beginning: object = None
-        self._heard: int | None = None
+        self._num_known: int | None = None
 
     def next_action(self, env: Any) -> int:
         """Return the agent's next action for the seat to act in the environment.
@@ -68,11 +68,11 @@ class AECPlayer:
         if game.beginning is not self._beginning:
             if env.action_space(game.agent_selection) != game.action_space(game.agent_selection):
                 raise InvalidOptionError("env must have this package's actions in two stages, not others, as flat ones")
-            self._beginning, self._heard = game.beginning, None
+            self._beginning, self._num_known = game.beginning, None
             self._games += 1
             self._rng = make_agent_generator([self._seed, self._games])
         seat = state.seat
-        self._heard = notify_of_game(self.agent, seat, state.rules, state.history, self._heard)
+        self._num_known = notify_of_game(self.agent, seat, state.rules, state.history, self._num_known)
         action: int = call_agent(
             self.agent, seat, "act", self._staged.next_action, agent_input(self.agent, state), self._rng
         )

@@ -131,7 +131,9 @@ def test_every_name_of_ours_that_is_written_somewhere_is_there() -> None:
     gone = {
         f"{name(file)}: {dotted}"
         for file in [*PAGES, *sources]
-        for dotted in re.findall(r"(?<![\w/.])((?:ddz_env|ddz_agents|ddz_training|ddz_play|ddz_papers)(?:\.\w+)+)", file.read_text("utf-8"))
+        for dotted in re.findall(
+            r"(?<![\w/.])((?:ddz_env|ddz_agents|ddz_training|ddz_play|ddz_papers)(?:\.\w+)+)", file.read_text("utf-8")
+        )
         if dotted != "ddz_env.agents" and not is_there(dotted)  # which is the group of entry points
     }
     assert gone == set()

@@ -143,7 +143,7 @@ def test_a_hint_comes_from_who_is_compiled_and_says_when_a_better_one_is_ready(
     path, preparation = f"games/{page.begin()}", page.server.preparation
     left = {"policy": 20, "neural-ismcts": 50}
     monkeypatch.setattr(preparation, "is_ready", lambda agent: agent not in left)
-    monkeypatch.setattr(preparation, "seconds", left.get)
+    monkeypatch.setattr(preparation, "seconds_until_ready", left.get)
     monkeypatch.setattr(page.server, "_adviser", "neural-ismcts")
     hint = page.post(f"{path}/hint")
     assert (hint["agent"], hint["source"], hint["better_in"]) == ("rules", None, 50)

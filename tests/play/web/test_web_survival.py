@@ -49,9 +49,9 @@ def test_games_that_are_not_in_memory_go_on(page: Page, monkeypatch: pytest.Monk
     names = [page.begin(0, LOWEST, "mini", seed) for seed in range(5)]
     games = [page.get(f"games/{name}") for name in names]
     assert [page.get(f"games/{name}") for name in names] == games
-    assert len(page.server.games._used) == 2
+    assert len(page.server.games._loaded) == 2
     page.refused(f"games/{'a' * 22}", status=404)
-    assert list(page.server.games._used) == names[-2:]  # a name without a game puts none away
+    assert list(page.server.games._loaded) == names[-2:]  # a name without a game puts none away
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_a_request_that_is_sent_twice_acts_once(page: Page) -> None:
 
 def test_games_expire_and_other_files_stay(page: Page) -> None:
     in_play, forgotten, games = page.begin(), page.begin(), page.server.games
-    games._used.pop(forgotten)
+    games._loaded.pop(forgotten)
     (games._folder / "notes.txt").write_text("mine")
     (games._folder / f"{forgotten}.game.txt.tmp").write_text("of a server that was killed")
     for path in games._folder.glob("*.txt*"):
@@ -132,7 +132,7 @@ def test_games_expire_and_other_files_stay(page: Page) -> None:
 
 def test_a_damaged_file_is_said_to_be_lost(page: Page) -> None:
     name = page.begin()
-    page.server.games._used.clear()
+    page.server.games._loaded.clear()
     (page.server.games._folder / f"{name}.game.txt").write_text("Dou Dizhu game 1\nrubbish")
     page.refused(f"games/{name}", status=410)
 

@@ -18,7 +18,7 @@ from ddz_agents.neural.shipped import policy_name
 from ddz_env import State
 from ddz_papers.determinization_2011 import full_games as full
 from ddz_papers.determinization_2011 import mini_uct
-from ddz_papers.experiments.experiment import Saved, grouped, read_saved
+from ddz_papers.experiments.experiment import SavedResults, group_by, read_results_file
 from ddz_papers.experiments.matches import TimedDealResult, win_interval
 from ddz_papers.experiments.registry import load_experiment
 from ddz_papers.strengths import agent_strengths
@@ -46,14 +46,14 @@ def part(table: Table, *columns: str, rows: Callable[[Row], bool] = lambda row: 
 
 
 @functools.lru_cache(maxsize=8)  # several tables are of one file, and the largest take a second to read
-def committed(kind: type[Any], name: str) -> Saved[Any]:
+def committed(kind: type[Any], name: str) -> SavedResults[Any]:
     """The results of a file of ``docs/results``.
 
     Args:
         kind: The dataclass of a result.
         name: The file.
     """
-    return read_saved(kind, RESULTS / name)
+    return read_results_file(kind, RESULTS / name)
 
 
 def experiment(name: str, table: str) -> Table:
@@ -81,7 +81,7 @@ def mini_uct_rates() -> str:
     """Player 1's win rate on Mini as our searches are and as the paper's are."""
     lines = []
     for name, what in FINISHING.items():
-        saved: Saved[mini_uct.UctResult] = committed(mini_uct.UctResult, name)
+        saved: SavedResults[mini_uct.UctResult] = committed(mini_uct.UctResult, name)
         games = saved.settings["games"] * len(saved.results)
         lines.append((what, f"{games:,}", *(rate.text_with_range() for rate in mini_uct.uct_rates(saved).values())))
     header = ("finishing moves", "games each", "information-set %", "determinized %")
@@ -124,8 +124,8 @@ def full_slope() -> str:
     """How information-set UCT's gain depends on the true advantage of cheating, free of errors of measurement."""
     results = committed(full.GameResult, "full_landlord_deep.csv").results
     wins = {name: [] for name in full.LANDLORDS}
-    for games in grouped(sorted(results, key=lambda game: game.game), "deal").values():
-        for name, own in grouped(games, "lineup").items():
+    for games in group_by(sorted(results, key=lambda game: game.game), "deal").values():
+        for name, own in group_by(games, "lineup").items():
             wins[name].append([game.landlord_won for game in own])
     cheating, determinized, information_set = (np.array(wins[name], float) for name in full.LANDLORDS)
     halves = [
@@ -214,7 +214,7 @@ def policy_rates() -> str:
 
     A row whose interval does not say who is stronger is left to the page of results.
     """
-    rates = {pair: win_interval(own) for pair, own in grouped(_of_policy(), "agent", "opponent").items()}
+    rates = {pair: win_interval(own) for pair, own in group_by(_of_policy(), "agent", "opponent").items()}
     decided = {f"`{a}` v `{b}`" for (a, b), rate in rates.items() if not rate.low <= 0.5 <= rate.high}
     decided -= {"`policy` v `random-staged`"}  # who is for measurements of speed
     lines = ((f"{line[0]} v {line[1]}", *line[2:4]) for line in agent_strengths.strength_cells(_of_policy()))
@@ -224,7 +224,7 @@ def policy_rates() -> str:
 def policy_model_index() -> str:
     """Win rates of the shipped policy alone as the head of a model card has them: Hugging Face's ``model-index``."""
     lines = ["model-index:", "- name: ddz-env policy", "  results:"]
-    for (agent, opponent), own in grouped(_of_policy(), "agent", "opponent").items():
+    for (agent, opponent), own in group_by(_of_policy(), "agent", "opponent").items():
         if agent == agent_strengths.POLICY:
             rate = win_interval(own)
             lines += [

@@ -127,7 +127,7 @@ def play_through(options: ListOptions, player: str, deal: int) -> list[Branching
     return [BranchingResult(player, deal, first_by_suit, leads, follows)]
 
 
-def branching_table(saved: ex.Saved[BranchingResult]) -> Table:
+def branching_table(saved: ex.SavedResults[BranchingResult]) -> Table:
     """The paper's words beside our distributions."""
     results = [result for result in saved.results if result.player == PLAYER]
     first = [[result.first.main_groups] for result in results]
@@ -139,7 +139,7 @@ def branching_table(saved: ex.Saved[BranchingResult]) -> Table:
         _median(f"later, played by {PLAYER}, main groups", "", later),
         _share(f"later, played by {PLAYER}, fewer than 10 main groups", "typical", later, lambda count: count < 10),
     ]
-    return ex.comparison_table("Branching with and without grouping", lines, games_note(saved))
+    return ex.make_comparison_table("Branching with and without grouping", lines, games_note(saved))
 
 
 def _many(what: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
@@ -161,7 +161,7 @@ def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Calla
     return ex.Comparison(f"{what}, %", paper, share.text(), share.range_text())
 
 
-def plot_branching(saved: ex.Saved[BranchingResult], path: Path) -> None:
+def plot_branching(saved: ex.SavedResults[BranchingResult], path: Path) -> None:
     """The landlord's first decision, counted three ways."""
     first = {result.deal: result for result in saved.results}.values()
     counted = {

@@ -193,7 +193,7 @@ class GameWorker(AgentPool):
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
     """The landlord's or the peasants' win rate in one line-up; the games of a deal are one cluster."""
-    deals = ex.grouped((result for result in results if result.lineup == lineup), "deal").values()
+    deals = ex.group_by((result for result in results if result.lineup == lineup), "deal").values()
     return clip_interval(
         clustered_interval([[result.landlord_won != peasants for result in own] for own in deals]), 0.0, 1.0
     )
@@ -202,7 +202,7 @@ def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = Fal
 def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
     """How much more one line-up wins than another, paired: over the games of the deals that both have played."""
     deals: dict[int, list[float]] = {}
-    for (deal, _), games in ex.grouped(results, "deal", "game").items():
+    for (deal, _), games in ex.group_by(results, "deal", "game").items():
         won = {result.lineup: result.landlord_won != peasants for result in games}
         if lineup in won and base in won:
             deals.setdefault(deal, []).append(won[lineup] - won[base])
@@ -240,14 +240,14 @@ class RateRow(NamedTuple):
         return ex.Comparison(f"{self.what}, %", self.paper, rate.text(), f"{rate.range_text()}; {rate.count:,} games")
 
 
-def rate_table(title: str, rows: Sequence[RateRow], saved: ex.Saved[GameResult]) -> Table:
+def rate_table(title: str, rows: Sequence[RateRow], saved: ex.SavedResults[GameResult]) -> Table:
     """Make the table of the rows whose games have been played, with a note on where they are and who played them."""
     played = {result.lineup for result in saved.results}
     lines = [row.comparison(saved.results) for row in rows if {row.lineup, row.base or row.lineup} <= played]
-    return ex.comparison_table(title, lines, games_note(saved))
+    return ex.make_comparison_table(title, lines, games_note(saved))
 
 
-def games_note(saved: ex.Saved[Any]) -> str:
+def games_note(saved: ex.SavedResults[Any]) -> str:
     """The note under a table: how many games, in which file, and which agents played."""
     agents = "; ".join(f"{part}: `{spec}`" for part, spec in saved.settings.get("agents", {}).items())
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
@@ -261,7 +261,7 @@ def lineup_experiment(
     cast: Callable[[Any], Cast],
     title: str,
     rows: Sequence[RateRow],
-    plot: Callable[[ex.Saved[GameResult], Path], None],
+    plot: Callable[[ex.SavedResults[GameResult], Path], None],
 ) -> ex.Experiment[Any, GameResult]:
     """Make an experiment that plays line-ups and compares them.
 
@@ -338,7 +338,7 @@ def _bars(label: str, names: Sequence[str], rows: Sequence[RateRow], results: Se
     return Series(label, names, [row.rate(results) for row in rows], "bars", [float(row.paper) for row in rows])
 
 
-def plot_cheating(saved: ex.Saved[GameResult], path: Path) -> None:
+def plot_cheating(saved: ex.SavedResults[GameResult], path: Path) -> None:
     """Table 1: win rates of the side that cheats beside those of the baseline."""
     cheating, determinized, _ = zip(*map(cheating_rows, CHEATING_RATES), strict=True)
     groups = {"determinized": determinized, "cheating": cheating}
@@ -376,7 +376,7 @@ def landlord_cast(options: FullOptions) -> Cast:
     return Cast(lineups, {**agents, "peasants": peasant})
 
 
-def plot_landlord(saved: ex.Saved[GameResult], path: Path) -> None:
+def plot_landlord(saved: ex.SavedResults[GameResult], path: Path) -> None:
     """The three landlords beside the paper."""
     bars = _bars("", [f"{name}\nUCT" for name in LANDLORDS], LANDLORD_RATES, saved.results)
     save_plot(path, Panel([bars], "", "landlord wins, %"), size=(5.5, 3.6))
@@ -436,13 +436,16 @@ def sweep(
     gains = [RateRow(f"{row.what} over {base:,g}", "", row.lineup, f"{base:g}") for row in rates]
 
     def cast(options: SweepOptions) -> Cast:
-        tried, peasant = ex.chosen(name, [f"{value:g}" for value in options.at or ()], values), options.determinized
+        tried, peasant = (
+            ex.check_names(name, [f"{value:g}" for value in options.at or ()], values),
+            options.determinized,
+        )
         lineups = {
             label: (landlord(options, value), peasant, peasant) for label, value in values.items() if label in tried
         }
         return Cast(lineups, {"landlord at the base": landlord(options, base), "peasants": peasant})
 
-    def plot(saved: ex.Saved[GameResult], path: Path) -> None:
+    def plot(saved: ex.SavedResults[GameResult], path: Path) -> None:
         played = {result.lineup for result in saved.results}
         shown = [row for row in rates if row.lineup in played]
         positions = [values[row.lineup] for row in shown]

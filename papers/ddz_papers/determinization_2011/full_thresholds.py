@@ -99,8 +99,8 @@ def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, Fi
 def _cases(results: Iterable[full.GameResult]) -> tuple[list[_Case], list[_Case]]:
     """The cases whose filter sees the games that are reported, and the held-out ones, whose filter sees others."""
     same, held_out = list[_Case](), list[_Case]()
-    for deal, games in ex.grouped(sorted(results, key=lambda result: result.game), "deal").items():
-        won = {name: [game.landlord_won for game in lineup] for name, lineup in ex.grouped(games, "lineup").items()}
+    for deal, games in ex.group_by(sorted(results, key=lambda result: result.game), "deal").items():
+        won = {name: [game.landlord_won for game in lineup] for name, lineup in ex.group_by(games, "lineup").items()}
         if all(name in won for name in full.LANDLORDS):
             cheating, information_set = _rate(won[full.CHEATING]), _rate(won[full.INFORMATION_SET])
             whole, even, odd = won[full.DETERMINIZED], won[full.DETERMINIZED][::2], won[full.DETERMINIZED][1::2]
@@ -115,7 +115,7 @@ def _rate(won: Sequence[bool]) -> Fraction:
 
 
 def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
-    deals = ex.grouped((case for case in cases if threshold.admits(case.advantage)), "deal").values()
+    deals = ex.group_by((case for case in cases if threshold.admits(case.advantage)), "deal").values()
     determinized, information_set = (
         clip_interval(clustered_interval([[float(getattr(case, name)) for case in group] for group in deals]), 0.0, 1.0)
         for name in ("determinized", "information_set")
@@ -133,7 +133,7 @@ def _filtered_cells(rates: Filtered) -> list[str]:
     ]
 
 
-def threshold_table(saved: ex.Saved[full.GameResult]) -> Table:
+def threshold_table(saved: ex.SavedResults[full.GameResult]) -> Table:
     """The paper's table 2 beside ours."""
     title = (
         "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "

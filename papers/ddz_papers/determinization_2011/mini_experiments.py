@@ -123,7 +123,7 @@ def solve_hand(_options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> 
     return [HandResult(hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
 
 
-def census_table(saved: ex.Saved[HandResult]) -> Table:
+def census_table(saved: ex.SavedResults[HandResult]) -> Table:
     """The paper's counts of Mini beside ours."""
     states, wins = [result.states for result in saved.results], sum(result.wins for result in saved.results)
     rate = f"{100 * sum(result.win_probability for result in saved.results):.2f}"
@@ -133,10 +133,10 @@ def census_table(saved: ex.Saved[HandResult]) -> Table:
         ex.Comparison("player 1 wins with perfect information, %", "70.7", rate, "exact, weighted by probability"),
         ex.Comparison("deals that player 1 wins", "", str(wins), "exact, not weighted"),
     ]
-    return ex.comparison_table("Mini Dou Dizhu: census", lines, ex.computed_from(saved))
+    return ex.make_comparison_table("Mini Dou Dizhu: census", lines, ex.source_note(saved))
 
 
-def plot_mini_census(saved: ex.Saved[HandResult], path: Path) -> None:
+def plot_mini_census(saved: ex.SavedResults[HandResult], path: Path) -> None:
     """Player 1's hands by how often they win with perfect play."""
     rates = [result.win_probability / result.probability for result in saved.results]
     weights = [100 * result.probability for result in saved.results]
@@ -156,7 +156,7 @@ MINI_CENSUS = ex.Experiment(
     options=ex.NoOptions,
     result=HandResult,
     key=("hand",),
-    tasks=lambda options: ex.grouped(mini_deals(), "hand").items(),
+    tasks=lambda options: ex.group_by(mini_deals(), "hand").items(),
     work=solve_hand,
     unit="hands of player 1",
     tables={"mini-census": census_table},
@@ -261,7 +261,7 @@ _WORDS = (
 """Figure 3 is a bar chart without numbers; section IV.B puts the differences into words."""
 
 
-def advantage_table(saved: ex.Saved[PairResult]) -> Table:
+def advantage_table(saved: ex.SavedResults[PairResult]) -> Table:
     """The paper's words beside our means over the opponents, in percentage points."""
     lines = []
     for what, better, worse, paper in _WORDS:
@@ -269,10 +269,10 @@ def advantage_table(saved: ex.Saved[PairResult]) -> Table:
             note = f"{min(gaps):+.1f} to {max(gaps):+.1f} over {len(gaps)} opponents"
             lines.append(ex.Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note))
     title = "Figure 3: differences as player 1, means over the opponents"
-    return ex.comparison_table(title, lines, ex.computed_from(saved))
+    return ex.make_comparison_table(title, lines, ex.source_note(saved))
 
 
-def pair_table(saved: ex.Saved[PairResult]) -> Table:
+def pair_table(saved: ex.SavedResults[PairResult]) -> Table:
     """Player 1's win rate in every pair, one line for each kind of player 1."""
     rates = {pair: f"{rate:.1f}" for pair, rate in _rates(saved.results).items()}
     lines = [(first, *(rates.get((first, second), "–") for second in KINDS)) for first in (*KINDS, EXPECTIMAX_CORRECT)]
@@ -280,7 +280,7 @@ def pair_table(saved: ex.Saved[PairResult]) -> Table:
     return Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
 
 
-def plot_mini_agents(saved: ex.Saved[PairResult], path: Path) -> None:
+def plot_mini_agents(saved: ex.SavedResults[PairResult], path: Path) -> None:
     """Figure 3 of the paper: groups by player 2, bars by player 1."""
     rates = _rates(saved.results)
     names = [kind.replace("+", "\n+ ") for kind in KINDS]
@@ -359,22 +359,22 @@ def share_known(results: Sequence[InferenceResult], player: int, moves: int | No
     return sum(compress(weights, is_known)) / sum(weights)
 
 
-def inference_table(saved: ex.Saved[InferenceResult]) -> Table:
+def inference_table(saved: ex.SavedResults[InferenceResult]) -> Table:
     """The paper's figures beside ours for player 1, which the paper's agent most likely was."""
     lines = []
     for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
         ours, plain = (100 * share_known(saved.results, 1, moves, weighted=weighted) for weighted in (True, False))
         question, note = f"state known {label}, as player 1, %", f"exact; {plain:.1f} if every deal counts alike"
         lines.append(ex.Comparison(question, paper, f"{ours:.1f}", note))
-    return ex.comparison_table("Inference against expectimax on Mini", lines, ex.computed_from(saved))
+    return ex.make_comparison_table("Inference against expectimax on Mini", lines, ex.source_note(saved))
 
 
-def plot_mini_inference(saved: ex.Saved[InferenceResult], path: Path) -> None:
+def plot_mini_inference(saved: ex.SavedResults[InferenceResult], path: Path) -> None:
     """The share of deals in which the state is known, move by move."""
     moves = range(max(result.moves for result in saved.results) + 1)
     lines = [
         Series(f"as player {player}", moves, [100 * share_known(games, player, count) for count in moves])
-        for player, games in sorted(ex.grouped(saved.results, "player").items())
+        for player, games in sorted(ex.group_by(saved.results, "player").items())
     ]
     printed = Series("paper, fourth turn", [FOURTH_TURN], [48], "points")
     below, beside = "moves played (both players, passes included)", "deals with the true state known, %"

@@ -97,12 +97,12 @@ def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
     return Interval(mean, mean - margin, mean + margin, games * len(results))
 
 
-def uct_rates(saved: ex.Saved[UctResult]) -> dict[str, Interval]:
+def uct_rates(saved: ex.SavedResults[UctResult]) -> dict[str, Interval]:
     """The rates of both kinds of player 1."""
     return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
 
 
-def uct_table(saved: ex.Saved[UctResult]) -> Table:
+def uct_table(saved: ex.SavedResults[UctResult]) -> Table:
     """The paper's figures beside ours."""
     lines = [
         ex.Comparison(
@@ -113,10 +113,10 @@ def uct_table(saved: ex.Saved[UctResult]) -> Table:
         )
         for kind, rate in uct_rates(saved).items()
     ]
-    return ex.comparison_table("UCT on Mini against determinized UCT 20 × 200", lines, ex.computed_from(saved))
+    return ex.make_comparison_table("UCT on Mini against determinized UCT 20 × 200", lines, ex.source_note(saved))
 
 
-def plot_mini_uct(saved: ex.Saved[UctResult], path: Path) -> None:
+def plot_mini_uct(saved: ex.SavedResults[UctResult], path: Path) -> None:
     """Both kinds of player 1 beside the paper."""
     printed = [float(rate) for rate in PAPER_RATES.values()]
     bars = Series("", [*PAPER_RATES], [*uct_rates(saved).values()], "bars", printed)

@@ -88,14 +88,14 @@ class Comparison(NamedTuple):
     note: str = ""
 
 
-def comparison_table(title: str, lines: Iterable[Comparison], note: str) -> Table:
+def make_comparison_table(title: str, lines: Iterable[Comparison], note: str) -> Table:
     """Make a table of a paper's figures beside ours."""
     header = ("what", "paper", "ours", "95 % interval, or what is counted")
     return Table(title, header, [*lines], note)
 
 
 @dataclass(frozen=True)
-class Saved(Generic[_Result]):
+class SavedResults(Generic[_Result]):
     """The results of an experiment, with their settings and file.
 
     Attributes:
@@ -114,13 +114,13 @@ class Saved(Generic[_Result]):
         return f"`{Path(*self.path.parts[-2:]).as_posix()}`" if self.path else "no file"
 
 
-def computed_from(saved: Saved[Any]) -> str:
+def source_note(saved: SavedResults[Any]) -> str:
     """The note of a table that names its file and nothing else."""
     return f"Computed from {saved.name}."
 
 
 class TaskWorker(Worker[Task, Sequence[_Result]]):
-    """Does the tasks of an experiment that keeps nothing from one task to the next."""
+    """A worker for experiments that keep nothing from one task to the next."""
 
     def __init__(self, work: Callable[..., Sequence[_Result]], options: Options) -> None:
         self._work, self._options = work, options
@@ -167,7 +167,7 @@ class Experiment(Generic[_Options, _Result]):
     key: Sequence[str]
     tasks: Callable[[_Options], Iterable[Task]]
     unit: str
-    tables: Mapping[str, Callable[[Saved[_Result]], Table]]
+    tables: Mapping[str, Callable[[SavedResults[_Result]], Table]]
     work: Callable[..., Sequence[_Result]] | None = None
     worker: Callable[[_Options], Worker[Any, Sequence[_Result]]] | None = None
     changeable: Sequence[str] = ()
@@ -176,7 +176,7 @@ class Experiment(Generic[_Options, _Result]):
     source: str = "own"
     whole: bool = False
     file: str = ""
-    plot: Callable[[Saved[_Result], Path], None] | None = None
+    plot: Callable[[SavedResults[_Result], Path], None] | None = None
 
     @property
     def file_name(self) -> str:
@@ -195,7 +195,7 @@ class Experiment(Generic[_Options, _Result]):
         path: Path | None = None,
         on_progress: OnProgress = ignore_progress,
         tasks: Iterable[Task] | None = None,
-    ) -> Saved[_Result]:
+    ) -> SavedResults[_Result]:
         """Run the experiment.
 
         Args:
@@ -221,10 +221,10 @@ class Experiment(Generic[_Options, _Result]):
         start: Any = functools.partial(TaskWorker, self.work) if self.work else self.worker
         processes = getattr(options, "processes", 1)
         results = store.run_tasks(by_key, functools.partial(start, options), processes, on_progress)
-        return Saved(store.results if self.whole else results, store.settings, store.path)
+        return SavedResults(store.results if self.whole else results, store.settings, store.path)
 
 
-def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
+def read_results_file(result: type[_Result], path: Path) -> SavedResults[_Result]:
     """Read the results of a file.
 
     Raises:
@@ -232,10 +232,10 @@ def read_saved(result: type[_Result], path: Path) -> Saved[_Result]:
         ResultsFileError: If it does not hold results.
     """
     settings, rows = read_results(path)
-    return Saved(parse_rows(result, rows), settings, path)
+    return SavedResults(parse_rows(result, rows), settings, path)
 
 
-def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) -> dict[Any, list[_Result]]:
+def group_by(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) -> dict[Any, list[_Result]]:
     """Group results by the value of a field, or by the values of several.
 
     Args:
@@ -247,7 +247,7 @@ def grouped(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) 
     return {value: groups[value] for value in (*order, *groups) if value in groups}
 
 
-def chosen(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+def check_names(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
     """Check names against the known ones; without names, all known ones.
 
     Raises:

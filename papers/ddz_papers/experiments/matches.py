@@ -1,4 +1,4 @@
-"""What experiments on duplicate deals share: a cast, one result per deal, and the statistics of a pair's results."""
+"""What experiments on duplicate deals share: pairings, a result per deal, and the statistics of a pair's results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class DealOptions(ex.ChosenOptions):
-    """Which duplicate deals are played.
+    """Options of an experiment that plays duplicate deals: which deals are played.
 
     Attributes:
         seed: Seed of deals and agents.
@@ -63,7 +63,7 @@ class DealResult:
     peasants: int
 
     @classmethod
-    def of(cls, records: Sequence[GameResult]) -> DealResult:
+    def from_games(cls, records: Sequence[GameResult]) -> DealResult:
         """The result of a deal from its two games."""
         game, _, wins = split_wins_by_side(records)
         return cls(game.a, game.b, game.deal, *wins)
@@ -71,7 +71,7 @@ class DealResult:
 
 @dataclass(frozen=True)
 class TimedDealResult(DealResult):
-    """The same with stakes and times.
+    """The result of a duplicate deal with a fixed landlord, with stakes and times.
 
     Attributes:
         landlord_score: The agent's stake as landlord.
@@ -86,7 +86,7 @@ class TimedDealResult(DealResult):
     opponent_ms: float
 
     @classmethod
-    def of(cls, records: Sequence[GameResult]) -> TimedDealResult:
+    def from_games(cls, records: Sequence[GameResult]) -> TimedDealResult:
         """The result of a deal from its two games."""
         *games, wins = split_wins_by_side(records)
         scores = (side_score(game, "a", "stake") for game in games)
@@ -102,8 +102,8 @@ def decision_times(records: Sequence[GameResult]) -> list[float]:
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
 
-class Cast(NamedTuple):
-    """Who plays in an experiment, and what.
+class Pairings(NamedTuple):
+    """Who meets whom in an experiment, on which deals and under which rules.
 
     Attributes:
         pairs: Who meets whom, by the names that they have in the results, on how many deals; from the options.
@@ -152,12 +152,12 @@ class Cast(NamedTuple):
 
 
 class MatchWorker(Worker[ex.Task, list[Any]]):
-    """Plays the deals of an experiment.
+    """A worker that plays the duplicate deals of an experiment.
 
     Args:
         line: Makes the result of a deal from its games; picklable.
         rules: The rules.
-        clock: As in :class:`Cast`.
+        clock: As in :class:`Pairings`.
         options: The experiment's.
     """
 
@@ -177,12 +177,12 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
         self._player.close()
 
 
-def deal_experiment(
+def make_deal_experiment(
     name: str,
     about: str,
     options: type[Any],
-    cast: Cast,
-    tables: Mapping[str, Callable[[ex.Saved[Any]], Table]],
+    pairings: Pairings,
+    tables: Mapping[str, Callable[[ex.SavedResults[Any]], Table]],
     result: type[Any] = DealResult,
     changeable: Sequence[str] = ("deals",),
 ) -> ex.Experiment[Any, Any]:
@@ -192,9 +192,9 @@ def deal_experiment(
         name: Its name.
         about: The help of its command.
         options: The class of its options.
-        cast: Who plays.
+        pairings: Who plays.
         tables: What it shows.
-        result: A line of its file; its ``of`` makes one from the games of a deal.
+        result: A line of its file; its ``from_games`` makes one from the games of a deal.
         changeable: As for an experiment.
     """
     return ex.Experiment(
@@ -203,24 +203,24 @@ def deal_experiment(
         options=options,
         result=result,
         key=KEY,
-        tasks=cast.tasks,
-        worker=functools.partial(MatchWorker, result.of, cast.rules, cast.clock),
+        tasks=pairings.tasks,
+        worker=functools.partial(MatchWorker, result.from_games, pairings.rules, pairings.clock),
         changeable=changeable,
-        more=cast.settings,
-        agents=cast.agents,
+        more=pairings.settings,
+        agents=pairings.agents,
         unit="duplicate deals",
         tables=tables,
     )
 
 
-def won(result: DealResult) -> float:
+def share_won(result: DealResult) -> float:
     """The share of a deal's two games that the agent won."""
     return float(result.landlord + result.peasants) / 2
 
 
 def win_interval(results: Iterable[DealResult]) -> Interval:
     """The win rate over both sides with its 95 % interval over deals."""
-    return clip_interval(normal_interval([won(result) for result in results]), 0.0, 1.0)
+    return clip_interval(normal_interval([share_won(result) for result in results]), 0.0, 1.0)
 
 
 def side_rates(results: Sequence[DealResult]) -> list[str]:
@@ -230,7 +230,7 @@ def side_rates(results: Sequence[DealResult]) -> list[str]:
 
 def win_gain(results: Iterable[DealResult], base: Iterable[DealResult]) -> Interval:
     """How much more an agent wins than another one, paired by deal; NaN if they have no deal in common."""
-    return paired_difference(*({result.deal: won(result) for result in lines} for lines in (results, base)))
+    return paired_difference(*({result.deal: share_won(result) for result in lines} for lines in (results, base)))
 
 
 def median_times(results: Sequence[Any]) -> list[str]:
@@ -238,7 +238,7 @@ def median_times(results: Sequence[Any]) -> list[str]:
     return [f"{median(getattr(result, name) for result in results):.2f}" for name in ("ms", "opponent_ms")]
 
 
-def deals_note(saved: ex.Saved[Any]) -> str:
+def deals_note(saved: ex.SavedResults[Any]) -> str:
     """The note that says which deals a table is about."""
     first = min(result.deal for result in saved.results)
     return f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}"

@@ -43,7 +43,7 @@ EXPERIMENTS = {
 
 
 def load_experiment(name: str) -> Experiment[Any, Any]:
-    """An experiment by its name.
+    """Load an experiment by its name.
 
     Raises:
         KeyError: If there is none.
@@ -54,5 +54,5 @@ def load_experiment(name: str) -> Experiment[Any, Any]:
 
 
 def load_experiments() -> Iterator[Experiment[Any, Any]]:
-    """All experiments, in the order of ``EXPERIMENTS``."""
+    """Load all experiments, in the order of ``EXPERIMENTS``."""
     return map(load_experiment, EXPERIMENTS)

@@ -91,11 +91,11 @@ def chips_interval(results: Sequence[HoldemResult]) -> Interval:
     return normal_interval(list(deals.values()))
 
 
-def holdem_table(saved: ex.Saved[HoldemResult]) -> Table:
+def holdem_table(saved: ex.SavedResults[HoldemResult]) -> Table:
     """The matches: one line for each reading and pairing."""
     lines = []
-    for (reading, a, b), results in ex.grouped(saved.results, "reading", "a", "b").items():
-        totals = [sum(result.chips for result in match) for match in ex.grouped(results, "match").values()]
+    for (reading, a, b), results in ex.group_by(saved.results, "reading", "a", "b").items():
+        totals = [sum(result.chips for result in match) for match in ex.group_by(results, "match").values()]
         won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
         chips = chips_interval(results).plus_minus("+.0f")
         lines.append((reading, f"`{a}`", f"`{b}`", f"{len(results):,}", chips, won, *_bets(results)))
@@ -114,13 +114,13 @@ _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "
 """What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
 
 
-def paper_table(saved: ex.Saved[HoldemResult]) -> Table:
+def paper_table(saved: ex.SavedResults[HoldemResult]) -> Table:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
-    groups, lines = ex.grouped(saved.results, "reading", "a", "b"), list[ex.Comparison]()
+    groups, lines = ex.group_by(saved.results, "reading", "a", "b"), list[ex.Comparison]()
     for agent, reading in product(_PRINTED, READINGS):
         if results := groups.get((reading, agent, "payoff")):
             lines += _compared(f"{NAMES[agent]}, {reading}", results, *_PRINTED[agent])
-    return ex.comparison_table("Tables and figures of the paper", lines, ex.computed_from(saved))
+    return ex.make_comparison_table("Tables and figures of the paper", lines, ex.source_note(saved))
 
 
 def _compared(
@@ -136,13 +136,15 @@ def _compared(
         yield ex.Comparison(f"{name}, % of these won", large_won, share, f"of {len(risky)} hands")
 
 
-def plot_holdem(saved: ex.Saved[HoldemResult], path: Path) -> None:
+def plot_holdem(saved: ex.SavedResults[HoldemResult], path: Path) -> None:
     """Cumulative chips of both algorithms against each other and the policy (figure 7), and their bets (figure 8)."""
     shown = [result for result in saved.results if result.reading == "weighted"]
     hands, series, bets = range(1, HANDS + 1), [], []
     for (agent, name), color in zip(NAMES.items(), ("C0", "C1"), strict=True):
         played = [result for result in shown if (result.a, result.b) == (agent, "payoff")]
-        matches = [list(accumulate(result.chips for result in match)) for match in ex.grouped(played, "match").values()]
+        matches = [
+            list(accumulate(result.chips for result in match)) for match in ex.group_by(played, "match").values()
+        ]
         series += [Series("", hands, match, style={"color": color, "alpha": 0.1}) for match in matches]
         means = [fmean(chips) for chips in zip(*matches, strict=True)]
         series.append(Series(f"{name}: mean", hands[: len(means)], means, style={"color": color}))
@@ -204,7 +206,7 @@ def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
     ]
 
 
-def street_table(saved: ex.Saved[StreetResult]) -> Table:
+def street_table(saved: ex.SavedResults[StreetResult]) -> Table:
     """Table 1: per line ten win rates before the flop, each from more showdowns than the one before."""
     lines = [
         (f"{ten.first} to {ten.last}", *(f"{rate:.3f}" for rate in (ten.highest, ten.lowest, ten.mean, ten.spread)))
@@ -214,10 +216,10 @@ def street_table(saved: ex.Saved[StreetResult]) -> Table:
     return Table("Table 1", header, lines, f"Computed from {saved.name}.")
 
 
-def plot_streets(saved: ex.Saved[StreetResult], path: Path) -> None:
+def plot_streets(saved: ex.SavedResults[StreetResult], path: Path) -> None:
     """Figures 2 to 5: the win rate over the number of dealt hands, one panel per street."""
     panels = []
-    for street, results in ex.grouped(saved.results, "street").items():
+    for street, results in ex.group_by(saved.results, "street").items():
         line = Series("", [result.showdowns for result in results], [result.rate for result in results])
         panels.append(Panel([line], "dealt hands", "win rate", STREET_NAMES[street], axes={"ylim": (0, 1)}))
     save_plot(path, *panels, columns=2)

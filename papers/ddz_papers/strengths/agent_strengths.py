@@ -58,7 +58,7 @@ class StrengthOptions(matches.DealOptions):
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
     """The number of deals of each pairing."""
-    names = ex.chosen("pairing", options.only, PAIRINGS)
+    names = ex.check_names("pairing", options.only, PAIRINGS)
     agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
     return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
 
@@ -77,7 +77,7 @@ def strength_cells(results: Sequence[matches.TimedDealResult]) -> list[tuple[str
     deal's.  What a search wins over the policy alone, in points, is counted on the deals that both have played.
     """
     order = [(NEURAL if name.startswith("search") else POLICY, opponent) for name, (opponent, _) in PAIRINGS.items()]
-    groups = ex.grouped(results, "agent", "opponent", order=order)
+    groups = ex.group_by(results, "agent", "opponent", order=order)
     lines = []
     for (agent, opponent), deals in groups.items():
         over = matches.win_gain(deals, groups.get((POLICY, opponent), []) if agent != POLICY else [])
@@ -88,19 +88,19 @@ def strength_cells(results: Sequence[matches.TimedDealResult]) -> list[tuple[str
     return lines
 
 
-def strength_table(saved: ex.Saved[matches.TimedDealResult]) -> Table:
+def strength_table(saved: ex.SavedResults[matches.TimedDealResult]) -> Table:
     """What the shipped policy wins, alone and in the search."""
     title = "The shipped policy: rates and scores with 95 % intervals, milliseconds per decision"
     note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{policy_name(saved.settings['weights'])}`."
     return Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
 
 
-POLICY_STRENGTH = matches.deal_experiment(
+POLICY_STRENGTH = matches.make_deal_experiment(
     "policy-strength",
     "The shipped policy, alone and in the search, against everybody, on deals not used for any choice.\n\n"
     "Pairings that search take hours with their default deals; `only`, `deals` and `neural` set what is played.",
     StrengthOptions,
-    matches.Cast(policy_pairs, FIRST_DEAL, clock="thread", weights=shipped_policy_path),
+    matches.Pairings(policy_pairs, FIRST_DEAL, clock="thread", weights=shipped_policy_path),
     {"policy-strength": strength_table},
     matches.TimedDealResult,
     changeable=("deals", "neural"),
@@ -121,15 +121,15 @@ NAMED = (
 
 def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     """The number of deals of each named agent against the rule agent."""
-    return {(name, OPPONENT): options.deals for name in ex.chosen("agent", options.only, NAMED)}
+    return {(name, OPPONENT): options.deals for name in ex.check_names("agent", options.only, NAMED)}
 
 
 def by_agent(results: Sequence[matches.TimedDealResult]) -> dict[str, list[matches.TimedDealResult]]:
     """The deals of each agent against the rule agent."""
-    return ex.grouped((result for result in results if result.opponent == OPPONENT), "agent")
+    return ex.group_by((result for result in results if result.opponent == OPPONENT), "agent")
 
 
-def agent_strength_table(saved: ex.Saved[matches.TimedDealResult]) -> Table:
+def agent_strength_table(saved: ex.SavedResults[matches.TimedDealResult]) -> Table:
     """The agents, the strongest first."""
     deals = by_agent(saved.results)
     rates = {agent: matches.win_interval(results) for agent, results in deals.items()}
@@ -146,11 +146,11 @@ def agent_strength_table(saved: ex.Saved[matches.TimedDealResult]) -> Table:
     return Table("Named agents against `rules`", header, lines, f"{matches.deals_note(saved)}; {saved.name}.")
 
 
-AGENT_STRENGTH = matches.deal_experiment(
+AGENT_STRENGTH = matches.make_deal_experiment(
     "agent-strength",
     "Play every named agent, with its default options, against the rule agent.",
     matches.DealOptions,
-    matches.Cast(agent_pairs, _FIRST_OF_AGENTS, clock="processor"),
+    matches.Pairings(agent_pairs, _FIRST_OF_AGENTS, clock="processor"),
     {"strengths-of-agents": agent_strength_table},
     matches.TimedDealResult,
 )
@@ -197,7 +197,7 @@ class PointsResult:
     opponent_ms: float
 
     @classmethod
-    def of(cls, records: Sequence[GameResult]) -> PointsResult:
+    def from_games(cls, records: Sequence[GameResult]) -> PointsResult:
         """The result of a deal from its six games."""
         first, times = records[0], matches.decision_times(records)
         landlord = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
@@ -227,10 +227,10 @@ def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
 
-def points_table(saved: ex.Saved[PointsResult]) -> Table:
+def points_table(saved: ex.SavedResults[PointsResult]) -> Table:
     """What the policy for points wins: one line per opponent."""
     order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
-    for (agent, opponent), deals in ex.grouped(saved.results, "agent", "opponent", order=order).items():
+    for (agent, opponent), deals in ex.group_by(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
         lines.append((name, *_points_cells(deals), *matches.median_times(deals)))
     settings = saved.settings
@@ -255,11 +255,11 @@ def _points_cells(deals: Sequence[PointsResult]) -> list[str]:
     ]
 
 
-POINTS_STRENGTH = matches.deal_experiment(
+POINTS_STRENGTH = matches.make_deal_experiment(
     "points-strength",
     "What the shipped policy for points wins from bidders and players, auction and doubling included.",
     PointsOptions,
-    matches.Cast(
+    matches.Pairings(
         points_pairs,
         _FIRST_OF_POINTS,
         rules=POINTS_RULES,
@@ -308,7 +308,7 @@ def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
 
 def level_rates(results: Sequence[matches.DealResult]) -> Mapping[matches.Pair, statistics.Interval]:
     """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
-    return {pair: matches.win_interval(deals) for pair, deals in ex.grouped(results, "agent", "opponent").items()}
+    return {pair: matches.win_interval(deals) for pair, deals in ex.group_by(results, "agent", "opponent").items()}
 
 
 def ratings(results: Sequence[matches.DealResult]) -> dict[str, float]:
@@ -320,7 +320,7 @@ def ratings(results: Sequence[matches.DealResult]) -> dict[str, float]:
     return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
 
 
-def levels_table(saved: ex.Saved[matches.DealResult]) -> Table:
+def levels_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
     """The levels, their ratings, and what each wins against the one below it."""
     rates, rated = level_rates(saved.results), ratings(saved.results)
     lines = []
@@ -332,11 +332,11 @@ def levels_table(saved: ex.Saved[matches.DealResult]) -> Table:
     return Table("Levels of play", ("level", "agent", "Elo", "against", "deals", "win %"), lines, note)
 
 
-LEVELS_OF_PLAY = matches.deal_experiment(
+LEVELS_OF_PLAY = matches.make_deal_experiment(
     "levels",
     "How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours.",
     LevelOptions,
-    matches.Cast(neighbours, _FIRST_OF_LEVELS),
+    matches.Pairings(neighbours, _FIRST_OF_LEVELS),
     {"levels": levels_table},
     changeable=("deals", "slow"),
 )
@@ -357,26 +357,26 @@ DEPTHS: Mapping[str, str] = {
 
 def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     """The number of deals of each depth-limited search against the rule agent."""
-    return {(name, OPPONENT): options.deals for name in ex.chosen("search", options.only, DEPTHS)}
+    return {(name, OPPONENT): options.deals for name in ex.check_names("search", options.only, DEPTHS)}
 
 
-def depth_table(saved: ex.Saved[matches.DealResult]) -> Table:
+def depth_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
     """Win rates by depth; a search that no longer exists has its name instead of its agent's."""
     lines = []
-    for name, deals in ex.grouped(saved.results, "agent").items():
+    for name, deals in ex.group_by(saved.results, "agent").items():
         agent = f"`{DEPTHS[name]}`" if name in DEPTHS else name
-        both = statistics.normal_interval([*map(matches.won, deals)])
+        both = statistics.normal_interval([*map(matches.share_won, deals)])
         lines.append((name, agent, str(len(deals)), *matches.side_rates(deals), both.text(), both.range_text()))
     header = ("search", "agent", "deals", "landlord %", "peasants %", "both %", "95 % interval")
     note = f"Against `{OPPONENT}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
     return Table("Strength by depth", header, lines, note)
 
 
-SEARCH_DEPTH = matches.deal_experiment(
+SEARCH_DEPTH = matches.make_deal_experiment(
     "search-depth",
     "Depth-limited searches against the rule agent, by depth.",
     matches.DealOptions,
-    matches.Cast(depth_pairs, FIRST_OF_DEPTHS, DEPTHS),
+    matches.Pairings(depth_pairs, FIRST_OF_DEPTHS, DEPTHS),
     {"search-depth": depth_table},
 )
 
@@ -408,25 +408,25 @@ PARTS: Mapping[str, str] = {
 
 def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     """The number of deals of each combination of prior and leaves against the policy alone."""
-    return {(name, POLICY): options.deals for name in ex.chosen("search", options.only, PARTS)}
+    return {(name, POLICY): options.deals for name in ex.check_names("search", options.only, PARTS)}
 
 
-def parts_table(saved: ex.Saved[matches.DealResult]) -> Table:
+def parts_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
     """Each combination of prior and leaf value: what the search wins against the policy alone."""
     lines = [
         (name, f"{len(results):,}", matches.win_interval(results).text_with_range(to="–"), *matches.side_rates(results))
-        for name, results in ex.grouped(saved.results, "agent", order=PARTS).items()
+        for name, results in ex.group_by(saved.results, "agent", order=PARTS).items()
     ]
     header = ("budget: prior + leaves", "deals", "win %", "landlord %", "peasants %")
     note = f"Against `{POLICY}`, d{matches.deals_note(saved)[1:]}; {saved.name}."
     return Table("`neural-ismcts` taken apart", header, lines, note)
 
 
-SEARCH_PARTS = matches.deal_experiment(
+SEARCH_PARTS = matches.make_deal_experiment(
     "search-parts",
     "What prior and critic bring to neural-ismcts, at equal iterations and at equal time.\n\nSome 10 CPU seconds "
     "for each deal; all searches play a deal before any plays the next.",
     matches.DealOptions,
-    matches.Cast(part_pairs, _FIRST_OF_PARTS, PARTS, weights=shipped_policy_path, by_deal=True),
+    matches.Pairings(part_pairs, _FIRST_OF_PARTS, PARTS, weights=shipped_policy_path, by_deal=True),
     {"search-parts": parts_table},
 )

@@ -165,7 +165,7 @@ def given_and_won(results: Sequence[Judged], calibration: Calibration = CALIBRAT
     return tenths
 
 
-def chances_table(saved: ex.Saved[ChanceResult]) -> Table:
+def chances_table(saved: ex.SavedResults[ChanceResult]) -> Table:
     """The chances given beside the share of games won."""
     lines = []
     for tenth, games in enumerate(given_and_won(saved.results)):

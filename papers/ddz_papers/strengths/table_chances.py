@@ -182,7 +182,7 @@ def play_out(games: LeafGames, view: View, policy: ModelAgent, other: Agent, rng
 def calibrations(results: Sequence[TableChanceResult]) -> dict[str, Calibration]:
     """The calibration of each level, fitted to the games with even numbers."""
     judged = [one for one in results if one.number >= 0]
-    return {level: fit(part) for level, part in ex.grouped(judged, "opponents").items()}
+    return {level: fit(part) for level, part in ex.group_by(judged, "opponents").items()}
 
 
 def by_shares(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
@@ -272,10 +272,10 @@ def _roles(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]:
     return np.array([one.role for one in results])
 
 
-def errors_table(saved: ex.Saved[TableChanceResult]) -> Table:
+def errors_table(saved: ex.SavedResults[TableChanceResult]) -> Table:
     """How far chances are off, level by level; where the best move is played out besides, by the critic alone, too."""
     lines, judged = [], [one for one in saved.results if one.number >= 0]
-    for level, part in ex.grouped(judged, "opponents", order=LEVELS).items():
+    for level, part in ex.group_by(judged, "opponents", order=LEVELS).items():
         if sum(one.wins >= 0 for one in part) < _LEAST:  # too few for a map of what is played out
             lines.append((level, f"{len(part):,} / too few", *[""] * 5))
             continue
@@ -319,7 +319,7 @@ TABLE_CHANCES = ex.Experiment(
     key=("opponents", "deal"),
     tasks=lambda options: [
         (level, deal)
-        for level in ex.chosen("level", options.only, LEVELS)
+        for level in ex.check_names("level", options.only, LEVELS)
         for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)
     ],
     work=judge_at_table,

@@ -138,10 +138,10 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
     return [*lines, moment("fresh", options.evaluations, played, gain, weights)]
 
 
-def tuning_table(saved: ex.Saved[TuningResult]) -> Table:
+def tuning_table(saved: ex.SavedResults[TuningResult]) -> Table:
     """What each method gained, on the deals of its search, on those that chose, and on fresh ones."""
     lines = []
-    for (subject, method), results in ex.grouped(saved.results, "subject", "method").items():
+    for (subject, method), results in ex.group_by(saved.results, "subject", "method").items():
         *_, last, choice, fresh = results
         gains = (f"{result.gain:+.2f} ±{result.margin:.2f}" for result in (last, choice, fresh))
         lines.append((subject, method, str(last.evaluation), f"{last.deals:,}", *gains))
@@ -157,7 +157,7 @@ TUNING = ex.Experiment(
     result=TuningResult,
     key=("subject", "method"),
     tasks=lambda options: [
-        (name, method) for name in ex.chosen("subject", options.only, SUBJECTS) for method in METHODS
+        (name, method) for name in ex.check_names("subject", options.only, SUBJECTS) for method in METHODS
     ],
     work=tune,
     unit="runs",

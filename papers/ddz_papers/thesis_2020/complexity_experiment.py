@@ -96,20 +96,20 @@ def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]
 
 def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
     blocks = {name: options.blocks if agent == "random" else options.bot_blocks for name, agent in PLAYS.items()}
-    return [(name, block) for name in ex.chosen("games", options.only, PLAYS) for block in range(blocks[name])]
+    return [(name, block) for name in ex.check_names("games", options.only, PLAYS) for block in range(blocks[name])]
 
 
-def size_table(saved: ex.Saved[SizeResult]) -> Table:
+def size_table(saved: ex.SavedResults[SizeResult]) -> Table:
     """The thesis's sizes of state space and game tree beside ours."""
     title = "State and game-tree complexity"
-    return ex.comparison_table(title, _sizes(saved.results), ex.computed_from(saved))
+    return ex.make_comparison_table(title, _sizes(saved.results), ex.source_note(saved))
 
 
 def _sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
     suits = "suits distinguished"
     yield ex.Comparison("deals", "8 × 10^26", _power(counting.deals_by_cards()), f"exact, {suits}")
     yield ex.Comparison("states", "10^43", _power(counting.states_by_cards()), f"deals × 2^54, {suits}")
-    groups = ex.grouped(results, "play")
+    groups = ex.group_by(results, "play")
     for name, length_printed, branching_printed in (("random, by moves", "71.6", "14.6"), ("bots, rules", "36.8", "")):
         if blocks := groups.get(name):
             lengths = np.array([block.decisions / BLOCK for block in blocks])
@@ -254,7 +254,7 @@ def sample_move(options: ComplexityOptions, game: str, number: int) -> list[Chil
 
 
 def _children(options: ComplexityOptions) -> list[tuple[str, int]]:
-    games = ex.chosen("game", options.only, GAMES)
+    games = ex.check_names("game", options.only, GAMES)
     return [(game, number) for game in games for number in range(len(first_moves(game)))]
 
 
@@ -271,10 +271,10 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
     return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def complexity_table(saved: ex.Saved[ChildResult]) -> Table:
+def complexity_table(saved: ex.SavedResults[ChildResult]) -> Table:
     """The thesis's tables 4.3 and 4.5 beside ours."""
     columns: dict[str, Sequence[str]] = {}
-    for game, children in ex.grouped(saved.results, "game", order=GAMES).items():
+    for game, children in ex.group_by(saved.results, "game", order=GAMES).items():
         ours = eleven_numbers([(child.iterations, child.value, child.depth) for child in children])
         columns |= {f"{game}, thesis": THESIS[game].split(), f"{game}, ours": ours}
     note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
@@ -282,9 +282,9 @@ def complexity_table(saved: ex.Saved[ChildResult]) -> Table:
     return Table("Monte Carlo complexity by the thesis's rule", ("number", *columns), lines, note)
 
 
-def plot_complexity(saved: ex.Saved[ChildResult], path: Path) -> None:
+def plot_complexity(saved: ex.SavedResults[ChildResult], path: Path) -> None:
     """Figures 4.2 to 4.5: one row per figure, one column per game."""
-    games = ex.grouped(saved.results, "game", order=GAMES)
+    games = ex.group_by(saved.results, "game", order=GAMES)
     figures = {"iterations": "4.2: games", "value": "4.3: value", "lengths": "4.4: length", "depth": "4.5: mean length"}
     panels = []
     for name, label in figures.items():

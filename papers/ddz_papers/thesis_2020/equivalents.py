@@ -154,7 +154,7 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
 
 
 def _by_name(
-    saved: ex.Saved[EquivalentResult], names: Iterable[str], second: bool = False
+    saved: ex.SavedResults[EquivalentResult], names: Iterable[str], second: bool = False
 ) -> dict[tuple[str, str], EquivalentResult]:
     """Results of the first or the second search by rules and name."""
     named = (result for result in saved.results if result.name in set(names))
@@ -166,11 +166,11 @@ def _wins_text(result: EquivalentResult) -> str:
     return f"{100 * result.wins:.1f} ±{100 * result.margin:.1f}"
 
 
-def equivalents_table(saved: ex.Saved[EquivalentResult]) -> Table:
+def equivalents_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
     """The agents by rank against the rule agent, with their equivalents, in the form of table 5.3."""
     first, second = _by_name(saved, AGENTS), _by_name(saved, AGENTS, second=True)
     lines = []
-    for rules, of_rules in ex.grouped(first.values(), "rules").items():
+    for rules, of_rules in ex.group_by(first.values(), "rules").items():
         for rank, result in enumerate(sorted(of_rules, key=lambda result: -result.wins), 1):
             share = "–" if result.agent == result.against else _wins_text(result)
             other = second[rules, result.name].equivalent.text() if (rules, result.name) in second else ""
@@ -186,11 +186,11 @@ def equivalents_table(saved: ex.Saved[EquivalentResult]) -> Table:
     return Table("Monte Carlo equivalents", header, lines, note)
 
 
-def _most_deals(saved: ex.Saved[Any]) -> str:
+def _most_deals(saved: ex.SavedResults[Any]) -> str:
     return f"At most {saved.settings['deals']} duplicate deals each; {saved.name}."
 
 
-def knowledge_table(saved: ex.Saved[EquivalentResult]) -> Table:
+def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
     """The equivalent without a piece of knowledge, and the change, in the form of table 5.4."""
     results = _by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
@@ -238,7 +238,7 @@ EQUIVALENTS = ex.Experiment(
     options=EquivalentsOptions,
     result=EquivalentResult,
     key=("name", "rules"),
-    tasks=lambda options: [(name, options.rules) for name in ex.chosen("agent", options.only, _ALL)],
+    tasks=lambda options: [(name, options.rules) for name in ex.check_names("agent", options.only, _ALL)],
     work=find_equivalents,
     changeable=("rules",),
     agents=lambda options: ["policy"],

@@ -142,10 +142,10 @@ def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
     return math.exp(fmean(logs)), stdev(logs) if len(logs) > 1 else math.nan
 
 
-def known_table(saved: ex.Saved[KnownResult]) -> Table:
+def known_table(saved: ex.SavedResults[KnownResult]) -> Table:
     """Tables 5.1 and 5.2: what was recovered."""
     lines = []
-    by_search = ex.grouped(saved.results, "known", "rules", "method", "budget")
+    by_search = ex.group_by(saved.results, "known", "rules", "method", "budget")
     for (known, rules, method, budget), results in sorted(by_search.items()):
         ratio, spread = recovered(results)
         cells = (
@@ -284,13 +284,13 @@ def _batches(options: SimulatedOptions) -> list[Key]:
     return [(curve, method, batch) for batch in batches for method in get_args(Method) for curve in CURVES]
 
 
-def simulated_table(saved: ex.Saved[SimulatedResult]) -> Table:
+def simulated_table(saved: ex.SavedResults[SimulatedResult]) -> Table:
     """Coverage, error and games by curve and method."""
     settings, lines = saved.settings, []
     known = settings["known"]
     for curve in (*CURVES, "all"):
         results = [result for result in saved.results if curve in (result.curve, "all")]
-        for method, batches in ex.grouped(results, "method", order=get_args(Method)).items():
+        for method, batches in ex.group_by(results, "method", order=get_args(Method)).items():
             covered = wilson_interval(sum(b.covered for b in batches), sum(b.searches for b in batches))
             ratio, square = fmean(b.ratio for b in batches), fmean(b.square for b in batches)
             error, games = f"{100 * math.expm1(math.sqrt(square)):.0f} %", f"{2 * fmean(b.deals for b in batches):,.0f}"

@@ -70,11 +70,11 @@ def judge_deal(options: TendencyOptions, name: str, deal: int) -> list[TendencyR
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
 
-def _by_judges(saved: ex.Saved[TendencyResult]) -> dict[str, list[TendencyResult]]:
-    return ex.grouped(sorted(saved.results, key=lambda result: result.deal), "judges", order=JUDGES)
+def _by_judges(saved: ex.SavedResults[TendencyResult]) -> dict[str, list[TendencyResult]]:
+    return ex.group_by(sorted(saved.results, key=lambda result: result.deal), "judges", order=JUDGES)
 
 
-def tendency_table(saved: ex.Saved[TendencyResult]) -> Table:
+def tendency_table(saved: ex.SavedResults[TendencyResult]) -> Table:
     """The thesis's table 4.1 beside ours."""
     lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[side]:g}" for side in TENDENCIES), "")]
     for name, results in _by_judges(saved).items():
@@ -86,7 +86,7 @@ def tendency_table(saved: ex.Saved[TendencyResult]) -> Table:
     return Table("Deal tendency by who judges", header, lines, note)
 
 
-def plot_tendency(saved: ex.Saved[TendencyResult], path: Path) -> None:
+def plot_tendency(saved: ex.SavedResults[TendencyResult], path: Path) -> None:
     """Figure 4.1: the shares as deals are judged, for each pair of judges."""
     panels = []
     for name, results in _by_judges(saved).items():
@@ -105,7 +105,7 @@ TENDENCY = ex.Experiment(
     options=TendencyOptions,
     result=TendencyResult,
     key=("judges", "deal"),
-    tasks=lambda options: product(ex.chosen("judges", options.only, JUDGES), range(options.deals)),
+    tasks=lambda options: product(ex.check_names("judges", options.only, JUDGES), range(options.deals)),
     work=judge_deal,
     changeable=("deals",),
     agents=lambda options: ["policy"],

@@ -23,7 +23,7 @@ from ddz_papers.determinization_2011.full_games import (
     difference,
     win_rate,
 )
-from ddz_papers.experiments.experiment import Saved
+from ddz_papers.experiments.experiment import SavedResults
 from ddz_training.measure.errors import SettingsMismatchError
 from tests.papers.experiments import committed
 
@@ -81,7 +81,7 @@ def test_win_rates_belong_to_a_side_and_differences_are_paired() -> None:
     assert (gain.mean, gain.half_width, gain.count) == (0.5, 0.0, 4)
     assert difference(results, "a", "b", peasants=True).mean == -0.5
     rows = [full.RateRow("x", "41", "a"), full.RateRow("x", "", "a", "b"), full.RateRow("y", "", "c")]
-    rate, points = full.rate_table("", rows, Saved(results)).lines
+    rate, points = full.rate_table("", rows, SavedResults(results)).lines
     assert tuple(rate[:3]) == ("x, %", "41", "60.0")
     assert tuple(points) == ("x, points", "", "+50.0", "+50.0 to +50.0; paired by deal")
 

@@ -15,7 +15,7 @@ from ddz_env.core.notation import word_to_counts
 from ddz_papers.determinization_2011 import mini_experiments
 from ddz_papers.determinization_2011.mini_experiments import CORRECT, KINDS, mini_deals, share_known
 from ddz_papers.determinization_2011.mini_uct import UctResult, uct_rate, uct_table
-from ddz_papers.experiments.experiment import Saved
+from ddz_papers.experiments.experiment import SavedResults
 from tests.papers.experiments import committed
 
 
@@ -24,7 +24,11 @@ def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
     results = mini_experiments.MINI_CENSUS.run(None, tmp_path / "census.csv").results
     assert [deal.number for deal in mini_deals()] == list(range(8832))
     assert sum(deal.probability for deal in mini_deals()) == pytest.approx(1, abs=1e-12)
-    assert [line[2] for line in mini_experiments.census_table(Saved(results)).lines][:3] == ["8832", "66", "70.71"]
+    assert [line[2] for line in mini_experiments.census_table(SavedResults(results)).lines][:3] == [
+        "8832",
+        "66",
+        "70.71",
+    ]
     assert results == committed(mini_experiments.HandResult, "mini_census")
 
 
@@ -74,7 +78,7 @@ def test_win_rates_are_weighted_and_their_intervals_count_the_agents_luck_only()
     lone = uct_rate([UctResult(0, 1, 0), UctResult(1, 0, 0)], "isuct", 1)
     assert (lone.mean, lone.half_width > 0.5) == (pytest.approx(first / (first + second)), True)
     assert uct_rate([UctResult(0, 1, 2)], "isuct", 2).half_width == pytest.approx(1.96 * 0.5, abs=1e-3)
-    cells = uct_table(Saved([UctResult(0, 2, 0)], {"games": 2})).lines
+    cells = uct_table(SavedResults([UctResult(0, 2, 0)], {"games": 2})).lines
     assert [(rate, span.partition(";")[0]) for *_, rate, span in cells] == [
         ("100.0", "100.0 to 100.0"),
         ("0.0", "0.0 to 0.0"),

@@ -12,7 +12,7 @@ import pytest
 
 from ddz_env.support.options import format_option_value
 from ddz_papers.determinization_2011 import mini_experiments
-from ddz_papers.experiments.experiment import Experiment, read_saved
+from ddz_papers.experiments.experiment import Experiment, read_results_file
 from ddz_papers.experiments.registry import EXPERIMENTS, load_experiment, load_experiments
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.plotting import can_plot
@@ -84,7 +84,7 @@ def small(name: str, **more: Any) -> tuple[Experiment[Any, Any], Any]:
 
 def lines(experiment: Experiment[Any, Any], path: Path) -> list[dict[str, Any]]:
     """The results of a file, without the times."""
-    results = read_saved(experiment.result, path).results
+    results = read_results_file(experiment.result, path).results
     return [{name: value for name, value in asdict(one).items() if name not in TIMES} for one in results]
 
 
@@ -117,7 +117,7 @@ def test_a_killed_run_goes_on_to_the_same_results(name: str, tmp_path: Path, mon
     whole, cut, seen = tmp_path / "whole.csv", tmp_path / "cut.csv", list[tuple[int, int]]()
     (experiment, options), tasks = small(name), CASES[name].tasks
     first = experiment.run(options, whole, tasks=tasks)
-    assert list(first.results) == list(read_saved(experiment.result, whole).results), "as exact as its file"
+    assert list(first.results) == list(read_results_file(experiment.result, whole).results), "as exact as its file"
     with pytest.raises(KeyboardInterrupt):
         experiment.run(options, cut, killing, tasks)
     assert 0 < len(lines(experiment, cut)) < len(lines(experiment, whole))
@@ -168,7 +168,7 @@ def test_commands_say_what_is_wrong_before_anything_is_written(command: str, mes
 def test_committed_results_are_drawn(name: str, tmp_path: Path) -> None:
     experiment, path = load_experiment(name), tmp_path / "deeper" / "plot.png"
     assert experiment.plot is not None
-    experiment.plot(read_saved(experiment.result, RESULTS / experiment.file_name), path)
+    experiment.plot(read_results_file(experiment.result, RESULTS / experiment.file_name), path)
     assert path.read_bytes().startswith(b"\x89PNG")
     assert 3_000 < path.stat().st_size < 200_000
 

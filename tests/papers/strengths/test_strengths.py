@@ -14,7 +14,7 @@ from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, View
 from ddz_env.playing.registry import LEVELS
 from ddz_papers.experiments import matches
-from ddz_papers.experiments.experiment import Saved, grouped
+from ddz_papers.experiments.experiment import SavedResults, group_by
 from ddz_papers.experiments.matches import DealResult, TimedDealResult, win_gain, win_interval
 from ddz_papers.strengths import agent_strengths as st
 from ddz_papers.strengths.agent_strengths import POLICY_STRENGTH
@@ -78,9 +78,9 @@ class RulesAsLandlord:
 def test_the_columns_are_the_sides_of_the_agent() -> None:
     """An agent that gives up as a peasant wins as landlord only; the rule agent beats random play on both sides."""
     specs = {"one-sided": f"{__name__}:RulesAsLandlord", "rules": "rules"}
-    cast = matches.Cast(lambda options: {(name, "rules"): options.deals for name in specs}, 20_000, specs)
-    experiment = matches.deal_experiment("sides", "", matches.DealOptions, cast, {})
-    sides = grouped(experiment.run(matches.DealOptions(deals=12, processes=1)).results, "agent")
+    cast = matches.Pairings(lambda options: {(name, "rules"): options.deals for name in specs}, 20_000, specs)
+    experiment = matches.make_deal_experiment("sides", "", matches.DealOptions, cast, {})
+    sides = group_by(experiment.run(matches.DealOptions(deals=12, processes=1)).results, "agent")
     assert sum(result.peasants for result in sides["one-sided"]) == 0
     assert sum(result.landlord for result in sides["one-sided"]) >= 3
     assert all(result.landlord + result.peasants == 1 for result in sides["rules"]), "the rule agent against itself"
@@ -102,14 +102,14 @@ def test_rates_and_gains_are_means_over_deals_of_both_sides() -> None:
 def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
     player = DealPlayer(Rules.preset(st.POINTS_RULES), 0, timing=False)
     records = player.play(Match(11, ("rules", "random-staged")))
-    result = st.PointsResult.of(records)
+    result = st.PointsResult.from_games(records)
     own = [sum(r.stake[seat] for seat, letter in enumerate(r.seats) if letter == "a") for r in records]
     assert result.score == pytest.approx(sum(own) / 6, abs=1e-4)
     assert result.landlord + sum(record.landlord_agent == "random-staged" for record in records) == 6 - result.declined
     assert 0 <= result.won <= result.landlord
     assert result.declined == sum(not record.winner for record in records) > 0
     twice = [st.PointsResult("rules", "random-staged", deal, 1.0, 3, 2, 1, 0.0, 0.0) for deal in range(2)]
-    (line,) = st.points_table(Saved(twice, {"seed": 0, "rules": st.POINTS_RULES, "weights": "0"})).lines
+    (line,) = st.points_table(SavedResults(twice, {"seed": 0, "rules": st.POINTS_RULES, "weights": "0"})).lines
     assert (line[:2], line[3:6]) == (("`random-staged` (`rules`)", "2"), ("50.0", "66.7", "16.7"))
 
 

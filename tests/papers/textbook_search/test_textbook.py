@@ -89,7 +89,7 @@ def test_with_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequ
             if values:  # no move ends the game at once
                 set_position_prices(state.row, state.rule_words, space.appraiser, WEIGHTS)
                 landlord, expected = state.role() == "landlord", dict.fromkeys(values, 0.0)
-                for main, kickers in zip(*agent._moves(Position.of(state)), strict=True):
+                for main, kickers in zip(*agent._moves(Position.from_games(state)), strict=True):
                     move = Move.from_words(int(main), int(kickers))
                     wins = landlord_wins(space, after(state, move)) == landlord
                     expected[move.main] = max(expected[move.main], float(wins))
@@ -135,7 +135,7 @@ def test_pruning_and_the_table_change_no_value(depth: int) -> None:
 def drawn(agent: ExpectiminimaxAgent, sizes: Sequence[int]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """Deals of decisions, and the moves and the depth."""
     for state in endgames(8, sizes, 9):
-        decision = Position.of(state.view())
+        decision = Position.from_games(state.view())
         agent._memory(decision)
         deals = agent._deals(state.view(), decision, np.random.default_rng(0))
         yield deals, (*agent._moves(decision), agent.options.depth)

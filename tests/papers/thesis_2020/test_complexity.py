@@ -10,7 +10,7 @@ import pytest
 
 from ddz_env import State
 from ddz_env.core.rules import PRESETS
-from ddz_papers.experiments.experiment import Saved, read_saved
+from ddz_papers.experiments.experiment import SavedResults, read_results_file
 from ddz_papers.thesis_2020 import complexity as counting
 from ddz_papers.thesis_2020 import complexity_experiment
 from ddz_papers.thesis_2020.complexity_experiment import COMPLEXITY, DEALS, ComplexityOptions, deal_state
@@ -77,7 +77,9 @@ def test_the_columns_of_a_run_mean_what_they_say(tmp_path: Path, monkeypatch: py
         assert sum(one.lengths) == one.iterations
         shortest = np.repeat(np.arange(len(one.lengths)) * complexity_experiment.BIN, one.lengths).mean()
         assert shortest <= one.depth < shortest + complexity_experiment.BIN
-    tables = [table(read_saved(complexity_experiment.ChildResult, found.path)) for table in COMPLEXITY.tables.values()]
+    tables = [
+        table(read_results_file(complexity_experiment.ChildResult, found.path)) for table in COMPLEXITY.tables.values()
+    ]
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
 
 
@@ -99,6 +101,6 @@ def test_lengths_and_choices_of_games_are_those_of_the_states() -> None:
     states = [State.new(0, "botzone", deal) for deal in range(complexity_experiment.BLOCK)]
     played = counting.playouts(states, complexity_experiment.BLOCK, 0)
     assert (first.decisions, first.choices) == (played.lengths.sum(), played.choices.sum())
-    lines = {line[0]: line[2] for line in complexity_experiment.size_table(Saved([first])).lines}
+    lines = {line[0]: line[2] for line in complexity_experiment.size_table(SavedResults([first])).lines}
     assert lines["game tree, the thesis's own figures"] == "10^121.0"
     assert float(lines["random, by moves: mean length"]) == pytest.approx(first.decisions / 100)

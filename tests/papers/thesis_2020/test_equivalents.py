@@ -18,7 +18,7 @@ from ddz_agents.rules.agent import Rule, RulesAgent, RulesWithoutAgent, hide_few
 from ddz_env import State
 from ddz_env.core.observation import observe
 from ddz_env.support.errors import InvalidAgentOptionError
-from ddz_papers.experiments.experiment import Saved
+from ddz_papers.experiments.experiment import SavedResults
 from ddz_papers.thesis_2020 import equivalents as eq
 from ddz_papers.thesis_2020.equivalents import KNOWLEDGE, EquivalentResult
 from ddz_papers.thesis_2020.known_equivalents import KnownResult, draw_bounds, known_table
@@ -108,7 +108,7 @@ def test_agents_are_ranked_by_wins_and_a_rule_is_worth_the_factor_of_the_equival
         result("policy", "policy", 5000.0, wins=0.6, beyond=1),
         result("rules without control", "rules-without:rule=control", 600.0, wins=0.46),
     ]
-    saved = Saved(every, {"deals": 10})
+    saved = SavedResults(every, {"deals": 10})
     assert [line[1:5] for line in eq.equivalents_table(saved).lines] == [
         ("policy", "1", "60.0 ±2.0", "> 100 (wins 70.0 %)"),
         ("rules", "2", "–", "1,200 (600–2,400)"),
@@ -134,5 +134,5 @@ def test_bounds_are_drawn_on_both_sides_and_what_was_found_is_told() -> None:
     assert drawn.max(axis=0).tolist() == pytest.approx([800, 6400], abs=60)
     what = 500, "half-deck-open", "sequential", 60
     ones = [KnownResult(*what, n, 60, 4000, found, 300, 600, 60) for n, found in enumerate((250, 1000))]
-    (line,) = known_table(Saved(ones, {})).lines
+    (line,) = known_table(SavedResults(ones, {})).lines
     assert line[4:9] == ("500 ± 490", "1.00 ± 0.98", "0.69", "2 of 2", "120")

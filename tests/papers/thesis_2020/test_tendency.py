@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ddz_env import Rules, State
-from ddz_papers.experiments.experiment import Saved
+from ddz_papers.experiments.experiment import SavedResults
 from ddz_papers.thesis_2020 import tendency_experiment
 from ddz_papers.thesis_2020.tendency import Judges, counts, judge_deals, shares, tendency_of
 from ddz_training.measure.duplicate import DealPlayer, Match
@@ -101,5 +101,5 @@ def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(t
     results = [
         tendency_experiment.TendencyResult("policy v rules", deal, lean, 2) for deal, lean in enumerate(leanings)
     ]
-    line = tendency_experiment.tendency_table(Saved(results, {}, path)).lines[1]
+    line = tendency_experiment.tendency_table(SavedResults(results, {}, path)).lines[1]
     assert [cell.split()[0] for cell in line[1:4]] == ["50.0", "30.0", "20.0"]

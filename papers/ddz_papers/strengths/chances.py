@@ -37,19 +37,19 @@ from ddz_training.measure.provenance import digest_file
 from ddz_training.measure.statistics import clip_interval, normal_interval
 
 FIRST_DEAL = 7_000_000
-TENTHS, ROLES = 10, ("landlord", "peasant after the landlord", "peasant before the landlord")
+BINS, ROLES = 10, ("landlord", "peasant after the landlord", "peasant before the landlord")
 _GAME, _CHOICE, _WORLDS = range(3)
 """Keys of the generators: playing the game, choosing decisions, drawing worlds."""
 _STEPS, _DIGITS = 25, 3
 """Steps of Newton's method, and decimal digits that its result is rounded to."""
 
 
-Outcome = tuple[float, int]
+ChanceAndOutcome = tuple[float, int]
 """A chance of winning, and whether the game was won, 0 or 1."""
 
 
-class Judged(Protocol):
-    """A judged decision: as :class:`ChanceResult`, in any game."""
+class EstimatedDecision(Protocol):
+    """A decision with the critic's estimate and the outcome of its game, in any experiment."""
 
     @property
     def deal(self) -> int: ...  # noqa: D102
@@ -63,7 +63,7 @@ class Judged(Protocol):
 
 @dataclass(frozen=True)
 class ChanceOptions(ex.ParallelOptions):
-    """Which games are played.
+    """Options of ``chances``: which games are played.
 
     Attributes:
         seed: Seed of deals, decisions and worlds.
@@ -77,7 +77,7 @@ class ChanceOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class ChanceResult:
-    """A judged decision and how its game ended.
+    """A decision with the critic's estimate, and how its game ended.
 
     Attributes:
         deal: Number of the deal.
@@ -100,14 +100,14 @@ class ChanceResult:
 
 
 @functools.cache
-def _player() -> tuple[ModelAgent, WinProbability]:
+def _load_players() -> tuple[ModelAgent, WinProbability]:
     model = load_policy()
     return ModelAgent(model), WinProbability(model)
 
 
-def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
-    """Play a game of the policy with itself, and judge some of its moves."""
-    (agent, judge), seed, rng = _player(), options.seed, make_published_generator
+def play_and_estimate(options: ChanceOptions, deal: int) -> list[ChanceResult]:
+    """Play a game of the policy with itself, and estimate the chances of some of its moves."""
+    (agent, judge), seed, rng = _load_players(), options.seed, make_published_generator
     state, decisions = State.new(seed, game=deal), []
     while not state.is_over:
         view = state.view()
@@ -125,7 +125,7 @@ def play_and_judge(options: ChanceOptions, deal: int) -> list[ChanceResult]:
     return lines
 
 
-def fitted(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOddsCurve:
+def fit_curve(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOddsCurve:
     """Fit the curve under which the outcomes are likeliest (Newton's method for a logistic regression).
 
     Args:
@@ -142,37 +142,42 @@ def fitted(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOdd
     return LogOddsCurve(*(round(float(weight), _DIGITS) for weight in weights))
 
 
-def fit(results: Sequence[Judged]) -> Calibration:
+def fit_calibration(results: Sequence[EstimatedDecision]) -> Calibration:
     """Fit the calibration to the games with even numbers, role by role."""
     even = [[one for one in results if one.deal % 2 == 0 and one.role == role] for role in range(len(ROLES))]
     return Calibration(
-        *(fitted(np.array([one.mean for one in part]), np.array([one.won for one in part], np.bool_)) for part in even)
+        *(
+            fit_curve(np.array([one.mean for one in part]), np.array([one.won for one in part], np.bool_))
+            for part in even
+        )
     )
 
 
-def given(result: Judged, calibration: Calibration) -> float:
-    """The chance that is shown of a judged decision."""
+def shown_chance(result: EstimatedDecision, calibration: Calibration) -> float:
+    """The chance of winning that people are shown for a decision."""
     return float(calibration[result.role].chances(np.array([result.mean]))[0])
 
 
-def given_and_won(results: Sequence[Judged], calibration: Calibration = CALIBRATIONS[STRONG]) -> list[list[Outcome]]:
-    """The chance given and whether the game was won, of games with odd numbers, in ten bins by the chance."""
-    tenths: list[list[Outcome]] = [[] for _ in range(TENTHS)]
+def bin_by_chance(
+    results: Sequence[EstimatedDecision], calibration: Calibration = CALIBRATIONS[STRONG]
+) -> list[list[ChanceAndOutcome]]:
+    """Sort the games with odd numbers into ten bins by the chance that is shown."""
+    tenths: list[list[ChanceAndOutcome]] = [[] for _ in range(BINS)]
     for result in results:
         if result.deal % 2:
-            chance = given(result, calibration)
-            tenths[min(int(chance * TENTHS), TENTHS - 1)].append((chance, result.won))
+            chance = shown_chance(result, calibration)
+            tenths[min(int(chance * BINS), BINS - 1)].append((chance, result.won))
     return tenths
 
 
 def chances_table(saved: ex.SavedResults[ChanceResult]) -> Table:
     """The chances given beside the share of games won."""
     lines = []
-    for tenth, games in enumerate(given_and_won(saved.results)):
+    for tenth, games in enumerate(bin_by_chance(saved.results)):
         if games:
             mean, won = 100 * fmean(chance for chance, _ in games), [float(outcome) for _, outcome in games]
             rate = clip_interval(normal_interval(won), 0.0, 1.0)
-            name = f"{100 * tenth // TENTHS}–{100 * (tenth + 1) // TENTHS}"
+            name = f"{100 * tenth // BINS}–{100 * (tenth + 1) // BINS}"
             lines.append(
                 (name, f"{len(games):,}", f"{mean:.1f}", rate.text_with_range(to="–"), f"{100 * rate.mean - mean:+.1f}")
             )
@@ -188,7 +193,7 @@ CHANCES = ex.Experiment(
     result=ChanceResult,
     key=("deal",),
     tasks=lambda options: [(deal,) for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)],
-    work=play_and_judge,
+    work=play_and_estimate,
     changeable=("games",),
     more=lambda options: {"worlds": WORLDS, "weights": digest_file(shipped_policy_path())},
     agents=lambda options: ["policy"],

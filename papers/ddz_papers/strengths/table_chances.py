@@ -48,13 +48,13 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.generators import make_published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_papers.experiments import experiment as ex
-from ddz_papers.strengths.chances import ROLES, fit, fitted, given
+from ddz_papers.strengths.chances import ROLES, fit_calibration, fit_curve, shown_chance
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import digest_file
 
 LEVELS = ("easy", "medium", "hard")
 FIRST_DEAL, PARTICLES = 7_500_000, 1500
-_NONE, _LEAST = -1.0, 100
+_UNKNOWN, _MIN_DECISIONS = -1.0, 100
 """In place of a figure where nothing was played out, and the fewest decisions at a level whose errors are told."""
 _GAME, _CHOICE, _WORLDS, _PARTICLES, _PLAYOUTS = range(5)
 """Keys of the generators: playing, choosing a decision, the hint's worlds, those that are played out, playing those."""
@@ -62,7 +62,7 @@ _GAME, _CHOICE, _WORLDS, _PARTICLES, _PLAYOUTS = range(5)
 
 @dataclass(frozen=True)
 class TableChanceOptions(ex.ChosenOptions):
-    """Which games are played, and how many of their decisions are played out.
+    """Options of ``table-chances``: which games are played, and how many decisions are played out.
 
     Attributes:
         games: How many games at a table of each level.
@@ -77,7 +77,7 @@ class TableChanceOptions(ex.ChosenOptions):
 
 @dataclass(frozen=True)
 class TableChanceResult:
-    """A judged decision at a table of a level, and how its game ended.
+    """A decision of the policy among two opponents of a level, with its estimates and how its game ended.
 
     Attributes:
         opponents: The level.
@@ -105,15 +105,15 @@ class TableChanceResult:
 
 
 @functools.cache
-def _players(level: str) -> tuple[ModelAgent, Agent, WinProbability, WinProbability]:
+def _load_players(level: str) -> tuple[ModelAgent, Agent, WinProbability, WinProbability]:
     """The policy, an opponent, the judge of hints, and one with many particles."""
     model = load_policy()
     return ModelAgent(model), make_agent(level), WinProbability(model), WinProbability(model, worlds=PARTICLES)
 
 
-def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
-    """Play a game at a table, and judge a move of it; where the options say so, play it out and another."""
-    (policy, other, judge, _), rng = _players(level), make_published_generator
+def estimate_at_table(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
+    """Play a game of the policy among opponents of a level, and estimate the chances of one of its moves."""
+    (policy, other, judge, _), rng = _load_players(level), make_published_generator
     state, seat, decisions = State.new(options.seed, game=deal), deal % 3, list[tuple[View, Move]]()
     generator = rng([options.seed, deal, _GAME])
     while not state.is_over:
@@ -124,24 +124,24 @@ def judge_at_table(options: TableChanceOptions, level: str, deal: int) -> list[T
         state.step(move)
     won = int(state.returns()[seat] > 0)
     if not decisions:
-        return [TableChanceResult(level, deal, -1, seat, _NONE, won, _NONE, _NONE, _NONE, _NONE)]
+        return [TableChanceResult(level, deal, -1, seat, _UNKNOWN, won, _UNKNOWN, _UNKNOWN, _UNKNOWN, _UNKNOWN)]
     view, move = decisions[int(rng([options.seed, deal, _CHOICE]).integers(len(decisions)))]
     moves, place = [move], deal - FIRST_DEAL
     if place % 2 and place < 2 * options.played_out:
         moves += [line.move for line in likely_moves(policy.model, view, 2) if line.move != move][:1]
     means = judge.critic_means(view, moves, rng([options.seed, deal, _WORLDS])).round(4).tolist()
-    shares = [_NONE, _NONE] if len(moves) == 1 else _shares(options, level, deal, view, moves)
-    share = _NONE
+    shares = [_UNKNOWN, _UNKNOWN] if len(moves) == 1 else _win_shares(options, level, deal, view, moves)
+    share = _UNKNOWN
     if level in RULE_AGENTS:
         share = judge.playout_win_rate(view, move, rng([options.seed, deal, _WORLDS]), RULE_AGENTS[level])
-    rival, (wins, rival_wins) = means[1] if len(moves) > 1 else _NONE, shares
+    rival, (wins, rival_wins) = means[1] if len(moves) > 1 else _UNKNOWN, shares
     number, role = len(view.history), role_number(view)
     return [TableChanceResult(level, deal, number, role, means[0], won, rival, wins, rival_wins, round(share, 4))]
 
 
-def _shares(options: TableChanceOptions, level: str, deal: int, view: View, moves: Sequence[Move]) -> list[float]:
+def _win_shares(options: TableChanceOptions, level: str, deal: int, view: View, moves: Sequence[Move]) -> list[float]:
     """The shares of worlds that are won after each of two moves."""
-    policy, other, _, many = _players(level)
+    policy, other, _, many = _load_players(level)
     rows, weights = many.sample_worlds(view, make_published_generator([options.seed, deal, _PARTICLES]))
     rng = make_published_generator([options.seed, deal, _PLAYOUTS])
     drawn = rng.choice(len(rows), options.worlds, p=weights / weights.sum())
@@ -179,19 +179,19 @@ def play_out(games: LeafGames, view: View, policy: ModelAgent, other: Agent, rng
                 apply_and_record(row, ring, np.uint64(action), rules)
 
 
-def calibrations(results: Sequence[TableChanceResult]) -> dict[str, Calibration]:
+def fit_calibrations(results: Sequence[TableChanceResult]) -> dict[str, Calibration]:
     """The calibration of each level, fitted to the games with even numbers."""
     judged = [one for one in results if one.number >= 0]
-    return {level: fit(part) for level, part in ex.group_by(judged, "opponents").items()}
+    return {level: fit_calibration(part) for level, part in ex.group_by(judged, "opponents").items()}
 
 
-def by_shares(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
+def with_shares_as_means(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
     """The decisions that were played out as for a hint, with the share of worlds won in place of the critic's mean."""
     return [replace(one, mean=one.share) for one in results if one.share >= 0]
 
 
 @dataclass(frozen=True)
-class Errors:
+class ChanceErrors:
     """How far shown chances are off at a table, in games that they were not fitted to, in points of 100.
 
     Attributes:
@@ -207,68 +207,73 @@ class Errors:
     positions: int
     played_out: int
     bias: tuple[float, ...]
-    kindness: tuple[float, ...]
+    share_bias: tuple[float, ...]
     sampled: float
     error: float
     brier: float
 
 
-def errors_of(results: Sequence[TableChanceResult], calibration: Calibration, worlds: int) -> Errors:
-    """What a calibration errs by.
+def measure_errors(results: Sequence[TableChanceResult], calibration: Calibration, worlds: int) -> ChanceErrors:
+    """Measure how far the chances of a calibration are off.
 
     Args:
         results: Those of one level.
         calibration: Of their means.
         worlds: In how many worlds moves were played out.
     """
-    odd = _odd(results)
+    odd = _odd_games(results)
     out = [one for one in odd if one.wins >= 0]
-    shown, won = _shown(odd, calibration), _won(odd)
-    wins, truth = np.array([one.wins for one in out]), _mapped(out)
-    differences, sampling = _shown(out, calibration) - truth, (wins * (1 - wins)).mean() / worlds
+    shown, won = _shown_chances(odd, calibration), _outcomes(odd)
+    wins, truth = np.array([one.wins for one in out]), _calibrated_shares(out)
+    differences, sampling = _shown_chances(out, calibration) - truth, (wins * (1 - wins)).mean() / worlds
     sampled = float(np.abs(differences).mean())
-    return Errors(
+    return ChanceErrors(
         len(odd),
         len(out),
-        tuple(100 * float((shown - won)[_roles(odd) == role].mean()) for role in range(len(ROLES))),
-        tuple(100 * float((wins - _won(out))[_roles(out) == role].mean()) for role in range(len(ROLES))),
+        tuple(100 * float((shown - won)[_role_numbers(odd) == role].mean()) for role in range(len(ROLES))),
+        tuple(100 * float((wins - _outcomes(out))[_role_numbers(out) == role].mean()) for role in range(len(ROLES))),
         100 * sampled,
         100 * sampled * math.sqrt(max(0.0, 1 - sampling / float((differences**2).mean()))),
         100 * float(((shown - won) ** 2).mean()),
     )
 
 
-def gaps_of(results: Sequence[TableChanceResult], calibration: Calibration) -> float:
+def correlate_gaps(results: Sequence[TableChanceResult], calibration: Calibration) -> float:
     """The correlation of the gaps between two moves of a peasant, shown and played out; nothing is corrected."""
-    peasants = [one for one in _odd(results) if one.role and one.rival_wins >= 0]
+    peasants = [one for one in _odd_games(results) if one.role and one.rival_wins >= 0]
     rivals = [replace(one, mean=one.rival_mean) for one in peasants]
-    shown = _shown(peasants, calibration) - _shown(rivals, calibration)
+    shown = _shown_chances(peasants, calibration) - _shown_chances(rivals, calibration)
     return float(np.corrcoef(shown, [one.wins - one.rival_wins for one in peasants])[0, 1])
 
 
-def _odd(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
+def _odd_games(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
     """The decisions in games with odd numbers."""
     return [one for one in results if one.deal % 2 and one.number >= 0]
 
 
-def _mapped(out: Sequence[TableChanceResult]) -> Reals:
+def _calibrated_shares(out: Sequence[TableChanceResult]) -> Reals:
     """The shares of worlds won, mapped to chances role by role as the critic's means are."""
-    wins, won, roles, mapped = np.array([one.wins for one in out]), _won(out) > 0, _roles(out), np.zeros(len(out))
+    wins, won, roles, mapped = (
+        np.array([one.wins for one in out]),
+        _outcomes(out) > 0,
+        _role_numbers(out),
+        np.zeros(len(out)),
+    )
     for role in range(len(ROLES)):
         chosen = roles == role
-        mapped[chosen] = fitted(wins[chosen], won[chosen]).chances(wins[chosen])
+        mapped[chosen] = fit_curve(wins[chosen], won[chosen]).chances(wins[chosen])
     return mapped
 
 
-def _shown(results: Sequence[TableChanceResult], calibration: Calibration) -> Reals:
-    return np.array([given(one, calibration) for one in results])
+def _shown_chances(results: Sequence[TableChanceResult], calibration: Calibration) -> Reals:
+    return np.array([shown_chance(one, calibration) for one in results])
 
 
-def _won(results: Sequence[TableChanceResult]) -> Reals:
+def _outcomes(results: Sequence[TableChanceResult]) -> Reals:
     return np.array([one.won for one in results], np.float64)
 
 
-def _roles(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]:
+def _role_numbers(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]:
     return np.array([one.role for one in results])
 
 
@@ -276,22 +281,22 @@ def errors_table(saved: ex.SavedResults[TableChanceResult]) -> Table:
     """How far chances are off, level by level; where the best move is played out besides, by the critic alone, too."""
     lines, judged = [], [one for one in saved.results if one.number >= 0]
     for level, part in ex.group_by(judged, "opponents", order=LEVELS).items():
-        if sum(one.wins >= 0 for one in part) < _LEAST:  # too few for a map of what is played out
+        if sum(one.wins >= 0 for one in part) < _MIN_DECISIONS:  # too few for a map of what is played out
             lines.append((level, f"{len(part):,} / too few", *[""] * 5))
             continue
-        told = {level: (by_shares(part), RULE_AGENTS[level].calibration)} if level in RULE_AGENTS else {}
+        told = {level: (with_shares_as_means(part), RULE_AGENTS[level].calibration)} if level in RULE_AGENTS else {}
         told[f"{level}, critic alone" if told else level] = part, CALIBRATIONS[level]
-        strong = errors_of(part, CALIBRATIONS[STRONG], int(saved.settings["worlds"])).brier
+        strong = measure_errors(part, CALIBRATIONS[STRONG], int(saved.settings["worlds"])).brier
         for name, (decisions, calibration) in told.items():
-            found = errors_of(decisions, calibration, int(saved.settings["worlds"]))
+            found = measure_errors(decisions, calibration, int(saved.settings["worlds"]))
             lines.append(
                 (
                     name,
                     f"{found.positions:,} / {found.played_out}",
                     " / ".join(f"{bias:+.1f}" for bias in found.bias),
-                    " / ".join(f"{kindness:+.1f}" for kindness in found.kindness),
+                    " / ".join(f"{share_bias:+.1f}" for share_bias in found.share_bias),
                     f"{found.error:.1f} ({found.sampled:.1f})",
-                    f"{gaps_of(part, CALIBRATIONS[level]):.2f}",
+                    f"{correlate_gaps(part, CALIBRATIONS[level]):.2f}",
                     f"{found.brier:.1f} ({strong:.1f})",
                 )
             )
@@ -322,7 +327,7 @@ TABLE_CHANCES = ex.Experiment(
         for level in ex.check_names("level", options.only, LEVELS)
         for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)
     ],
-    work=judge_at_table,
+    work=estimate_at_table,
     changeable=("games",),
     more=lambda options: {"particles": WORLDS, "weights": digest_file(shipped_policy_path())},
     agents=lambda options: ["policy"],

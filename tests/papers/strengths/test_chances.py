@@ -36,12 +36,12 @@ AS_GIVEN = Calibration(*[LogOddsCurve(0.0, 1.0)] * 3)
 def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
     saved = committed(chances.ChanceResult, "chances")
     assert (
-        chances.fit(saved) == CALIBRATIONS[STRONG]
+        chances.fit_calibration(saved) == CALIBRATIONS[STRONG]
     )  # new weights: `ddz reproduce chances`, then the constants of the judge
-    tenths = chances.given_and_won(saved)
+    tenths = chances.bin_by_chance(saved)
     assert sum(map(len, tenths)) > 1000
     assert all(abs(fmean(told for told, _ in part) - fmean(won for _, won in part)) < 0.05 for part in tenths)
-    raw = chances.given_and_won(saved, AS_GIVEN)
+    raw = chances.bin_by_chance(saved, AS_GIVEN)
     assert any(abs(fmean(t for t, _ in part) - fmean(w for _, w in part)) > 0.05 for part in raw)  # no map: far off
     again = chances.CHANCES.run(chances.ChanceOptions(games=2, processes=1)).results
     kept = [one for one in saved if one.deal in {one.deal for one in again}]
@@ -52,22 +52,22 @@ def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
 @pytest.mark.parametrize("level", table_chances.LEVELS)
 def test_chances_hold_at_a_table_of_a_level(level: str) -> None:
     saved = [one for one in committed(table_chances.TableChanceResult, "table_chances") if one.opponents == level]
-    assert table_chances.calibrations(saved) == {level: CALIBRATIONS[level]}  # or: `ddz reproduce table-chances`
+    assert table_chances.fit_calibrations(saved) == {level: CALIBRATIONS[level]}  # or: `ddz reproduce table-chances`
     told, calibration = saved, CALIBRATIONS[level]
     if level in RULE_AGENTS:
-        told, calibration = table_chances.by_shares(saved), RULE_AGENTS[level].calibration
-        assert table_chances.calibrations(told) == {level: calibration}
-    found = table_chances.errors_of(told, calibration, worlds=60)
+        told, calibration = table_chances.with_shares_as_means(saved), RULE_AGENTS[level].calibration
+        assert table_chances.fit_calibrations(told) == {level: calibration}
+    found = table_chances.measure_errors(told, calibration, worlds=60)
     assert found.played_out > 580
     assert max(map(abs, found.bias)) < 3
     assert round(found.error, 1) <= 7
-    assert table_chances.gaps_of(saved, CALIBRATIONS[level]) > 0.5
+    assert table_chances.correlate_gaps(saved, CALIBRATIONS[level]) > 0.5
     others = [CALIBRATIONS[STRONG], *([CALIBRATIONS[level]] if level in RULE_AGENTS else [])]
-    assert all(found.brier < table_chances.errors_of(saved, other, worlds=60).brier for other in others)
-    unmapped = table_chances.errors_of(told, AS_GIVEN, worlds=60)
+    assert all(found.brier < table_chances.measure_errors(saved, other, worlds=60).brier for other in others)
+    unmapped = table_chances.measure_errors(told, AS_GIVEN, worlds=60)
     assert max(map(abs, unmapped.bias)) > 3  # or this says nothing
     assert found.error < unmapped.error
-    again = table_chances.judge_at_table(table_chances.TableChanceOptions(), level, table_chances.FIRST_DEAL + 1)[0]
+    again = table_chances.estimate_at_table(table_chances.TableChanceOptions(), level, table_chances.FIRST_DEAL + 1)[0]
     [kept] = [one for one in saved if one.deal == again.deal]
     assert (again.number, again.role, again.won) == (kept.number, kept.role, kept.won)
     told, before = [[one.mean, one.rival_mean, one.wins, one.rival_wins, one.share] for one in (again, kept)]

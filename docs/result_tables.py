@@ -99,7 +99,7 @@ JOKERS = (13, 14)
 
 def full_one_joker() -> str:
     """The rates of the paper beside ours, on all our deals and on those whose landlord holds exactly one joker."""
-    with_one_joker = {deal for deal in range(full.DEAL_COUNT) if _jokers(full.ListOptions().new_game(deal)) == 1}
+    with_one_joker = {deal for deal in range(full.DEAL_COUNT) if _jokers(full.DealListOptions().new_game(deal)) == 1}
     deep = [(row, "full_landlord_deep.csv") for row in full.LANDLORD_RATES]
     at_base = (full.RateRow("information-set, exploration 0.44", "40.8", "10000"), "full_iterations.csv")
     cheats = [row for name in full.CHEATING_RATES for row in full.cheating_rows(name)[:2]]

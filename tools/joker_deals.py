@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 
 from ddz_env import Hand, State
-from ddz_papers.determinization_2011.full_games import DEAL_COUNT, ListOptions
+from ddz_papers.determinization_2011.full_games import DEAL_COUNT, DealListOptions
 
 JOKERS = (13, 14)
 """Their ranks."""
@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--at-least", action="store_true", help="or more")
     parser.add_argument("--deals", type=int, help="so many hands; without it, the numbers among the 1,000 deals")
     given = parser.parse_args()
-    options, printed = ListOptions(), 0
+    options, printed = DealListOptions(), 0
     for number in range(DEAL_COUNT if given.deals is None else 10**9):
         state = options.new_game(number)
         held = sum(state.hand(0).counts[rank] for rank in JOKERS)

@@ -37,7 +37,7 @@ bits would be confused; among 2**32 positions that happens with a probability be
 
 def new_table(bits: int, **more: str) -> TranspositionTable:
     """An empty table with ``2 ** bits`` entries of 24 bytes, or larger ones with ``more`` fields."""
-    return np.zeros(1 << bits, _fields(key_high="u8", key_low="u8", value="f8", **more))
+    return np.zeros(1 << bits, _make_dtype(key_high="u8", key_low="u8", value="f8", **more))
 
 
 class SearchStack(NamedTuple):
@@ -67,7 +67,7 @@ class SearchStack(NamedTuple):
 def new_stack(
     rules: npt.NDArray[np.uint64], plies: int, moves: int, limit: int, table: TranspositionTable, **more: str
 ) -> SearchStack:
-    """Memory for one thread.
+    """Make the memory of a search, for one thread.
 
     Args:
         rules: The rules array.
@@ -79,16 +79,16 @@ def new_stack(
     """
     usual = {"first": "i8", "cursor": "i8", "stop": "i8", "best": "f8", "key_high": "u8", "key_low": "u8", "slot": "i8"}
     mains, kickers = np.zeros((2, moves), np.uint64)
-    rows, frames = np.zeros((plies, ROW_WORDS), np.uint64), np.zeros(plies, _fields(**usual, **more))
+    rows, frames = np.zeros((plies, ROW_WORDS), np.uint64), np.zeros(plies, _make_dtype(**usual, **more))
     return SearchStack(rows, frames, mains, kickers, table, np.array([0, limit, 0]), rules)
 
 
-def _fields(**types: str) -> np.dtype[Any]:
+def _make_dtype(**types: str) -> np.dtype[Any]:
     return np.dtype(list(types.items()), align=True)
 
 
 @inline_kernel
-def fold(key: Key, word: np.uint64) -> Key:
+def mix_in(key: Key, word: np.uint64) -> Key:
     """Mix one more word into a position's 128 bits."""
     return mix(key[0] ^ (word + _GAMMA)) | U1, mix((key[1] + word) * _SECOND)
 
@@ -103,8 +103,8 @@ def trick_word(row: np.ndarray) -> np.uint64:
 @inline_kernel
 def position_key(row: np.ndarray, salt: np.uint64) -> Key:
     """The 128 bits of a position between moves."""
-    key = fold(fold(fold((salt, U0), row[HANDS]), row[HANDS + 1]), row[HANDS + 2])
-    return fold(key, (trick_word(row) << U4) | row[LANDLORD])
+    key = mix_in(mix_in(mix_in((salt, U0), row[HANDS]), row[HANDS + 1]), row[HANDS + 2])
+    return mix_in(key, (trick_word(row) << U4) | row[LANDLORD])
 
 
 @inline_kernel
@@ -125,7 +125,7 @@ def store(stack: SearchStack, ply: int, value: float) -> None:
 
 
 @inline_kernel
-def step(stack: SearchStack, ply: int, index: int) -> None:
+def play_stack_move(stack: SearchStack, ply: int, index: int) -> None:
     """Play a move of the stack from the position at a ply, and write what follows to the next ply."""
     row = stack.rows[ply + 1]
     for word in range(ROW_WORDS):

@@ -44,10 +44,10 @@ Model = Literal["cheating-minimax", "determinized-minimax", "expectimax", "rules
 _HANDS = (at.HANDS, at.HANDS + 1, at.HANDS + 2, at.HIDDEN, at.KNOWN, at.SIZES)
 _POSITION = np.array([*_HANDS, at.SEAT, at.TARGET, at.KEY, at.OWNER, at.PASSES, at.LANDLORD])
 """Words of a row that a decision depends on."""
-_MEMORY = 500_000
+_MAX_DECISIONS = 500_000
 
 
-class Solvers:
+class SharedSolvers:
     """Solvers that several agents share, so that each position is searched once.
 
     Args:
@@ -68,7 +68,7 @@ class ExactOptions(Options):
         solvers: Solvers to share with other agents, an object that text cannot name; its own by default.
     """
 
-    solvers: Solvers | None = None
+    solvers: SharedSolvers | None = None
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class ExactAgent(ABC):
     unit: Literal["chance", "score"] = "score"
     """The unit of its values (:class:`ddz_env.playing.agent.Decision`)."""
 
-    def __init__(self, solvers: Solvers | None = None) -> None:
-        self.solvers = solvers or Solvers()
+    def __init__(self, solvers: SharedSolvers | None = None) -> None:
+        self.solvers = solvers or SharedSolvers()
         self._decided: dict[tuple[Any, ...], Move] = {}
 
     @property
@@ -106,7 +106,7 @@ class ExactAgent(ABC):
         return type(self).__name__
 
     def act(self, view: View | State, rng: np.random.Generator | None = None) -> Move:
-        """The best move; the generator is not used.
+        """Choose the best move; the generator is not used.
 
         Raises:
             NotSolvableError: During an auction, a doubling round or the middle of a move.
@@ -116,33 +116,33 @@ class ExactAgent(ABC):
         return self.choose(view.row, tuple(view.history), view.rules)
 
     def decide(self, view: View | State, rng: np.random.Generator | None = None) -> Decision:
-        """The best move, and the value (of determinized minimax: the votes) of the best move of each main group."""
+        """Choose the best move, with the value of each main group's best move (of determinized minimax: its votes)."""
         self._check(view)
-        moves, values = self._weigh(view.row, tuple(view.history), view.rules)
+        moves, values = self._weigh_moves(view.row, tuple(view.history), view.rules)
         return Decision.from_moves(moves, values, self._first_best(values), self.unit)
 
-    def choose(self, sight: Words, history: History, rules: Rules) -> Move:
-        """The best move from what the agent sees, unchecked.
+    def choose(self, visible_row: Words, history: History, rules: Rules) -> Move:
+        """Choose the best move from the row that the agent may see, unchecked.
 
         Args:
-            sight: The seat's view (the whole row for an agent that cheats), shape ``[32]``.
+            visible_row: The seat's view (the whole row for an agent that cheats), shape ``[32]``.
             history: Every move so far.
             rules: The rules.
         """
-        key = self._key(sight, history, rules)
+        key = self._key(visible_row, history, rules)
         move = self._decided.get(key)
         if move is None:
-            move, *others = list_legal_moves(sight, rules.words())
+            move, *others = list_legal_moves(visible_row, rules.words())
             if others:
-                moves, values = self._weigh(sight, history, rules)
+                moves, values = self._weigh_moves(visible_row, history, rules)
                 move = moves[self._first_best(values)]
-            if len(self._decided) > _MEMORY:
+            if len(self._decided) > _MAX_DECISIONS:
                 self._decided.clear()
             self._decided[key] = move
         return move
 
-    def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
-        """The move that the agent would make in a state, from what it would see there (an opponent model)."""
+    def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
+        """Choose the agent's move in a state, from what it would see there: it serves as an opponent model."""
         if self.cheats:
             return self.choose(row, history, rules)
         view = np.empty(at.ROW_WORDS, np.uint64)
@@ -156,11 +156,11 @@ class ExactAgent(ABC):
         check_solvable(view.row)
         check_turn(view.row, int(view.seat))
 
-    def _key(self, sight: Words, history: History, rules: Rules) -> tuple[Any, ...]:
-        return (rules, sight[_POSITION].tobytes())
+    def _key(self, visible_row: Words, history: History, rules: Rules) -> tuple[Any, ...]:
+        return (rules, visible_row[_POSITION].tobytes())
 
     @abstractmethod
-    def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
+    def _weigh_moves(self, visible_row: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
         """The legal moves, and the weight of each in the agent's choice."""
 
 
@@ -179,8 +179,8 @@ class CheatingMinimaxAgent(ExactAgent):
     def __init__(self, options: ExactOptions) -> None:
         super().__init__(options.solvers)
 
-    def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
-        return self.solvers.minimax[rules].move_values(sight)
+    def _weigh_moves(self, visible_row: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
+        return self.solvers.minimax[rules].move_values(visible_row)
 
 
 class _InferringAgent(ExactAgent):
@@ -193,11 +193,11 @@ class _InferringAgent(ExactAgent):
         if options.inference == "correct":
             believed = options.opponent
         elif options.inference == "incorrect":
-            of_minimax = isinstance(model_named(options.opponent, self.solvers), CheatingMinimaxAgent)
+            of_minimax = isinstance(make_model(options.opponent, self.solvers), CheatingMinimaxAgent)
             believed = "expectimax" if of_minimax else "cheating-minimax"
         else:
             believed = options.inference
-        self.model = None if believed is None else model_named(believed, self.solvers)
+        self.model = None if believed is None else make_model(believed, self.solvers)
         self._inferences = PerRules(partial(Inference, model=self.model))
 
     @property
@@ -205,20 +205,20 @@ class _InferringAgent(ExactAgent):
         """The agent's class, and the model from which it infers."""
         return f"{type(self).__name__}({self.model.name if self.model else ''})"
 
-    def states(self, sight: Words, history: History, rules: Rules) -> InformationSet:
+    def states(self, visible_row: Words, history: History, rules: Rules) -> InformationSet:
         """The states that the agent thinks possible, from its seat's view in which it is to act."""
-        seat = int(sight[at.SEAT])
+        seat = int(visible_row[at.SEAT])
         if self.model is None or rules.open_hands:
-            return information_set(sight, seat, rules.open_hands)
-        return self._inferences[rules].states(sight, seat, history)
+            return information_set(visible_row, seat, rules.open_hands)
+        return self._inferences[rules].states(visible_row, seat, history)
 
     def _check(self, view: View | State) -> None:
         super()._check(view)
         if self.model is not None and isinstance(view, View):
             check_replayable(view)
 
-    def _key(self, sight: Words, history: History, rules: Rules) -> tuple[Any, ...]:
-        key = super()._key(sight, history, rules)
+    def _key(self, visible_row: Words, history: History, rules: Rules) -> tuple[Any, ...]:
+        key = super()._key(visible_row, history, rules)
         return key if self.model is None else (*key, history)
 
 
@@ -227,8 +227,8 @@ class DeterminizedMinimaxAgent(_InferringAgent):
 
     unit = "chance"
 
-    def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
-        states = self.states(sight, history, rules)
+    def _weigh_moves(self, visible_row: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
+        states = self.states(visible_row, history, rules)
         weights = states.deals.astype(np.float64)  # whole numbers: their sums are exact, and so are ties
         moves, votes = self.solvers.minimax[rules].votes(states.rows, weights)
         return moves, votes / weights.sum()
@@ -245,13 +245,13 @@ class InformationSetExpectimaxAgent(_InferringAgent):
     tolerance = 1e-12
     """Far above rounding (which depends on the root from which an information set was first searched)."""
 
-    def _weigh(self, sight: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
-        states = self.states(sight, history, rules)
+    def _weigh_moves(self, visible_row: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
+        states = self.states(visible_row, history, rules)
         weights = states.deals.astype(np.float64)
         return self.solvers.expectimax[rules].move_values(states.rows, weights, inferred=self.model is not None)
 
 
-def model_named(opponent: Model | OpponentModel, solvers: Solvers) -> OpponentModel:
+def make_model(opponent: Model | OpponentModel, solvers: SharedSolvers) -> OpponentModel:
     """Make an opponent model by its name; an object is returned as it is."""
     if opponent == "cheating-minimax":
         return CheatingMinimaxAgent(solvers)

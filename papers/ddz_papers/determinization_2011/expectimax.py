@@ -42,7 +42,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.support.compiling import inline_kernel, kernel
 from ddz_papers.determinization_2011 import minimax
 from ddz_papers.determinization_2011.minimax import NODE_LIMIT, RUNNING, Solver, check_solvable
-from ddz_papers.search_stack import STOPPED, Key, SearchStack, fold, look_up, store, trick_word
+from ddz_papers.search_stack import STOPPED, Key, SearchStack, look_up, mix_in, store, trick_word
 
 EPSILON = 1e-6
 """The constant ε of equation (1), small enough to decide between equals only."""
@@ -50,7 +50,7 @@ MAX_SET_STATES = 1 << 20
 """States on one line of information sets, all its sets together."""
 
 
-class Sets(NamedTuple):
+class InformationSetStack(NamedTuple):
     """The states of the information sets on the line of a search: stacks that grow with the depth.
 
     A frame says where the states of its set begin (``first_state``) and how many there are (``states``); a node of the
@@ -72,20 +72,20 @@ class Sets(NamedTuple):
 
 
 @inline_kernel
-def _key(row: np.ndarray, seat: np.uint64, root: np.uint64) -> Key:
+def _set_key(row: np.ndarray, seat: np.uint64, root: np.uint64) -> Key:
     """The 128 bits of an information set: without inference (root 0) who played the cards does not matter."""
-    key = fold((U1, root), row[HANDS + np.int64(seat)])
+    key = mix_in((U1, root), row[HANDS + np.int64(seat)])
     if root == U0:
         sizes = popcount(row[HANDS]) | (popcount(row[HANDS + 1]) << U8) | (popcount(row[HANDS + 2]) << (U8 + U8))
-        key = fold(key, add_hand(add_hand(row[PLAYED], row[PLAYED + 1]), row[PLAYED + 2]))
-        key = fold(fold(key, row[KNOWN]), sizes)
+        key = mix_in(key, add_hand(add_hand(row[PLAYED], row[PLAYED + 1]), row[PLAYED + 2]))
+        key = mix_in(mix_in(key, row[KNOWN]), sizes)
     else:
-        key = fold(fold(fold(key, row[PLAYED]), row[PLAYED + 1]), row[PLAYED + 2])
-    return fold(key, ((trick_word(row) << U4) | row[LANDLORD]) << U4 | seat)
+        key = mix_in(mix_in(mix_in(key, row[PLAYED]), row[PLAYED + 1]), row[PLAYED + 2])
+    return mix_in(key, ((trick_word(row) << U4) | row[LANDLORD]) << U4 | seat)
 
 
 @inline_kernel
-def _ways(hand: np.uint64, cards: np.uint64) -> float:
+def _count_ways(hand: np.uint64, cards: np.uint64) -> float:
     """How many sets of cards of the hand have the ranks of ``cards``."""
     ways = 1.0
     ranks = cards & PLANE
@@ -99,7 +99,7 @@ def _ways(hand: np.uint64, cards: np.uint64) -> float:
 
 
 @inline_kernel
-def _cards(stack: SearchStack, index: int) -> np.uint64:
+def _move_cards(stack: SearchStack, index: int) -> np.uint64:
     """The cards of a move of the stack."""
     return U0 if stack.mains[index] == U0 else add_hand(body_cards(stack.mains[index]), stack.kickers[index])
 
@@ -110,14 +110,14 @@ def _same_side(row: np.ndarray, first: np.uint64, second: np.uint64) -> bool:
 
 
 @kernel
-def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int, inferred: bool) -> int:
+def _push_consistent_states(stack: SearchStack, sets: InformationSetStack, ply: int, index: int, inferred: bool) -> int:
     """Push the states in which the mover can make a move, as they are after it, and write the next ply's row.
 
     Returns:
         How many states there are; the row shows the hands of the first of them.
     """
     row, after, frame = stack.rows[ply], stack.rows[ply + 1], stack.frames[ply]
-    mover, cards = np.int64(row[SEAT]), _cards(stack, index)
+    mover, cards = np.int64(row[SEAT]), _move_cards(stack, index)
     face_up = row[KNOWN] if np.uint64(mover) == row[LANDLORD] else U0
     start = target = frame.first_state + frame.states
     for source in range(frame.first_state, start):
@@ -130,14 +130,14 @@ def _narrow(stack: SearchStack, sets: Sets, ply: int, index: int, inferred: bool
             for seat in range(3):
                 sets.hands[target, seat] = sets.hands[source, seat]
             sets.hands[target, mover] = remove_hand(hand, cards)
-            ways = 1.0 if inferred else _ways(remove_hand(hand, face_up), remove_hand(cards, face_up))
+            ways = 1.0 if inferred else _count_ways(remove_hand(hand, face_up), remove_hand(cards, face_up))
             sets.weights[target] = sets.weights[source] * ways
             target += 1
     return target - start
 
 
 @kernel
-def _collect(stack: SearchStack, sets: Sets, ply: int) -> int:
+def _collect_moves(stack: SearchStack, sets: InformationSetStack, ply: int) -> int:
     """Push every move that is legal for the acting seat in at least one state; returns where they end, or -1."""
     row, frame, mains, kickers = stack.rows[ply], stack.frames[ply], stack.mains, stack.kickers
     mover, stop = np.int64(row[SEAT]), frame.first
@@ -160,10 +160,10 @@ def _collect(stack: SearchStack, sets: Sets, ply: int) -> int:
 
 
 @inline_kernel
-def _improve(stack: SearchStack, sets: Sets, ply: int, value: float, ours: bool) -> None:
+def _credit_states(stack: SearchStack, sets: InformationSetStack, ply: int, value: float, ours: bool) -> None:
     """Credit every state in which the last move was legal with the value of that move."""
     frame = stack.frames[ply]
-    mover, cards = np.int64(stack.rows[ply, SEAT]), _cards(stack, frame.cursor - 1)
+    mover, cards = np.int64(stack.rows[ply, SEAT]), _move_cards(stack, frame.cursor - 1)
     for state in range(frame.first_state, frame.first_state + frame.states):
         if cards & ~sets.hands[state, mover] == U0:
             sets.total[state] += value
@@ -173,7 +173,7 @@ def _improve(stack: SearchStack, sets: Sets, ply: int, value: float, ours: bool)
 
 
 @inline_kernel
-def _expectation(sets: Sets, first: int, size: int) -> float:
+def _expected_value(sets: InformationSetStack, first: int, size: int) -> float:
     total, mass = 0.0, 0.0
     for state in range(first, first + size):
         total += sets.weights[state] * (sets.best[state] + EPSILON * sets.total[state] / sets.moves[state])
@@ -182,23 +182,23 @@ def _expectation(sets: Sets, first: int, size: int) -> float:
 
 
 @kernel
-def _open_set(stack: SearchStack, sets: Sets, ply: int, seat: np.uint64) -> bool:
+def _open_set(stack: SearchStack, sets: InformationSetStack, ply: int, seat: np.uint64) -> bool:
     """Push the moves of the information set at a ply; returns false if a limit is reached."""
     row, frame = stack.rows[ply], stack.frames[ply]
     if row[SEAT] == seat:
-        return minimax.open_position(stack, ply)
+        return minimax.push_legal_moves(stack, ply)
     stop = frame.first_state + frame.states
     if stop + frame.states > MAX_SET_STATES:
         stack.counters[STOPPED] = minimax.TOO_MANY_NODES
         return False
     sets.best[frame.first_state : stop] = -2.0 if _same_side(row, row[SEAT], seat) else 2.0
     sets.total[frame.first_state : stop], sets.moves[frame.first_state : stop] = 0.0, 0.0
-    frame.cursor, frame.stop = frame.first, _collect(stack, sets, ply)
+    frame.cursor, frame.stop = frame.first, _collect_moves(stack, sets, ply)
     return frame.stop >= 0
 
 
 @kernel
-def _descend(stack: SearchStack, sets: Sets, ply: int, seat: np.uint64, inferred: bool) -> None:
+def _enter_child(stack: SearchStack, sets: InformationSetStack, ply: int, seat: np.uint64, inferred: bool) -> None:
     """Write the information set behind the next move at the next ply."""
     row, frame, after = stack.rows[ply], stack.frames[ply], stack.frames[ply + 1]
     index = frame.cursor
@@ -209,19 +209,19 @@ def _descend(stack: SearchStack, sets: Sets, ply: int, seat: np.uint64, inferred
         play_move(stack.rows[ply + 1], stack.mains[index], stack.kickers[index], stack.rules)
     else:
         after.first_state += frame.states
-        after.states = _narrow(stack, sets, ply, index, inferred)
+        after.states = _push_consistent_states(stack, sets, ply, index, inferred)
 
 
 @kernel
-def _value(stack: SearchStack, sets: Sets, base: int, seat: np.uint64, root: np.uint64) -> float:
-    """``v`` of the information set at a ply; meaningless once a limit is reached."""
+def _search_value(stack: SearchStack, sets: InformationSetStack, base: int, seat: np.uint64, root: np.uint64) -> float:
+    """The value ``v`` of the information set at a ply; meaningless once a limit is reached."""
     ply, value, returning = base, 0.0, False
     while True:
         row, frame = stack.rows[ply], stack.frames[ply]
         if not returning:
             returning, value = True, 1.0 if _same_side(row, row[WINNER] - U1, seat) else -1.0
             if row[STAGE] != STAGE_OVER:
-                returning, value = look_up(stack, ply, _key(row, seat, root))
+                returning, value = look_up(stack, ply, _set_key(row, seat, root))
             if not returning and not _open_set(stack, sets, ply, seat):
                 return 0.0
         if returning:
@@ -230,33 +230,42 @@ def _value(stack: SearchStack, sets: Sets, base: int, seat: np.uint64, root: np.
             ply -= 1
             row, frame = stack.rows[ply], stack.frames[ply]
             if row[SEAT] == seat:
-                minimax.credit(stack, ply, value)
+                minimax.credit_move(stack, ply, value)
             else:
-                _improve(stack, sets, ply, value, _same_side(row, row[SEAT], seat))
+                _credit_states(stack, sets, ply, value, _same_side(row, row[SEAT], seat))
         returning = frame.cursor == frame.stop
         if not returning:
-            _descend(stack, sets, ply, seat, root != U0)
+            _enter_child(stack, sets, ply, seat, root != U0)
             ply += 1
         else:
             mine = row[SEAT] == seat
-            value = minimax.closed(stack, ply, EPSILON) if mine else _expectation(sets, frame.first_state, frame.states)
+            value = (
+                minimax.final_value(stack, ply, EPSILON)
+                if mine
+                else _expected_value(sets, frame.first_state, frame.states)
+            )
             store(stack, ply, value)
 
 
 @kernel
 def _move_values(
-    stack: SearchStack, sets: Sets, rows: np.ndarray, weights: np.ndarray, root: np.uint64, values: np.ndarray
+    stack: SearchStack,
+    sets: InformationSetStack,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    root: np.uint64,
+    values: np.ndarray,
 ) -> int:
     """Write ``v`` of the information set behind every legal move; the moves lie at the bottom of the stack."""
-    minimax.begin(stack, rows[0])
+    minimax.begin_search(stack, rows[0])
     size, seat, frame = weights.size, rows[0, SEAT], stack.frames[0]
     sets.weights[:size] = weights
     sets.hands[:size] = rows[:, HANDS : HANDS + 3]
     frame.cursor, frame.first_state, frame.states = 0, 0, size
     count = frame.stop = minimax.list_legal(stack, 0, 0)
     for index in range(count):
-        _descend(stack, sets, 0, seat, root != U0)
-        values[index] = _value(stack, sets, 1, seat, root)
+        _enter_child(stack, sets, 0, seat, root != U0)
+        values[index] = _search_value(stack, sets, 1, seat, root)
         if stack.counters[STOPPED] != RUNNING:
             return 0
     return max(count, 0)
@@ -279,7 +288,7 @@ class ExpectimaxSolver(Solver):
         if not rules.chain_from_quad:
             raise NotSolvableError(f"expectimax does not search the {rules.name} rules: chain_from_quad must be True")
         super().__init__(rules, node_limit, table_bits)
-        self._sets = Sets(np.zeros((MAX_SET_STATES, 3), np.uint64), *np.zeros((4, MAX_SET_STATES)))
+        self._sets = InformationSetStack(np.zeros((MAX_SET_STATES, 3), np.uint64), *np.zeros((4, MAX_SET_STATES)))
 
     def move_values(self, rows: Words, weights: Reals, *, inferred: bool = False) -> tuple[list[Move], Reals]:
         """Every legal move of the seat to act, and the value of the information set behind it, shape ``[moves]``.
@@ -294,12 +303,14 @@ class ExpectimaxSolver(Solver):
             SearchLimitError: If the game is too large.
         """
         check_solvable(rows[0])
-        root = _identity(rows, weights) if inferred else np.uint64(0)
+        root = _hash_states(rows, weights) if inferred else np.uint64(0)
         states = np.asarray(weights, np.float64)
-        return self._moves(_move_values(self._stack, self._sets, rows, states, root, self._values), self._values)
+        return self._moves_with_values(
+            _move_values(self._stack, self._sets, rows, states, root, self._values), self._values
+        )
 
 
-def _identity(rows: Words, weights: Reals) -> np.uint64:
+def _hash_states(rows: Words, weights: Reals) -> np.uint64:
     """A number for a set of states with their probabilities, never zero."""
     text = rows[:, : HANDS + 3].tobytes() + (np.asarray(weights, np.float64) / np.sum(weights)).tobytes()
     return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") | 1)

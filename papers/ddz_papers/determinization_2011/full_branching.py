@@ -25,7 +25,7 @@ from ddz_env.core.engine.moves import list_moves
 from ddz_env.playing.game import play_turn, seat_generators
 from ddz_env.playing.generators import make_published_generator
 from ddz_env.playing.registry import make_agent
-from ddz_papers.determinization_2011.full_games import PAPER, ListOptions, game_number, games_note
+from ddz_papers.determinization_2011.full_games import PAPER, DealListOptions, game_number, games_note
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
@@ -36,7 +36,7 @@ PLAYER = "rules"
 
 
 @dataclass(frozen=True)
-class Choices:
+class ChoiceCounts:
     """How many choices one decision has.
 
     Attributes:
@@ -52,7 +52,7 @@ class Choices:
         return str(counts[0]) if counts[0] == counts[1] else f"{counts[0]}/{counts[1]}"
 
     @classmethod
-    def parse(cls, text: str) -> Choices:
+    def parse(cls, text: str) -> ChoiceCounts:
         """The inverse of ``str``: both counts, or one where they are equal.
 
         Example:
@@ -65,7 +65,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class BranchingResult:
-    """The decisions of one game.
+    """How many choices every decision of one game had.
 
     Attributes:
         player: Who played it through.
@@ -78,32 +78,32 @@ class BranchingResult:
     player: str
     deal: int
     first_by_suit: int
-    leads: tuple[Choices, ...]
-    follows: tuple[Choices, ...]
+    leads: tuple[ChoiceCounts, ...]
+    follows: tuple[ChoiceCounts, ...]
 
     @property
-    def first(self) -> Choices:
+    def first(self) -> ChoiceCounts:
         """The landlord's first decision."""
         return self.leads[0]
 
     @property
-    def later(self) -> tuple[Choices, ...]:
+    def later(self) -> tuple[ChoiceCounts, ...]:
         """All decisions after the first, leads before follows."""
         return self.leads[1:] + self.follows
 
 
-def count_choices(state: State) -> Choices:
+def count_choices(state: State) -> ChoiceCounts:
     """Count the choices of the seat to act, at the start of its decision."""
     space = np.empty(1, np.uint64)  # moves that find no room are counted all the same
-    return Choices(len(state.legal_actions()), int(list_moves(state.row, state.rule_words, space, space.copy())))
+    return ChoiceCounts(len(state.legal_actions()), int(list_moves(state.row, state.rule_words, space, space.copy())))
 
 
-def count_by_suit(state: State) -> int:
+def count_moves_by_suit(state: State) -> int:
     """Count the whole moves of the seat to act, suits included: one for each set of cards of the move.
 
     Example:
         >>> state = State.from_hands(["3334", "5", "6"], check_sizes=False)
-        >>> [str(move) for move in state.legal_moves()], count_by_suit(state)
+        >>> [str(move) for move in state.legal_moves()], count_moves_by_suit(state)
         (['3', '4', '33', '333', '333+4'], 9)
     """
     hand = state.hand().counts
@@ -113,13 +113,13 @@ def count_by_suit(state: State) -> int:
     )
 
 
-def play_through(options: ListOptions, player: str, deal: int) -> list[BranchingResult]:
+def play_and_count(options: DealListOptions, player: str, deal: int) -> list[BranchingResult]:
     """Play a deal through and count the choices."""
     state = options.new_game(deal)
-    first_by_suit, agents = count_by_suit(state), [make_agent(player)] * state.rules.players
+    first_by_suit, agents = count_moves_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
     rngs = seat_generators([options.seed, number], len(agents), make_published_generator)
-    choices: tuple[list[Choices], list[Choices]] = [], []
+    choices: tuple[list[ChoiceCounts], list[ChoiceCounts]] = [], []
     while not state.is_over:
         choices[not state.view().on_lead].append(count_choices(state))
         play_turn(state, agents, rngs)
@@ -133,27 +133,31 @@ def branching_table(saved: ex.SavedResults[BranchingResult]) -> Table:
     first = [[result.first.main_groups] for result in results]
     later = [[choices.main_groups for choices in result.later] for result in results]
     lines = [
-        _median("first decision, main groups", "20 to 70", first),
-        _many("whole moves", [[result.first.whole_moves] for result in results]),
-        _many("whole moves by suit", [[result.first_by_suit] for result in results]),
-        _median(f"later, played by {PLAYER}, main groups", "", later),
-        _share(f"later, played by {PLAYER}, fewer than 10 main groups", "typical", later, lambda count: count < 10),
+        _compare_median("first decision, main groups", "20 to 70", first),
+        _compare_over_300("whole moves", [[result.first.whole_moves] for result in results]),
+        _compare_over_300("whole moves by suit", [[result.first_by_suit] for result in results]),
+        _compare_median(f"later, played by {PLAYER}, main groups", "", later),
+        _compare_share(
+            f"later, played by {PLAYER}, fewer than 10 main groups", "typical", later, lambda count: count < 10
+        ),
     ]
     return ex.make_comparison_table("Branching with and without grouping", lines, games_note(saved))
 
 
-def _many(what: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
-    return _share(f"first decision, more than 300 {what}", "often", games, lambda count: count > 300)
+def _compare_over_300(what: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
+    return _compare_share(f"first decision, more than 300 {what}", "often", games, lambda count: count > 300)
 
 
-def _median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
+def _compare_median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
     """The median of a count over all decisions of some games."""
     every = [count for game in games for count in game]
     low, median, high = np.percentile(every, (5, 50, 95), method="inverted_cdf")
     return ex.Comparison(f"{what}, median", paper, f"{median:g}", f"5 to 95 % of {len(every):,}: {low:g} to {high:g}")
 
 
-def _share(what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]) -> ex.Comparison:
+def _compare_share(
+    what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]
+) -> ex.Comparison:
     """Compare a share of the counts with the paper: Wilson's interval for one per game, else clustered by game."""
     belonging = [[float(belongs(count)) for count in game] for game in games]
     single = all(len(game) == 1 for game in games)
@@ -181,11 +185,11 @@ BRANCHING = ex.Experiment(
     source=f"{PAPER}, section II.C",
     about="Choices at a decision with and without grouping: 20 to 70 against more than 300.\n\nThe rule agent plays "
     "every deal, half a CPU minute in total; the first decision depends only on the deal.",
-    options=ListOptions,
+    options=DealListOptions,
     result=BranchingResult,
     key=("player", "deal"),
     tasks=lambda options: [(PLAYER, deal) for deal in options.numbers],
-    work=play_through,
+    work=play_and_count,
     changeable=("deals", "deal_file"),
     more=lambda options: options.list_settings,
     unit="games",

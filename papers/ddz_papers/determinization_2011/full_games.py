@@ -49,13 +49,13 @@ LANDLORD = 0
 
 
 @functools.cache
-def _deals_of(path: str, deals: int) -> DealFile:
+def _read_deal_file(path: str, deals: int) -> DealFile:
     return read_deal_file(Path(path), Rules(), None, deals=deals)
 
 
 @dataclass(frozen=True)
-class ListOptions(ex.SeedOptions):
-    """Which of the 1,000 deals are played.
+class DealListOptions(ex.SeedOptions):
+    """Options of an experiment on the list of 1,000 deals: which of them are played.
 
     Attributes:
         seed: Seed of all agents; the deals are always the same.
@@ -67,28 +67,28 @@ class ListOptions(ex.SeedOptions):
     deal_file: str | None = None
 
     @property
-    def _listed(self) -> DealFile | None:
-        return None if self.deal_file is None else _deals_of(self.deal_file, self.deals)
+    def _chosen_deals(self) -> DealFile | None:
+        return None if self.deal_file is None else _read_deal_file(self.deal_file, self.deals)
 
     @property
     def numbers(self) -> Sequence[int]:
         """The numbers of the deals that are played."""
-        return range(self.deals) if self._listed is None else self._listed.select_numbers(self.deals)
+        return range(self.deals) if self._chosen_deals is None else self._chosen_deals.select_numbers(self.deals)
 
     @property
     def list_settings(self) -> dict[str, str]:
-        """What a file of results says of the deals."""
-        return {"deals": DEAL_LIST, **describe_given_hands(self._listed.hands if self._listed else ())}
+        """The settings by which a file of results names its deals."""
+        return {"deals": DEAL_LIST, **describe_given_hands(self._chosen_deals.hands if self._chosen_deals else ())}
 
     def new_game(self, deal: int) -> State:
-        """The game of a deal before the first move; seat 0 is the landlord."""
-        if self._listed is not None and self._listed.hands:
-            return new_deal(Rules(), LIST_SEED, deal, self._listed.hands)
+        """Deal a game of the list; seat 0 is the landlord."""
+        if self._chosen_deals is not None and self._chosen_deals.hands:
+            return new_deal(Rules(), LIST_SEED, deal, self._chosen_deals.hands)
         return State.new(seed=int(stream_state(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
 
 
 @dataclass(frozen=True)
-class FullOptions(ListOptions, ex.ParallelOptions):
+class FullOptions(DealListOptions, ex.ParallelOptions):
     """Options of an experiment on the full game, with its three kinds of search at the paper's budgets.
 
     Attributes:
@@ -106,12 +106,12 @@ class FullOptions(ListOptions, ex.ParallelOptions):
     @property
     def determinized(self) -> str:
         """The specification of determinized UCT."""
-        return self._search(f"duct:trees={self.trees},iterations={self.tree_iterations}")
+        return self._with_finish(f"duct:trees={self.trees},iterations={self.tree_iterations}")
 
     @property
     def cheating(self) -> str:
         """The specification of UCT on the true game."""
-        return self._search(f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}")
+        return self._with_finish(f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}")
 
     def information_set(self, exploration: float = 1.0, iterations: int | None = None) -> str:
         """The specification of information-set UCT.
@@ -121,9 +121,9 @@ class FullOptions(ListOptions, ex.ParallelOptions):
             'isuct:iterations=500,exploration=0.44'
         """
         budget = self.trees * self.tree_iterations if iterations is None else iterations
-        return self._search(f"isuct:iterations={budget},exploration={exploration:g}")
+        return self._with_finish(f"isuct:iterations={budget},exploration={exploration:g}")
 
-    def _search(self, agent: str) -> str:
+    def _with_finish(self, agent: str) -> str:
         return agent if self.finish else f"{agent},finish=false"
 
 
@@ -131,7 +131,7 @@ Agents = tuple[str, ...]
 """Specifications for :func:`ddz_env.playing.registry.make_agent`, one per seat; seat 0 is the landlord."""
 
 
-class Cast(NamedTuple):
+class Lineups(NamedTuple):
     """The line-ups of an experiment.
 
     Attributes:
@@ -176,14 +176,14 @@ def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
 
 
 class GameWorker(AgentPool):
-    """Plays games in one process."""
+    """A worker that plays the games of line-ups in one process."""
 
     def __init__(self, experiment: str, options: FullOptions) -> None:
         super().__init__()
         self._experiment, self._options = experiment, options
 
     def work(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
-        """Play a game."""
+        """Play a game of a line-up."""
         game, deal, lineup, specs = task
         number, state = game_number(self._experiment, lineup, deal, game), self._options.new_game(deal)
         agents = [self.get(spec, seat) for seat, spec in enumerate(specs)]
@@ -199,7 +199,7 @@ def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = Fal
     )
 
 
-def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
+def win_rate_difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
     """How much more one line-up wins than another, paired: over the games of the deals that both have played."""
     deals: dict[int, list[float]] = {}
     for (deal, _), games in ex.group_by(results, "deal", "game").items():
@@ -210,7 +210,7 @@ def difference(results: Iterable[GameResult], lineup: str, base: str, *, peasant
 
 
 class RateRow(NamedTuple):
-    """A line of a table.
+    """A line of a table of win rates: a line-up's rate, or its difference from another's.
 
     Attributes:
         what: What is measured.
@@ -227,13 +227,13 @@ class RateRow(NamedTuple):
     peasants: bool = False
 
     def rate(self, results: Iterable[GameResult]) -> Interval:
-        """The win rate of its line-up."""
+        """The win rate of the row's line-up."""
         return win_rate(results, self.lineup, peasants=self.peasants)
 
     def comparison(self, results: Iterable[GameResult]) -> ex.Comparison:
-        """The line of the table."""
+        """Make the row's line from the results."""
         if self.base:
-            gain = difference(results, self.lineup, self.base, peasants=self.peasants)
+            gain = win_rate_difference(results, self.lineup, self.base, peasants=self.peasants)
             note = f"{gain.range_text('+.1f')}; paired by deal"
             return ex.Comparison(f"{self.what}, points", self.paper, gain.text("+.1f"), note)
         rate = self.rate(results)
@@ -253,12 +253,12 @@ def games_note(saved: ex.SavedResults[Any]) -> str:
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
 
 
-def lineup_experiment(
+def make_lineup_experiment(
     name: str,
     section: str,
     about: str,
     options: type[FullOptions],
-    cast: Callable[[Any], Cast],
+    make_lineups: Callable[[Any], Lineups],
     title: str,
     rows: Sequence[RateRow],
     plot: Callable[[ex.SavedResults[GameResult], Path], None],
@@ -270,14 +270,14 @@ def lineup_experiment(
         section: Section of the paper.
         about: The help of its command.
         options: The class of its options.
-        cast: Its line-ups, from its options.
+        make_lineups: Makes its line-ups from its options.
         title: The title of its table.
         rows: The lines of its table.
         plot: Draws the results.
     """
 
     def games(chosen: Any) -> list[ex.Task]:
-        lineups = cast(chosen).lineups
+        lineups = make_lineups(chosen).lineups
         check_agents(spec for specs in lineups.values() for spec in specs)
         numbers = product(range(chosen.games), chosen.numbers, lineups.items())
         return [(game, deal, *lineup) for game, deal, lineup in numbers]
@@ -292,7 +292,7 @@ def lineup_experiment(
         tasks=games,
         worker=functools.partial(GameWorker, name),
         changeable=("deals", "deal_file", "games", "at", "trees", "tree_iterations", "finish"),  # `agents` has the last
-        more=lambda chosen: {**chosen.list_settings, "agents": dict(cast(chosen).agents)},
+        more=lambda chosen: {**chosen.list_settings, "agents": dict(make_lineups(chosen).agents)},
         unit="games",
         tables={f"full-{name}": functools.partial(rate_table, title, rows)},
         file=f"full_{name}",
@@ -315,11 +315,11 @@ CHEATING_RATES = {
 """Table 1: win rates in percent with cheating and with determinized UCT, and the difference."""
 
 
-def cheating_cast(options: FullOptions) -> Cast:
+def cheating_lineups(options: FullOptions) -> Lineups:
     """The line-ups of table 1."""
     cheat, plain = options.cheating, options.determinized
     lineups = {name: tuple(cheat if seat in seats else plain for seat in range(3)) for name, seats in CHEATS.items()}
-    return Cast(lineups, {"cheating": cheat, "determinized": plain})
+    return Lineups(lineups, {"cheating": cheat, "determinized": plain})
 
 
 def cheating_rows(name: str) -> list[RateRow]:
@@ -333,8 +333,8 @@ def cheating_rows(name: str) -> list[RateRow]:
     ]
 
 
-def _bars(label: str, names: Sequence[str], rows: Sequence[RateRow], results: Sequence[GameResult]) -> Series:
-    """Win rates beside the paper's."""
+def _make_bars(label: str, names: Sequence[str], rows: Sequence[RateRow], results: Sequence[GameResult]) -> Series:
+    """Make bars of win rates with the paper's beside them."""
     return Series(label, names, [row.rate(results) for row in rows], "bars", [float(row.paper) for row in rows])
 
 
@@ -342,17 +342,17 @@ def plot_cheating(saved: ex.SavedResults[GameResult], path: Path) -> None:
     """Table 1: win rates of the side that cheats beside those of the baseline."""
     cheating, determinized, _ = zip(*map(cheating_rows, CHEATING_RATES), strict=True)
     groups = {"determinized": determinized, "cheating": cheating}
-    bars = [_bars(label, [*CHEATING_RATES], rows, saved.results) for label, rows in groups.items()]
+    bars = [_make_bars(label, [*CHEATING_RATES], rows, saved.results) for label, rows in groups.items()]
     save_plot(path, Panel(bars, "", "their side wins, %", axes={"ylim": (0, 100)}), size=(7.0, 3.6))
 
 
-CHEATING_UCT = lineup_experiment(
+CHEATING_UCT = make_lineup_experiment(
     "cheating",
     "section IV.B, table 1",
     "Table 1: who gains how much by seeing all cards.\n\nPlays 5 games per deal for each of `games`, of about 0.2 CPU "
     "seconds: 17 CPU minutes by default.  (The paper: 1 game.)",
     FullOptions,
-    cheating_cast,
+    cheating_lineups,
     "Table 1: cheating over determinized UCT",
     [row for name in CHEATING_RATES for row in cheating_rows(name)],
     plot_cheating,
@@ -368,27 +368,27 @@ LANDLORD_RATES = [
 ]
 
 
-def landlord_cast(options: FullOptions) -> Cast:
+def landlord_lineups(options: FullOptions) -> Lineups:
     """The three landlords against determinized UCT."""
     agents = dict(zip(LANDLORDS, (options.cheating, options.determinized, options.information_set()), strict=True))
     peasant = options.determinized
     lineups = {name: (landlord, peasant, peasant) for name, landlord in agents.items()}
-    return Cast(lineups, {**agents, "peasants": peasant})
+    return Lineups(lineups, {**agents, "peasants": peasant})
 
 
 def plot_landlord(saved: ex.SavedResults[GameResult], path: Path) -> None:
     """The three landlords beside the paper."""
-    bars = _bars("", [f"{name}\nUCT" for name in LANDLORDS], LANDLORD_RATES, saved.results)
+    bars = _make_bars("", [f"{name}\nUCT" for name in LANDLORDS], LANDLORD_RATES, saved.results)
     save_plot(path, Panel([bars], "", "landlord wins, %"), size=(5.5, 3.6))
 
 
-LANDLORD_UCT = lineup_experiment(
+LANDLORD_UCT = make_lineup_experiment(
     "landlord",
     "section IV.D",
     "Three searches as landlord: 54.0, 42.4 and 42.0 %.\n\nPlays 3 games per deal for each of `games`, of about 0.2 "
     "CPU seconds: 10 CPU minutes by default.  (The paper: 40.)",
     FullOptions,
-    landlord_cast,
+    landlord_lineups,
     "The landlord against determinized UCT",
     [
         *LANDLORD_RATES,
@@ -413,7 +413,7 @@ class SweepOptions(FullOptions):
     at: tuple[float, ...] | None = None
 
 
-def sweep(
+def make_sweep(
     name: str,
     section: str,
     about: str,
@@ -435,7 +435,7 @@ def sweep(
     rates = [RateRow(f"{name} {value:,g}", paper[value], label) for label, value in values.items()]
     gains = [RateRow(f"{row.what} over {base:,g}", "", row.lineup, f"{base:g}") for row in rates]
 
-    def cast(options: SweepOptions) -> Cast:
+    def make_lineups(options: SweepOptions) -> Lineups:
         tried, peasant = (
             ex.check_names(name, [f"{value:g}" for value in options.at or ()], values),
             options.determinized,
@@ -443,7 +443,7 @@ def sweep(
         lineups = {
             label: (landlord(options, value), peasant, peasant) for label, value in values.items() if label in tried
         }
-        return Cast(lineups, {"landlord at the base": landlord(options, base), "peasants": peasant})
+        return Lineups(lineups, {"landlord at the base": landlord(options, base), "peasants": peasant})
 
     def plot(saved: ex.SavedResults[GameResult], path: Path) -> None:
         played = {result.lineup for result in saved.results}
@@ -456,7 +456,7 @@ def sweep(
 
     rows = [*rates, *(row for row in gains if row.lineup != row.base)]
     title = f"The landlord, {name}"
-    return lineup_experiment(name, f"section {section}", about, SweepOptions, cast, title, rows, plot)
+    return make_lineup_experiment(name, f"section {section}", about, SweepOptions, make_lineups, title, rows, plot)
 
 
 def with_trees(options: SweepOptions, trees: float) -> str:
@@ -469,7 +469,7 @@ _SAME: dict[float, str] = dict.fromkeys((20_000, 30_000), "no significant change
 _POOR: dict[float, str] = dict.fromkeys((0.1, 0.2, 0.44), "poor below 0.5")
 _LITTLE: dict[float, str] = dict.fromkeys((1.5, 2.0, 3.0), "little change from 1")
 
-ITERATIONS_SWEEP = sweep(
+ITERATIONS_SWEEP = make_sweep(
     "iterations",
     "IV.D",
     "Information-set UCT as landlord with 500 to 30,000 iterations: rises to 10,000 (40.8 %).\n\nPlays 7 games per "
@@ -479,7 +479,7 @@ ITERATIONS_SWEEP = sweep(
     {**_RISES, 10_000: "40.8", **_SAME},
     lambda options, iterations: options.information_set(0.44, int(iterations)),
 )
-EXPLORATION_SWEEP = sweep(
+EXPLORATION_SWEEP = make_sweep(
     "exploration",
     "IV.D",
     "Information-set UCT as landlord with exploration 0.1 to 3: poor below 0.5, best above 1.\n\nPlays 8 games per "
@@ -488,7 +488,7 @@ EXPLORATION_SWEEP = sweep(
     {**_POOR, 0.7: "", 1.0: "", **_LITTLE},
     lambda options, exploration: options.information_set(exploration),
 )
-TREES_SWEEP = sweep(
+TREES_SWEEP = make_sweep(
     "trees",
     "IV.A",
     "Determinized UCT as landlord with 1 to 500 trees that share 10,000 iterations: adequate with enough of both.\n\n"

@@ -56,7 +56,7 @@ THRESHOLD_COLUMNS = (
 """Headings of table 2 with ours beside it."""
 
 
-class Filtered(NamedTuple):
+class FilteredRates(NamedTuple):
     """Win rates in the deals that pass a filter; each deal is one observation (two, if both halves chose it).
 
     Attributes:
@@ -72,7 +72,7 @@ class Filtered(NamedTuple):
     gain: Interval
 
 
-class _Case(NamedTuple):
+class _FilteredDeal(NamedTuple):
     """A deal as a filter sees it: by how much cheating wins more, and the rates to report if the deal passes."""
 
     deal: int
@@ -81,7 +81,7 @@ class _Case(NamedTuple):
     information_set: Fraction
 
 
-def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, Filtered, Filtered]]:
+def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, FilteredRates, FilteredRates]]:
     """Compute table 2 from the games of the landlord experiment.
 
     Args:
@@ -92,39 +92,41 @@ def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, Fi
         Rows: the filter with the paper's figures; ours computed as in the paper, where the games that choose a deal
         are reported; and ours held out, where other games choose.
     """
-    same, held_out = _cases(results)
-    return [(row, _select(same, row), _select(held_out, row)) for row in THRESHOLDS]
+    same, held_out = _make_cases(results)
+    return [(row, _summarize_passing(same, row), _summarize_passing(held_out, row)) for row in THRESHOLDS]
 
 
-def _cases(results: Iterable[full.GameResult]) -> tuple[list[_Case], list[_Case]]:
+def _make_cases(results: Iterable[full.GameResult]) -> tuple[list[_FilteredDeal], list[_FilteredDeal]]:
     """The cases whose filter sees the games that are reported, and the held-out ones, whose filter sees others."""
-    same, held_out = list[_Case](), list[_Case]()
+    same, held_out = list[_FilteredDeal](), list[_FilteredDeal]()
     for deal, games in ex.group_by(sorted(results, key=lambda result: result.game), "deal").items():
         won = {name: [game.landlord_won for game in lineup] for name, lineup in ex.group_by(games, "lineup").items()}
         if all(name in won for name in full.LANDLORDS):
-            cheating, information_set = _rate(won[full.CHEATING]), _rate(won[full.INFORMATION_SET])
+            cheating, information_set = _win_share(won[full.CHEATING]), _win_share(won[full.INFORMATION_SET])
             whole, even, odd = won[full.DETERMINIZED], won[full.DETERMINIZED][::2], won[full.DETERMINIZED][1::2]
-            same.append(_Case(deal, cheating - _rate(whole), _rate(whole), information_set))
+            same.append(_FilteredDeal(deal, cheating - _win_share(whole), _win_share(whole), information_set))
             for judged, reported in ((even, odd), (odd, even)) if odd else ():
-                held_out.append(_Case(deal, cheating - _rate(judged), _rate(reported), information_set))
+                held_out.append(
+                    _FilteredDeal(deal, cheating - _win_share(judged), _win_share(reported), information_set)
+                )
     return same, held_out
 
 
-def _rate(won: Sequence[bool]) -> Fraction:
+def _win_share(won: Sequence[bool]) -> Fraction:
     return Fraction(sum(won), len(won))
 
 
-def _select(cases: Sequence[_Case], threshold: Threshold) -> Filtered:
+def _summarize_passing(cases: Sequence[_FilteredDeal], threshold: Threshold) -> FilteredRates:
     deals = ex.group_by((case for case in cases if threshold.admits(case.advantage)), "deal").values()
     determinized, information_set = (
         clip_interval(clustered_interval([[float(getattr(case, name)) for case in group] for group in deals]), 0.0, 1.0)
         for name in ("determinized", "information_set")
     )
     gain = clustered_interval([[float(case.information_set - case.determinized) for case in group] for group in deals])
-    return Filtered(len(deals), determinized, information_set, gain)
+    return FilteredRates(len(deals), determinized, information_set, gain)
 
 
-def _filtered_cells(rates: Filtered) -> list[str]:
+def _filtered_cells(rates: FilteredRates) -> list[str]:
     return [
         rates.determinized.text(),
         rates.information_set.text(),

@@ -32,7 +32,7 @@ from ddz_env.support.arrays import WritableAfterUnpickling
 History = tuple[tuple[int, Move], ...]
 """``(seat, move)`` for every move so far, oldest first."""
 
-_MEMORY = 100_000
+_MAX_HISTORIES = 100_000
 
 
 @runtime_checkable
@@ -44,7 +44,7 @@ class OpponentModel(Protocol):
         """A short name for tables."""
         ...
 
-    def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
+    def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
         """The move that the seat to act would make in a state.
 
         Args:
@@ -61,7 +61,7 @@ class RulesOpponent(WritableAfterUnpickling):
     Example:
         >>> from ddz_env import State
         >>> state = State.new(seed=1, rules="mini")
-        >>> RulesOpponent().choose_in(state.row, (), state.rules) in state.legal_moves()
+        >>> RulesOpponent().choose_in_state(state.row, (), state.rules) in state.legal_moves()
         True
     """
 
@@ -70,7 +70,7 @@ class RulesOpponent(WritableAfterUnpickling):
     def __init__(self) -> None:
         self._workspace = new_rule_workspace()
 
-    def choose_in(self, row: Words, history: History, rules: Rules) -> Move:
+    def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
         """The rule agent's move in a state."""
         return choose_move(row, rules.words(), self._workspace)
 
@@ -86,7 +86,7 @@ class Inference(WritableAfterUnpickling):
     def __init__(self, rules: Rules, model: OpponentModel | None) -> None:
         self._rules, self._words = rules, rules.words()
         self._model = model
-        self._heard: dict[tuple[bytes, History], InformationSet] = {}
+        self._known_states: dict[tuple[bytes, History], InformationSet] = {}
 
     def states(self, row: Words, seat: int, history: History) -> InformationSet:
         """The states that remain, with the prior number of deals of each.
@@ -96,58 +96,60 @@ class Inference(WritableAfterUnpickling):
             seat: The observer.
             history: Every move so far.
         """
-        if len(self._heard) > _MEMORY:
-            self._heard.clear()
-        return self._after(row_before_first_move(row, seat, self._rules.players), seat, history)
+        if len(self._known_states) > _MAX_HISTORIES:
+            self._known_states.clear()
+        return self._states_after(row_before_first_move(row, seat, self._rules.players), seat, history)
 
-    def _after(self, start: Words, seat: int, history: History) -> InformationSet:
+    def _states_after(self, start: Words, seat: int, history: History) -> InformationSet:
         key = (start.tobytes(), history)
-        states = self._heard.get(key)
+        states = self._known_states.get(key)
         if states is None:
             if history:
-                states = self._hear(start, seat, history)
+                states = self._update(start, seat, history)
             else:
                 states = information_set(start, seat)
-            self._heard[key] = states
+            self._known_states[key] = states
         return states
 
-    def _hear(self, start: Words, seat: int, history: History) -> InformationSet:
+    def _update(self, start: Words, seat: int, history: History) -> InformationSet:
         """The states that are possible after the last move of a history."""
         mover, move = history[-1]
-        before = self._after(start, seat, history[:-1])
+        before = self._states_after(start, seat, history[:-1])
         if mover != seat:
-            possible = _possible(before, mover, move)
+            possible = _filter_possible(before, mover, move)
             if len(possible) == 0:
-                return self._anew(start, seat, history)
-            before = self._consistent(possible, move, history[:-1])
-        return self._played(before, move)
+                return self._restart(start, seat, history)
+            before = self._filter_by_model(possible, move, history[:-1])
+        return self._play_move(before, move)
 
-    def _consistent(self, states: InformationSet, move: Move, history: History) -> InformationSet:
+    def _filter_by_model(self, states: InformationSet, move: Move, history: History) -> InformationSet:
         if self._model is None:
             return states
-        consistent = _select(states, [self._model.choose_in(row, history, self._rules) == move for row in states.rows])
+        consistent = _select_states(
+            states, [self._model.choose_in_state(row, history, self._rules) == move for row in states.rows]
+        )
         return consistent if len(consistent) else states
 
-    def _anew(self, start: Words, seat: int, history: History) -> InformationSet:
+    def _restart(self, start: Words, seat: int, history: History) -> InformationSet:
         """Every deal in which all moves of a history were possible."""
         states = information_set(start, seat)
         for mover, move in history:
             if mover != seat:
-                states = _possible(states, mover, move)
-            states = self._played(states, move)
+                states = _filter_possible(states, mover, move)
+            states = self._play_move(states, move)
         return states
 
-    def _played(self, states: InformationSet, move: Move) -> InformationSet:
+    def _play_move(self, states: InformationSet, move: Move) -> InformationSet:
         rows = states.rows.copy()
         play_move_in_all(rows, *move.words, self._words)
         return InformationSet(rows, states.deals)
 
 
-def _possible(states: InformationSet, mover: int, move: Move) -> InformationSet:
+def _filter_possible(states: InformationSet, mover: int, move: Move) -> InformationSet:
     """The states in which a seat holds the cards of a move."""
-    return _select(states, np.uint64(move.cards.word) & ~states.rows[:, HANDS + mover] == 0)
+    return _select_states(states, np.uint64(move.cards.word) & ~states.rows[:, HANDS + mover] == 0)
 
 
-def _select(states: InformationSet, chosen: Sequence[bool] | npt.NDArray[np.bool_]) -> InformationSet:
+def _select_states(states: InformationSet, chosen: Sequence[bool] | npt.NDArray[np.bool_]) -> InformationSet:
     mask = np.asarray(chosen, np.bool_)
     return InformationSet(states.rows[mask], states.deals[mask])

@@ -40,7 +40,7 @@ TABLE_BITS = 21
 
 @dataclass(frozen=True, eq=False)
 class MiniDeal:
-    """One of the 8,832 deals.
+    """One of the 8,832 deals of Mini Dou Dizhu.
 
     Attributes:
         number: Its number, by player 1's hand and then by player 2's.
@@ -59,8 +59,8 @@ class MiniDeal:
 
 
 @functools.cache
-def mini_deals() -> tuple[MiniDeal, ...]:
-    """All deals; their probabilities add up to one."""
+def list_mini_deals() -> tuple[MiniDeal, ...]:
+    """List all deals of Mini Dou Dizhu; their probabilities add up to one."""
     deck, dealt = np.uint64(counts_to_word(MINI.deck)), enumerate_deals(MINI.deck, (MINI.hand_size, MINI.hand_size))
     total = sum(count for _, count in dealt)
     deals = []
@@ -81,13 +81,13 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
         The winning seat and the moves.
     """
     row, words = deal.row.copy(), MINI.words()
-    story: History = ()
+    history: History = ()
     while int(row[STAGE]) != STAGE_OVER:
         seat = int(row[SEAT])
-        move = agents[seat].choose_in(row, story, MINI)
+        move = agents[seat].choose_in_state(row, history, MINI)
         play_move(row, np.uint64(move.main), np.uint64(0), words)
-        story += ((seat, move),)
-    return int(row[WINNER]) - 1, story
+        history += ((seat, move),)
+    return int(row[WINNER]) - 1, history
 
 
 # --- Sections II.D and III.C: the deals, solved with perfect information ----------------------------------------------
@@ -113,13 +113,13 @@ class HandResult:
 
 
 @functools.cache
-def _census_solver() -> MinimaxSolver:
+def _make_census_solver() -> MinimaxSolver:
     return MinimaxSolver(MINI, epsilon=0.0, table_bits=TABLE_BITS)
 
 
 def solve_hand(_options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> list[HandResult]:
     """Count and solve the deals with a hand of player 1."""
-    won = [deal.probability for deal in deals if _census_solver().value(deal.row) > 0]
+    won = [deal.probability for deal in deals if _make_census_solver().value(deal.row) > 0]
     return [HandResult(hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
 
 
@@ -156,7 +156,7 @@ MINI_CENSUS = ex.Experiment(
     options=ex.NoOptions,
     result=HandResult,
     key=("hand",),
-    tasks=lambda options: ex.group_by(mini_deals(), "hand").items(),
+    tasks=lambda options: ex.group_by(list_mini_deals(), "hand").items(),
     work=solve_hand,
     unit="hands of player 1",
     tables={"mini-census": census_table},
@@ -197,9 +197,9 @@ class PairResult:
 
 
 @functools.cache
-def _plain_agents() -> tuple[exact.Solvers, dict[str, exact.ExactAgent]]:
+def _make_plain_agents() -> tuple[exact.SharedSolvers, dict[str, exact.ExactAgent]]:
     """The agents without a model of the other, and the solvers that all share."""
-    solvers = exact.Solvers(TABLE_BITS)
+    solvers = exact.SharedSolvers(TABLE_BITS)
     return solvers, {
         CHEATING: exact.CheatingMinimaxAgent(solvers),
         EXPECTIMAX: exact.InformationSetExpectimaxAgent(solvers=solvers),
@@ -209,28 +209,28 @@ def _plain_agents() -> tuple[exact.Solvers, dict[str, exact.ExactAgent]]:
 
 def play_pair(_options: ex.NoOptions, player_1: str, player_2: str) -> list[PairResult]:
     """Play all deals with a pair of exact agents."""
-    agents, deals = exact_pair(player_1, player_2), mini_deals()
+    agents, deals = make_exact_pair(player_1, player_2), list_mini_deals()
     won = [deal.probability for deal in deals if play_exact(deal, agents)[0] == 0]
     return [PairResult(player_1, player_2, round(sum(won) / sum(deal.probability for deal in deals), 6), len(won))]
 
 
-def exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
-    """The agents of a game; a correct model is the very agent on the other side."""
+def make_exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
+    """Make the two agents of a game; a correct model is the very agent on the other side."""
     if player_1 in (CORRECT, EXPECTIMAX_CORRECT):
-        second = _exact_agent(player_2, _stand_in(player_1))
-        return _exact_agent(player_1, second), second
-    first = _exact_agent(player_1, _stand_in(player_2))
-    return first, _exact_agent(player_2, first)
+        second = _make_exact_agent(player_2, _make_placeholder(player_1))
+        return _make_exact_agent(player_1, second), second
+    first = _make_exact_agent(player_1, _make_placeholder(player_2))
+    return first, _make_exact_agent(player_2, first)
 
 
-def _stand_in(kind: str) -> exact.ExactAgent:
+def _make_placeholder(kind: str) -> exact.ExactAgent:
     """A placeholder for an agent: all that matters is whether it cheats."""
-    _, plain = _plain_agents()
+    _, plain = _make_plain_agents()
     return plain.get(kind, plain[DETERMINIZED])
 
 
-def _exact_agent(kind: str, opponent: exact.ExactAgent) -> exact.ExactAgent:
-    solvers, plain = _plain_agents()
+def _make_exact_agent(kind: str, opponent: exact.ExactAgent) -> exact.ExactAgent:
+    solvers, plain = _make_plain_agents()
     if kind in plain:
         return plain[kind]
     if kind == EXPECTIMAX_CORRECT:
@@ -238,14 +238,14 @@ def _exact_agent(kind: str, opponent: exact.ExactAgent) -> exact.ExactAgent:
     return exact.DeterminizedMinimaxAgent(solvers, "correct" if kind == CORRECT else "incorrect", opponent)
 
 
-def _rates(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
+def _rates_by_pair(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
     """Player 1's win rates in per cent, by pair."""
     return {(result.player_1, result.player_2): 100 * result.win_rate for result in results}
 
 
-def advantage(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
+def win_rate_differences(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
     """By how many points one kind's win rate as player 1 exceeds another's, for each opponent that both met."""
-    rates = _rates(results)
+    rates = _rates_by_pair(results)
     return [rates[better, two] - rates[worse, two] for two in KINDS if {(better, two), (worse, two)} <= rates.keys()]
 
 
@@ -265,7 +265,7 @@ def advantage_table(saved: ex.SavedResults[PairResult]) -> Table:
     """The paper's words beside our means over the opponents, in percentage points."""
     lines = []
     for what, better, worse, paper in _WORDS:
-        if gaps := advantage(saved.results, better, worse):
+        if gaps := win_rate_differences(saved.results, better, worse):
             note = f"{min(gaps):+.1f} to {max(gaps):+.1f} over {len(gaps)} opponents"
             lines.append(ex.Comparison(f"{what}, points", paper, f"{fmean(gaps):+.1f}", note))
     title = "Figure 3: differences as player 1, means over the opponents"
@@ -274,7 +274,7 @@ def advantage_table(saved: ex.SavedResults[PairResult]) -> Table:
 
 def pair_table(saved: ex.SavedResults[PairResult]) -> Table:
     """Player 1's win rate in every pair, one line for each kind of player 1."""
-    rates = {pair: f"{rate:.1f}" for pair, rate in _rates(saved.results).items()}
+    rates = {pair: f"{rate:.1f}" for pair, rate in _rates_by_pair(saved.results).items()}
     lines = [(first, *(rates.get((first, second), "–") for second in KINDS)) for first in (*KINDS, EXPECTIMAX_CORRECT)]
     played = [line for line in lines if set(line[1:]) != {"–"}]
     return Table("Player 1's win rate on all deals, %", ("player 1 ↓, player 2 →", *KINDS), played)
@@ -282,7 +282,7 @@ def pair_table(saved: ex.SavedResults[PairResult]) -> Table:
 
 def plot_mini_agents(saved: ex.SavedResults[PairResult], path: Path) -> None:
     """Figure 3 of the paper: groups by player 2, bars by player 1."""
-    rates = _rates(saved.results)
+    rates = _rates_by_pair(saved.results)
     names = [kind.replace("+", "\n+ ") for kind in KINDS]
     bars = [Series(first, names, [rates.get((first, second), math.nan) for second in KINDS], "bars") for first in KINDS]
     panel = Panel(bars, "player 2", "player 1 wins, %", axes={"ylim": (0, 130)})
@@ -298,7 +298,7 @@ MINI_AGENTS = ex.Experiment(
     key=("player_1", "player_2"),
     tasks=lambda options: PAIRS,
     work=play_pair,
-    more=lambda options: {"deals": len(mini_deals())},
+    more=lambda options: {"deals": len(list_mini_deals())},
     unit="pairs of agents",
     tables={"mini-pairs": pair_table, "mini-agents": advantage_table},
     plot=plot_mini_agents,
@@ -318,7 +318,7 @@ FOURTH_TURN = 8
 
 @dataclass(frozen=True)
 class InferenceResult:
-    """What determinized minimax came to know in one game.
+    """When determinized minimax came to know the true state of one game.
 
     Attributes:
         player: 1 or 2: the seat of determinized minimax.
@@ -334,26 +334,26 @@ class InferenceResult:
 
 
 @functools.cache
-def _watched_agents() -> tuple[exact.ExactAgent, exact.ExactAgent, Inference]:
-    agent, expectimax = exact_pair(CORRECT, EXPECTIMAX)
+def _make_inference_agents() -> tuple[exact.ExactAgent, exact.ExactAgent, Inference]:
+    agent, expectimax = make_exact_pair(CORRECT, EXPECTIMAX)
     return agent, expectimax, Inference(MINI, expectimax)
 
 
-def watch_inference(_options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
+def record_inference(_options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
     """Play a game, and note when determinized minimax comes to know the true state."""
-    agent, expectimax, inference = _watched_agents()
-    deal, view = mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
-    _, story = play_exact(deal, (agent, expectimax) if player == 1 else (expectimax, agent))
+    agent, expectimax, inference = _make_inference_agents()
+    deal, view = list_mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
+    _, history = play_exact(deal, (agent, expectimax) if player == 1 else (expectimax, agent))
     write_view(deal.row, player - 1, MINI.words(), view)
-    counts = (len(inference.states(view, player - 1, story[:moves])) for moves in range(len(story) + 1))
+    counts = (len(inference.states(view, player - 1, history[:moves])) for moves in range(len(history) + 1))
     known_after = next((moves for moves, count in enumerate(counts) if count == 1), NEVER)
-    return [InferenceResult(player, number, len(story), known_after)]
+    return [InferenceResult(player, number, len(history), known_after)]
 
 
 def share_known(results: Sequence[InferenceResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
     """The share of deals in which the state is known after some number of moves (None: by the end)."""
     games = [result for result in results if result.player == player]
-    weights = [mini_deals()[result.deal].probability if weighted else 1.0 for result in games]
+    weights = [list_mini_deals()[result.deal].probability if weighted else 1.0 for result in games]
     last = math.inf if moves is None else moves
     is_known = [result.known_after != NEVER and result.known_after <= last for result in games]
     return sum(compress(weights, is_known)) / sum(weights)
@@ -389,8 +389,8 @@ MINI_INFERENCE = ex.Experiment(
     options=ex.NoOptions,
     result=InferenceResult,
     key=("player", "deal"),
-    tasks=lambda options: [(player, deal.number) for player in (1, 2) for deal in mini_deals()],
-    work=watch_inference,
+    tasks=lambda options: [(player, deal.number) for player in (1, 2) for deal in list_mini_deals()],
+    work=record_inference,
     unit="games",
     tables={"mini-inference": inference_table},
     plot=plot_mini_inference,

@@ -14,7 +14,7 @@ from ddz_env.playing.agent import Agent
 from ddz_env.playing.game import play_game, seat_generators
 from ddz_env.playing.generators import make_published_generator
 from ddz_env.support.options import Range
-from ddz_papers.determinization_2011.mini_experiments import MINI, PAPER, mini_deals
+from ddz_papers.determinization_2011.mini_experiments import MINI, PAPER, list_mini_deals
 from ddz_papers.experiments import experiment as ex
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
@@ -57,21 +57,23 @@ class UctOptions(ex.SeedOptions):
     finish: bool = True
 
 
-def _searches(options: UctOptions) -> dict[str, Any]:
+def _search_options(options: UctOptions) -> dict[str, Any]:
     return {"exploration": options.exploration, "finish": options.finish}
 
 
 def play_uct(options: UctOptions, number: int) -> list[UctResult]:
     """Play a deal with each kind of player 1."""
-    shared = _searches(options)
+    shared = _search_options(options)
     opponent = DeterminizedUctAgent(200, trees=20, **shared)
     agents: tuple[Agent, Agent] = IsUctAgent(4000, **shared), DeterminizedUctAgent(200, trees=20, **shared)
-    return [UctResult(number, *(_wins(options, number, kind, [agent, opponent]) for kind, agent in enumerate(agents)))]
+    return [
+        UctResult(number, *(_count_wins(options, number, kind, [agent, opponent]) for kind, agent in enumerate(agents)))
+    ]
 
 
-def _wins(options: UctOptions, deal: int, kind: int, agents: Sequence[Agent]) -> int:
+def _count_wins(options: UctOptions, deal: int, kind: int, agents: Sequence[Agent]) -> int:
     """Count the games that player 1 wins; no two games of any deal and kind share their random numbers."""
-    won, deals = 0, mini_deals()
+    won, deals = 0, list_mini_deals()
     for repetition in range(options.games):
         number = (repetition * len(deals) + deal) * 2 + kind
         rngs = seat_generators([options.seed, number], 2, make_published_generator)
@@ -86,7 +88,7 @@ def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
     the squared probability times that of the deal's mean, ``m (g - m) / (g² (g - 1))`` for ``m`` wins of ``g`` games
     (at most ``1 / (4 g)`` is assumed where one game was played).
     """
-    deals = mini_deals()
+    deals = list_mini_deals()
     mass = sum(deals[result.deal].probability for result in results)
     mean = variance = 0.0
     for result in results:
@@ -133,7 +135,7 @@ MINI_UCT = ex.Experiment(
     tasks=lambda options: [(8832 * number // options.deals,) for number in range(options.deals)],
     work=play_uct,
     changeable=("deals", "exploration", "finish"),
-    more=lambda options: {name: value for name, value in _searches(options).items() if value != 1},
+    more=lambda options: {name: value for name, value in _search_options(options).items() if value != 1},
     unit="deals",
     tables={"mini-uct-rates": uct_table},
     plot=plot_mini_uct,

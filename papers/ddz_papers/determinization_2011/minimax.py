@@ -31,7 +31,7 @@ from ddz_env.core.rules import Rules
 from ddz_env.support.arrays import WritableAfterUnpickling
 from ddz_env.support.compiling import inline_kernel, kernel
 from ddz_papers import search_stack as at
-from ddz_papers.search_stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
+from ddz_papers.search_stack import SearchStack, look_up, new_stack, new_table, play_stack_move, position_key, store
 
 EPSILON = 1e-3
 """The constant ε of equation (1)."""
@@ -43,7 +43,7 @@ RUNNING, TOO_MANY_NODES, TOO_MANY_MOVES = 0, 1, 2
 
 
 @kernel
-def begin(stack: SearchStack, row: np.ndarray) -> None:
+def begin_search(stack: SearchStack, row: np.ndarray) -> None:
     """Start counting, at the position on which the line begins."""
     stack.counters[at.NODES], stack.counters[at.STOPPED], stack.frames[0].first = 0, RUNNING, 0
     stack.rows[0] = row
@@ -65,7 +65,7 @@ def list_legal(stack: SearchStack, ply: int, top: int) -> int:
 
 
 @kernel
-def open_position(stack: SearchStack, ply: int) -> bool:
+def push_legal_moves(stack: SearchStack, ply: int) -> bool:
     """Push the moves of the position at a ply behind those of the ply before; returns false if a limit is reached."""
     frame = stack.frames[ply]
     frame.stop = list_legal(stack, ply, frame.first)
@@ -74,15 +74,15 @@ def open_position(stack: SearchStack, ply: int) -> bool:
 
 
 @inline_kernel
-def credit(stack: SearchStack, ply: int, value: float) -> None:
-    """Count the value of one move."""
+def credit_move(stack: SearchStack, ply: int, value: float) -> None:
+    """Enter the value of one move into the best value and the sum at a ply."""
     frame = stack.frames[ply]
     frame.best = max(frame.best, value)
     frame.total += value
 
 
 @inline_kernel
-def _sign(stack: SearchStack, ply: int) -> float:
+def _value_sign(stack: SearchStack, ply: int) -> float:
     """The factor of a value at the next ply: 1 if its mover is on the same side, else -1."""
     row, after = stack.rows[ply], stack.rows[ply + 1]
     return 1.0 if (row[SEAT] == row[LANDLORD]) == (after[SEAT] == after[LANDLORD]) else -1.0
@@ -93,40 +93,40 @@ def _next_child(stack: SearchStack, ply: int, epsilon: float) -> bool:
     """Play the next move that does not end the game (those that do are credited); returns false if none is left."""
     frame = stack.frames[ply]
     while frame.cursor < frame.stop and (epsilon != 0.0 or frame.best != 1.0):
-        step(stack, ply, frame.cursor)
+        play_stack_move(stack, ply, frame.cursor)
         frame.cursor += 1
         if stack.rows[ply + 1, STAGE] != STAGE_OVER:
             stack.frames[ply + 1].first = frame.stop
             return True
-        credit(stack, ply, 1.0)
+        credit_move(stack, ply, 1.0)
     return False
 
 
 @inline_kernel
-def closed(stack: SearchStack, ply: int, epsilon: float) -> float:
-    """Equation (1), once all moves are credited."""
+def final_value(stack: SearchStack, ply: int, epsilon: float) -> float:
+    """The value of a position by equation (1), once all its moves are credited."""
     frame = stack.frames[ply]
     value: float = frame.best + epsilon * (frame.total / np.float64(frame.stop - frame.first))
     return value
 
 
 @kernel
-def _value(stack: SearchStack, base: int, epsilon: float) -> float:
+def _search_value(stack: SearchStack, base: int, epsilon: float) -> float:
     """The value of the position at a ply; meaningless once a limit is reached."""
     ply, value, returning = base, 0.0, False
     while True:
         if not returning:
             returning, value = look_up(stack, ply, position_key(stack.rows[ply], U1))
-            if not returning and not open_position(stack, ply):
+            if not returning and not push_legal_moves(stack, ply):
                 return 0.0
         if returning:
             if ply == base:
                 return value
             ply -= 1
-            credit(stack, ply, _sign(stack, ply) * value)
+            credit_move(stack, ply, _value_sign(stack, ply) * value)
         returning = not _next_child(stack, ply, epsilon)
         if returning:
-            value = closed(stack, ply, epsilon)
+            value = final_value(stack, ply, epsilon)
             store(stack, ply, value)
         else:
             ply += 1
@@ -135,11 +135,13 @@ def _value(stack: SearchStack, base: int, epsilon: float) -> float:
 @kernel
 def _move_values(stack: SearchStack, row: np.ndarray, epsilon: float, values: np.ndarray) -> int:
     """Write the value of every legal move for the mover; the moves lie at the bottom of the stack."""
-    begin(stack, row)
+    begin_search(stack, row)
     count = stack.frames[1].first = list_legal(stack, 0, 0)
     for index in range(count):
-        step(stack, 0, index)
-        values[index] = 1.0 if stack.rows[1, STAGE] == STAGE_OVER else _sign(stack, 0) * _value(stack, 1, epsilon)
+        play_stack_move(stack, 0, index)
+        values[index] = (
+            1.0 if stack.rows[1, STAGE] == STAGE_OVER else _value_sign(stack, 0) * _search_value(stack, 1, epsilon)
+        )
         if stack.counters[at.STOPPED] != RUNNING:
             return 0
     return max(count, 0)
@@ -147,12 +149,12 @@ def _move_values(stack: SearchStack, row: np.ndarray, epsilon: float, values: np
 
 @kernel
 def _position_value(stack: SearchStack, row: np.ndarray, epsilon: float) -> float:
-    begin(stack, row)
-    return _value(stack, 0, epsilon)
+    begin_search(stack, row)
+    return _search_value(stack, 0, epsilon)
 
 
 @kernel
-def _votes(
+def _count_votes(
     stack: SearchStack, rows: np.ndarray, weights: np.ndarray, epsilon: float, values: np.ndarray, votes: np.ndarray
 ) -> int:
     """Add each state's weight to the vote of its best move (the first in the engine's order among equals)."""
@@ -179,17 +181,17 @@ class Solver(WritableAfterUnpickling):
         self._stack = new_stack(rules.words(), MAX_PLIES, MAX_MOVES, node_limit, new_table(table_bits), **more)
         self._values = np.zeros(MAX_MOVES)
 
-    def _moves(self, count: int, values: Reals) -> tuple[list[Move], Reals]:
+    def _moves_with_values(self, count: int, values: Reals) -> tuple[list[Move], Reals]:
         """The moves at the bottom of the stack with their values.
 
         Raises:
             SearchLimitError: If the search stopped at a limit.
         """
-        self._check()
+        self._raise_at_limit()
         words = zip(self._stack.mains[:count].tolist(), self._stack.kickers[:count].tolist(), strict=True)
         return [Move.from_words(main, kickers) for main, kickers in words], values[:count].copy()
 
-    def _check(self) -> None:
+    def _raise_at_limit(self) -> None:
         _, limit, status = self._stack.counters.tolist()
         if status == TOO_MANY_NODES:
             raise SearchLimitError(f"too large for exact search: more than {limit:,} positions (node_limit)")
@@ -238,7 +240,7 @@ class MinimaxSolver(Solver):
             return 1.0 if int(row[WINNER]) == int(row[LANDLORD]) + 1 else -1.0
         check_solvable(row)
         value = _position_value(self._stack, row, self.epsilon)
-        self._check()
+        self._raise_at_limit()
         return float(value)
 
     def move_values(self, row: Words) -> tuple[list[Move], Reals]:
@@ -249,7 +251,7 @@ class MinimaxSolver(Solver):
             SearchLimitError: If the game is too large.
         """
         check_solvable(row)
-        return self._moves(_move_values(self._stack, row, self.epsilon, self._values), self._values)
+        return self._moves_with_values(_move_values(self._stack, row, self.epsilon, self._values), self._values)
 
     def votes(self, rows: Words, weights: Reals) -> tuple[list[Move], Reals]:
         """Every legal move and the total weight of the states in which minimax chooses it (section III.C).
@@ -264,7 +266,9 @@ class MinimaxSolver(Solver):
         """
         check_solvable(rows[0])
         votes = np.zeros(MAX_MOVES)
-        return self._moves(_votes(self._stack, rows, weights, self.epsilon, self._values, votes), votes)
+        return self._moves_with_values(
+            _count_votes(self._stack, rows, weights, self.epsilon, self._values, votes), votes
+        )
 
 
 def check_solvable(row: Words) -> None:

@@ -23,7 +23,7 @@ from ddz_env.core.engine.tables import MASK_WORDS
 from ddz_env.core.engine.words import U0
 from ddz_env.support.compiling import part_kernel, pure_kernel
 from ddz_papers import search_stack as at
-from ddz_papers.search_stack import SearchStack, look_up, new_stack, new_table, position_key, step, store
+from ddz_papers.search_stack import SearchStack, look_up, new_stack, new_table, play_stack_move, position_key, store
 from ddz_papers.textbook_search.candidates import Space, push_moves, to_front
 
 MAX_PLIES = 128
@@ -72,7 +72,7 @@ def probabilities() -> npt.NDArray[np.float64]:
 
 
 def new_space(rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], table_bits: int = 16) -> Space:
-    """Memory for one thread.
+    """Make the memory of a search, for one thread.
 
     Args:
         rules: The rules array.
@@ -224,7 +224,7 @@ def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
         _begin(stack, ply)
     if frame.cursor == frame.stop or frame.low >= frame.high:
         return False
-    step(stack, ply, frame.cursor)
+    play_stack_move(stack, ply, frame.cursor)
     stack.frames[ply + 1].first = frame.stop
     frame.cursor += 1
     return True
@@ -319,5 +319,5 @@ def value_moves(
     stack.frames[1].first = 1
     for index in range(mains.size):
         stack.mains[0], stack.kickers[0] = mains[index], kickers[index]
-        step(stack, 0, 0)
+        play_stack_move(stack, 0, 0)
         values[index] = sign * search(space, 1, depth - 1, _LEAST, _MOST, settings)

@@ -16,7 +16,7 @@ from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, PLAYED, SIZES
 from ddz_env.core.engine.words import add_hand
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InconsistentViewError
-from ddz_papers.determinization_2011.agents import DeterminizedMinimaxAgent, Solvers
+from ddz_papers.determinization_2011.agents import DeterminizedMinimaxAgent, SharedSolvers
 from ddz_papers.determinization_2011.minimax import EPSILON, MinimaxSolver
 from tests.papers.determinization_2011.test_exact import after, brute_values, endgame
 
@@ -173,7 +173,7 @@ def first_best(values: list[float]) -> int:
 
 
 def test_determinized_minimax_votes_for_the_win_that_equation_1_prefers() -> None:
-    agent = DeterminizedMinimaxAgent(solvers=Solvers(table_bits=16))
+    agent = DeterminizedMinimaxAgent(solvers=SharedSolvers(table_bits=16))
     contested = 0
     for state in endgames(("mini", (2, 2), (0, 1, 2, 3, 13, 14), 20)):
         states = information_set(state.view().row, state.seat)

@@ -26,16 +26,16 @@ from ddz_papers.determinization_2011.agents import (
     DeterminizedMinimaxAgent,
     ExactAgent,
     InformationSetExpectimaxAgent,
-    Solvers,
+    SharedSolvers,
 )
 from ddz_papers.determinization_2011.expectimax import EPSILON as EXPECTIMAX_EPSILON
 from ddz_papers.determinization_2011.expectimax import ExpectimaxSolver
 from ddz_papers.determinization_2011.inference import History
-from ddz_papers.determinization_2011.mini_experiments import mini_deals
+from ddz_papers.determinization_2011.mini_experiments import list_mini_deals
 from ddz_papers.determinization_2011.minimax import EPSILON, MinimaxSolver, NotSolvableError, SearchLimitError
 
 MINI = PRESETS["mini"]
-SHARED = Solvers(table_bits=20)
+SHARED = SharedSolvers(table_bits=20)
 
 
 def endgame(rng: np.random.Generator, rules: Rules, sizes: Sequence[int], ranks: Sequence[int]) -> State:
@@ -274,7 +274,7 @@ def test_expectimax_breaks_ties_by_equation_1(hands: list[str], best: str) -> No
     assert sum(value > max(values) - 1e-5 for value in values) > 1
 
 
-def family(solvers: Solvers) -> list[ExactAgent]:
+def family(solvers: SharedSolvers) -> list[ExactAgent]:
     return [
         CheatingMinimaxAgent(solvers),
         DeterminizedMinimaxAgent(solvers=solvers),
@@ -292,7 +292,7 @@ def play(state: State, agents: Sequence[ExactAgent]) -> tuple[tuple[int, Move], 
 
 
 def test_agents_are_legal_and_deterministic_whatever_they_searched_before() -> None:
-    used, fresh = family(SHARED), family(Solvers(table_bits=18))
+    used, fresh = family(SHARED), family(SharedSolvers(table_bits=18))
     games = [(0, 0, 2), (1, 3, 1), (0, 4, 5)]  # a deal, and who plays each seat
     first = {key: play(State.new(key[0], MINI), (used[key[1]], used[key[2]])) for key in games}
     again = {key: play(State.new(key[0], MINI), (fresh[key[1]], fresh[key[2]])) for key in reversed(games)}
@@ -316,9 +316,9 @@ def would_play(model: ExactAgent, start: npt.NDArray[np.uint64], story: History,
 def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(opponent: str, seat: int) -> None:
     agent = DeterminizedMinimaxAgent(SHARED, "correct", opponent)
     model = agent.model
-    for deal in mini_deals()[11::4500]:
+    for deal in list_mini_deals()[11::4500]:
         state, hand = State(deal.row.copy(), MINI), deal.row[HANDS + seat]
-        alike = [other for other in mini_deals() if other.row[HANDS + seat] == hand]
+        alike = [other for other in list_mini_deals() if other.row[HANDS + seat] == hand]
         while not state.is_over:
             mover = agent if state.seat == seat else model
             if state.seat == seat:
@@ -339,7 +339,7 @@ def test_correct_inference_keeps_exactly_the_deals_that_the_model_agrees_with(op
 def test_a_move_that_no_remaining_state_allows_begins_anew() -> None:
     """The model strikes out the true state; when its cards appear, all deals that fit what was played come back."""
     agent = DeterminizedMinimaxAgent(SHARED, "incorrect", "expectimax")
-    for deal in mini_deals()[::1500]:
+    for deal in list_mini_deals()[::1500]:
         state = State(deal.row.copy(), MINI)
         rng = np.random.default_rng(deal.number)
         while not state.is_over:
@@ -400,7 +400,7 @@ def test_a_name_makes_the_agent_that_infers_nothing_and_refuses_the_full_game(na
     agent: Any = make_agent(name)
     assert type(agent) is KINDS[name]
     assert getattr(agent, "model", None) is None
-    agent.solvers = Solvers(node_limit=10_000)  # the default needs 15 seconds to find out
+    agent.solvers = SharedSolvers(node_limit=10_000)  # the default needs 15 seconds to find out
     with pytest.raises(SearchLimitError, match=r"too (large|many)"):
         agent.act(agent_input(agent, State.new(seed=1)))
 

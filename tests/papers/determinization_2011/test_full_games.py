@@ -14,14 +14,14 @@ from ddz_env import State
 from ddz_env.core.notation import Hand
 from ddz_papers.determinization_2011 import full_games as full
 from ddz_papers.determinization_2011 import full_thresholds as table_2
-from ddz_papers.determinization_2011.full_branching import Choices, count_by_suit, count_choices
+from ddz_papers.determinization_2011.full_branching import ChoiceCounts, count_choices, count_moves_by_suit
 from ddz_papers.determinization_2011.full_games import (
     LANDLORD_UCT,
     LANDLORDS,
     FullOptions,
     GameResult,
-    difference,
     win_rate,
+    win_rate_difference,
 )
 from ddz_papers.experiments.experiment import SavedResults
 from ddz_training.measure.errors import SettingsMismatchError
@@ -40,7 +40,7 @@ def games(lineup: str, wins: dict[int, str]) -> list[GameResult]:
 def test_the_deals_hold_the_same_cards_for_ever() -> None:
     """Results on disk speak of cards, not of seeds: a change of the dealing would make them lies."""
     hands = [
-        " ".join(str(full.ListOptions().new_game(deal).hand(seat)) for seat in range(3))
+        " ".join(str(full.DealListOptions().new_game(deal).hand(seat)) for seat in range(3))
         for deal in range(full.DEAL_COUNT)
     ]
     assert hashlib.sha256("".join(hands).encode()).hexdigest()[:16] == "e962d9a5882195af"
@@ -48,11 +48,11 @@ def test_the_deals_hold_the_same_cards_for_ever() -> None:
 
 def test_line_ups_are_those_of_the_paper_with_the_options_of_the_command() -> None:
     cheat, plain = "cheating-uct:trees=40,iterations=250", "duct:trees=40,iterations=250"
-    found = full.cheating_cast(FullOptions()).lineups
+    found = full.cheating_lineups(FullOptions()).lineups
     seats = {name: [seat for seat in range(3) if specs[seat] == cheat] for name, specs in found.items()}
     assert seats == {"nobody": [], "player 1": [0], "player 2": [1], "player 3": [2], "players 2 & 3": [1, 2]}
     landlords = [cheat, plain, "isuct:iterations=10000,exploration=1"]
-    assert [*full.landlord_cast(FullOptions()).lineups.values()] == [(one, plain, plain) for one in landlords]
+    assert [*full.landlord_lineups(FullOptions()).lineups.values()] == [(one, plain, plain) for one in landlords]
     values = {name: specs[0] for _, _, name, specs in full.ITERATIONS_SWEEP.tasks(full.SweepOptions(deals=1))}
     assert len(values) == 7
     assert values["500"] == "isuct:iterations=500,exploration=0.44"
@@ -77,9 +77,9 @@ def test_more_games_deals_and_values_go_on_with_the_same_file(tmp_path: Path) ->
 def test_win_rates_belong_to_a_side_and_differences_are_paired() -> None:
     results = games("a", {0: "11", 1: "10", 2: "0"}) + games("b", {0: "01", 1: "00"})
     assert [win_rate(results, "a", peasants=side).mean for side in (False, True)] == pytest.approx([0.6, 0.4])
-    gain = difference(results, "a", "b")  # deal 2 is left out: +1, 0 on deal 0 and +1, 0 on deal 1
+    gain = win_rate_difference(results, "a", "b")  # deal 2 is left out: +1, 0 on deal 0 and +1, 0 on deal 1
     assert (gain.mean, gain.half_width, gain.count) == (0.5, 0.0, 4)
-    assert difference(results, "a", "b", peasants=True).mean == -0.5
+    assert win_rate_difference(results, "a", "b", peasants=True).mean == -0.5
     rows = [full.RateRow("x", "41", "a"), full.RateRow("x", "", "a", "b"), full.RateRow("y", "", "c")]
     rate, points = full.rate_table("", rows, SavedResults(results)).lines
     assert tuple(rate[:3]) == ("x, %", "41", "60.0")
@@ -119,16 +119,16 @@ def test_filtering_luck_makes_a_gap_that_held_out_games_do_not_show() -> None:
 
 
 def test_choices_are_counted_as_a_person_would_and_by_suit_as_sets_of_cards() -> None:
-    state = full.ListOptions().new_game(0)
+    state = full.DealListOptions().new_game(0)
     while not state.is_over:
         moves = state.legal_moves()
-        assert count_choices(state) == Choices(len({move.main for move in moves}), len(moves))
+        assert count_choices(state) == ChoiceCounts(len({move.main for move in moves}), len(moves))
         state.step(moves[-1])
     state = State.from_hands(["33344556", "7", "8"], check_sizes=False)
     legal = {str(move.cards) for move in state.legal_moves()}
     chosen = [cards for size in range(1, 9) for cards in itertools.combinations("33344556", size)]
     found = sum(str(Hand.parse("".join(cards))) in legal for cards in chosen)
-    assert count_by_suit(state) == found > len(legal) == len(state.legal_moves())
+    assert count_moves_by_suit(state) == found > len(legal) == len(state.legal_moves())
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_committed_results_are_whole_and_show_what_the_page_says(name: str, base
         played.setdefault(result.lineup, []).append((result.deal, result.game))
     assert len({tuple(sorted(keys)) for keys in played.values()}) == 1
     assert len({*played[base]}) == len(played[base])
-    gains = {lineup: difference(results, lineup, base) for lineup in played if lineup != base}
+    gains = {lineup: win_rate_difference(results, lineup, base) for lineup in played if lineup != base}
     if name != "cheating":
         assert {lineup for lineup, gain in gains.items() if gain.high < 0} == poor
         assert not [lineup for lineup, gain in gains.items() if gain.low > 0]

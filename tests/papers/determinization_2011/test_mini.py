@@ -13,7 +13,7 @@ from ddz_env.core.engine import layout
 from ddz_env.core.engine.deal import new_game
 from ddz_env.core.notation import word_to_counts
 from ddz_papers.determinization_2011 import mini_experiments
-from ddz_papers.determinization_2011.mini_experiments import CORRECT, KINDS, mini_deals, share_known
+from ddz_papers.determinization_2011.mini_experiments import CORRECT, KINDS, list_mini_deals, share_known
 from ddz_papers.determinization_2011.mini_uct import UctResult, uct_rate, uct_table
 from ddz_papers.experiments.experiment import SavedResults
 from tests.papers.experiments import committed
@@ -22,8 +22,8 @@ from tests.papers.experiments import committed
 def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
     """8,832 deals, at most 66 states, 70.71 % for player 1."""
     results = mini_experiments.MINI_CENSUS.run(None, tmp_path / "census.csv").results
-    assert [deal.number for deal in mini_deals()] == list(range(8832))
-    assert sum(deal.probability for deal in mini_deals()) == pytest.approx(1, abs=1e-12)
+    assert [deal.number for deal in list_mini_deals()] == list(range(8832))
+    assert sum(deal.probability for deal in list_mini_deals()) == pytest.approx(1, abs=1e-12)
     assert [line[2] for line in mini_experiments.census_table(SavedResults(results)).lines][:3] == [
         "8832",
         "66",
@@ -34,7 +34,9 @@ def test_the_census_is_exact_and_that_of_its_file(tmp_path: Path) -> None:
 
 def test_the_engine_deals_by_the_probabilities_of_the_papers_deals() -> None:
     """Of 20,000 deals the five likeliest, and deals with both jokers in a hand, come as often as they should."""
-    chances = {tuple(map(int, deal.row[layout.HANDS : layout.HANDS + 2])): deal.probability for deal in mini_deals()}
+    chances = {
+        tuple(map(int, deal.row[layout.HANDS : layout.HANDS + 2])): deal.probability for deal in list_mini_deals()
+    }
     number, row, words = 20_000, np.zeros(layout.ROW_WORDS, np.uint64), mini_experiments.MINI.words()
     seen = Counter[tuple[int, ...]]()
     for seed in range(number):
@@ -54,7 +56,8 @@ def test_the_committed_pairs_are_those_of_figure_3_and_ordered_as_there() -> Non
     figure = {pair for pair in mini_experiments.PAIRS if set(pair) <= set(KINDS)}
     assert figure == {*itertools.product(KINDS, KINDS)} - {(CORRECT, CORRECT)}
     assert all(
-        min(mini_experiments.advantage(results, better, worse)) > 0 for better, worse in itertools.pairwise(KINDS)
+        min(mini_experiments.win_rate_differences(results, better, worse)) > 0
+        for better, worse in itertools.pairwise(KINDS)
     )
 
 
@@ -72,9 +75,9 @@ def test_the_committed_inference_reaches_the_papers_figures() -> None:
 
 
 def test_win_rates_are_weighted_and_their_intervals_count_the_agents_luck_only() -> None:
-    sure = uct_rate([UctResult(deal.number, 3, 0) for deal in mini_deals()], "isuct", 3)
+    sure = uct_rate([UctResult(deal.number, 3, 0) for deal in list_mini_deals()], "isuct", 3)
     assert (sure.mean, sure.half_width) == (pytest.approx(1), 0)
-    first, second = (deal.probability for deal in mini_deals()[:2])
+    first, second = (deal.probability for deal in list_mini_deals()[:2])
     lone = uct_rate([UctResult(0, 1, 0), UctResult(1, 0, 0)], "isuct", 1)
     assert (lone.mean, lone.half_width > 0.5) == (pytest.approx(first / (first + second)), True)
     assert uct_rate([UctResult(0, 1, 2)], "isuct", 2).half_width == pytest.approx(1.96 * 0.5, abs=1e-3)

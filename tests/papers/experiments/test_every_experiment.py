@@ -112,8 +112,8 @@ def test_every_experiment_has_a_case_and_its_name_source_and_results() -> None:
 def test_a_killed_run_goes_on_to_the_same_results(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is played twice, a file of other settings is refused, and there are tables of it."""
     if name in ("mini-census", "mini-agents"):
-        few = mini_experiments.mini_deals()[::800]
-        monkeypatch.setattr(mini_experiments, "mini_deals", lambda: few)
+        few = mini_experiments.list_mini_deals()[::800]
+        monkeypatch.setattr(mini_experiments, "list_mini_deals", lambda: few)
     whole, cut, seen = tmp_path / "whole.csv", tmp_path / "cut.csv", list[tuple[int, int]]()
     (experiment, options), tasks = small(name), CASES[name].tasks
     first = experiment.run(options, whole, tasks=tasks)

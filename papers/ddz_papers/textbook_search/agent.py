@@ -29,7 +29,7 @@ from ddz_env.support.clocks import Clock
 from ddz_env.support.options import Options, Range, takes_options
 from ddz_papers.search_stack import LIMIT, NODES, STOPPED
 from ddz_papers.textbook_search import search
-from ddz_papers.textbook_search.candidates import Space
+from ddz_papers.textbook_search.candidates import SearchMemory
 
 QUIESCENCE = {"off": search.NOTHING, "bombs": search.BOMBS, "trick": search.WHOLE_TRICK}
 MOST_DEPTH = 40
@@ -86,7 +86,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 
 
 class DepthLimitedAgent(SearchAgent[ViewOrState]):
-    """The base of both: compares moves by their values in the deals searched, deepening while there is time."""
+    """The base of both agents: compares moves by their values in the deals searched, deepening while there is time."""
 
     budget = "depth {0.depth}"
     options: AlphaBetaOptions
@@ -97,8 +97,8 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
         super().__init__(options)
         self.settings = options.settings()
         self._workspace = new_rule_workspace()
-        self._space: Space | None = None
-        self._sure = False  # whether every value of the last search was that of a finished game
+        self._space: SearchMemory | None = None
+        self._is_decided = False  # whether every value of the last search was that of a finished game
         self.depth = 0
         """Plies of the last search that was completed."""
 
@@ -108,63 +108,65 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
         return int(self._space.stack.counters[NODES]) if self._space is not None else 0
 
     @abstractmethod
-    def _deals(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Words:
+    def _draw_worlds(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Words:
         """The deals that are searched, shape ``[n, 32]``."""
 
     def _search(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Decision:
         """Value the moves; in the auction and at doubling the rule agent decides."""
         if int(position.row[STAGE]) != STAGE_PLAY:
             return Decision(choose_move(position.row, position.rules, self._workspace, self.prices))
-        mains, kickers = self._moves(position)
+        mains, kickers = self._list_moves(position)
         moves = [Move.from_words(int(main), int(rest)) for main, rest in zip(mains, kickers, strict=True)]
         if len(moves) == 1:
             return Decision.from_moves(moves, np.zeros(1), 0, "chance")
-        values = self._deepen(position, self._deals(view, position, rng), mains, kickers)
+        values = self._deepen(position, self._draw_worlds(view, position, rng), mains, kickers)
         return Decision.from_moves(moves, values, int(np.argmax(values)), "chance")
 
-    def _moves(self, position: Position) -> tuple[Words, Words]:
+    def _list_moves(self, position: Position) -> tuple[Words, Words]:
         row = position.row.view()
         row.flags.writeable = False  # as a view's: a kernel is compiled once more for rows that may be written
         return best_candidates(row, position.rules, self._workspace, self.options.candidates)
 
-    def _memory(self, position: Position) -> Space:
+    def _get_memory(self, position: Position) -> SearchMemory:
         """The search's memory, made for the rules that are played."""
         if self._space is None or not np.array_equal(self._space.stack.rules, position.rules):
-            self._space = search.new_space(position.rules.copy(), self.weights)
+            self._space = search.new_search_memory(position.rules.copy(), self.weights)
         self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
 
     def _deepen(self, position: Position, deals: Words, mains: Words, kickers: Words) -> Reals:
         """The mean values at the depth, or at the deepest one that there is time for."""
-        self._memory(position)
+        self._get_memory(position)
         milliseconds = self.options.milliseconds
         if milliseconds is None:
             self.depth = self.options.depth
-            return self._mean_values(deals, mains, kickers, self.depth)
+            return self._average_moves(deals, mains, kickers, self.depth)
         clock = Clock(milliseconds)
         means, before, visited = np.zeros(len(mains)), 0, -1
         for depth in range(1, MOST_DEPTH + 1):
-            deeper = self._mean_values(deals, mains, kickers, depth, clock if depth > 1 else None)
-            if self._stopped:
+            deeper = self._average_moves(deals, mains, kickers, depth, clock if depth > 1 else None)
+            if self._is_stopped:
                 break
             means, self.depth = deeper, depth
             before, spent = self.nodes, self.nodes - before
-            if spent == visited and self._sure:  # nothing lies deeper
+            if spent == visited and self._is_decided:  # nothing lies deeper
                 break
             visited = spent
         return means
 
-    def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:
+    def _average_moves(
+        self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None
+    ) -> Reals:
         """The mean over the deals of what every move is worth to the seat; meaningless where the clock stopped."""
         values = []
         for world in deals:
-            values.append(self._values(world, mains, kickers, depth, clock))
-            if self._stopped:
+            values.append(self._value_world(world, mains, kickers, depth, clock))
+            if self._is_stopped:
                 break
-        self._sure = bool(np.isin(values, self._ends).all())
+        self._is_decided = bool(np.isin(values, self._end_values).all())
         return np.asarray(np.mean(values, axis=0))
 
-    def _values(self, world: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None) -> Reals:
+    def _value_world(self, world: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None) -> Reals:
         """What every move is worth in one game with open hands, to the seat to act."""
         space, values = self._space, np.zeros(len(mains))
         assert space is not None
@@ -172,17 +174,17 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
             space.stack.counters[LIMIT] = clock.estimate_affordable(self.nodes)
         search.value_moves(space, world, self.prices, mains, kickers, depth, self.settings, values)
         if world[SEAT] != world[LANDLORD]:
-            values += sum(self._ends)  # what the landlord does not get
+            values += sum(self._end_values)  # what the landlord does not get
         return values
 
     @property
-    def _ends(self) -> tuple[float, float]:
+    def _end_values(self) -> tuple[float, float]:
         """What a lost and a won game are worth."""
         assert self._space is not None
         return float(self._space.scale[0]), float(self._space.scale[-1])
 
     @property
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         return self._space is not None and bool(self._space.stack.counters[STOPPED])
 
 
@@ -208,51 +210,55 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
     def __init__(self, options: ExpectiminimaxOptions) -> None:
         super().__init__(options)
 
-    def _deals(self, view: View, position: Position, rng: np.random.Generator) -> Words:
+    def _draw_worlds(self, view: View, position: Position, rng: np.random.Generator) -> Words:
         self._rules = view.rules
         pool = infer_pool(view, rng, self.options.particles)
         return draw_games(view, pool, self.options.worlds, rng.integers(0, 2**64, dtype=np.uint64))
 
-    def _mean_values(self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None) -> Reals:
-        """As above, but where the depth reaches the seat's next move, it is one move for all deals that look alike."""
+    def _average_moves(
+        self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None
+    ) -> Reals:
+        """The mean worth of every move; the seat's next move within the depth is one for all deals that look alike."""
         if depth <= self._rules.players:
-            return super()._mean_values(deals, mains, kickers, depth, clock)
+            return super()._average_moves(deals, mains, kickers, depth, clock)
         values = np.zeros(len(mains))
         for index, (main, rest) in enumerate(zip(mains, kickers, strict=True)):
-            values[index] = self._mean_value(deals, Move.from_words(int(main), int(rest)), depth, clock)
-            if self._stopped:
+            values[index] = self._average_move(deals, Move.from_words(int(main), int(rest)), depth, clock)
+            if self._is_stopped:
                 break
-        self._sure = bool(np.isin(values, self._ends).all())
+        self._is_decided = bool(np.isin(values, self._end_values).all())
         return values
 
-    def _mean_value(self, deals: Words, move: Move, depth: int, clock: Clock | None) -> float:
+    def _average_move(self, deals: Words, move: Move, depth: int, clock: Clock | None) -> float:
         """The mean over the deals of what a move is worth to the seat."""
         seat, alike = int(deals[0, SEAT]), dict[tuple[Move, ...], list[State]]()
         for deal in deals:
             state = State(deal.copy(), self._rules)
             state.step(move)
-            alike.setdefault(self._answers(state, seat, depth, clock), []).append(state)
-        return sum(self._best(states, seat, depth, clock) for states in alike.values()) / len(deals)
+            alike.setdefault(self._play_to_next_turn(state, seat, depth, clock), []).append(state)
+        return sum(self._best_common_value(states, seat, depth, clock) for states in alike.values()) / len(deals)
 
-    def _answers(self, state: State, seat: int, depth: int, clock: Clock | None) -> tuple[Move, ...]:
+    def _play_to_next_turn(self, state: State, seat: int, depth: int, clock: Clock | None) -> tuple[Move, ...]:
         """Play on to the seat's next move or the end of the game; returns what the others played."""
         answers = []
-        while not (state.is_over or state.seat == seat or self._stopped):
-            mains, kickers = self._moves(Position.of(state))
+        while not (state.is_over or state.seat == seat or self._is_stopped):
+            mains, kickers = self._list_moves(Position.of(state))
             best = 0
             if len(mains) > 1:
-                best = int(np.argmax(self._values(state.row, mains, kickers, depth - 2, clock)))
+                best = int(np.argmax(self._value_world(state.row, mains, kickers, depth - 2, clock)))
             answers.append(Move.from_words(int(mains[best]), int(kickers[best])))
             state.step(answers[-1])
         return tuple(answers)
 
-    def _best(self, states: list[State], seat: int, depth: int, clock: Clock | None) -> float:
+    def _best_common_value(self, states: list[State], seat: int, depth: int, clock: Clock | None) -> float:
         """The total worth of the best common move in games that look alike to the seat."""
         if states[0].is_over:
-            return len(states) * self._ends[states[0].returns("win")[seat] > 0]
-        mains, kickers = self._moves(Position.of(states[0]))
+            return len(states) * self._end_values[states[0].returns("win")[seat] > 0]
+        mains, kickers = self._list_moves(Position.of(states[0]))
         plies = depth - self._rules.players
-        return float(np.sum([self._values(state.row, mains, kickers, plies, clock) for state in states], axis=0).max())
+        return float(
+            np.sum([self._value_world(state.row, mains, kickers, plies, clock) for state in states], axis=0).max()
+        )
 
 
 class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
@@ -268,5 +274,5 @@ class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
     def __init__(self, options: AlphaBetaOptions) -> None:
         super().__init__(options)
 
-    def _deals(self, view: State, position: Position, rng: np.random.Generator) -> Words:
+    def _draw_worlds(self, view: State, position: Position, rng: np.random.Generator) -> Words:
         return position.row[None].copy()

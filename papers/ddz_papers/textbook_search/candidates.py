@@ -30,7 +30,7 @@ _BOMB = 1000
 _U64 = np.uint64(64)
 
 
-class Space(NamedTuple):
+class SearchMemory(NamedTuple):
     """Memory of one depth-limited search.
 
     Attributes:
@@ -51,7 +51,7 @@ class Space(NamedTuple):
 
 
 @pure_kernel
-def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
+def _push(space: SearchMemory, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
     """Insert a move by its score among those from ``first`` on, unless it is there; returns the new end."""
     mains, riders = space.stack.mains[first:], space.stack.kickers[first:]
     for index in range(stop - first):
@@ -61,7 +61,7 @@ def _push(space: Space, first: int, stop: int, main: np.uint64, kickers: np.uint
 
 
 @pure_kernel
-def _push_split(space: Space, first: int, stop: int, count: int, workspace: RuleWorkspace) -> int:
+def _push_split(space: SearchMemory, first: int, stop: int, count: int, workspace: RuleWorkspace) -> int:
     """Push the legal moves of the split written last; returns the new end."""
     memory = workspace.scratch.memory
     for index in range(count):
@@ -75,7 +75,7 @@ def _push_split(space: Space, first: int, stop: int, count: int, workspace: Rule
 
 
 @part_kernel
-def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
+def _push_leads(space: SearchMemory, row: np.ndarray, first: int) -> int:
     """Push the moves of the two cheapest splits; returns the new end."""
     seat = row[SEAT]
     hand, workspace = row[HANDS + np.int64(seat)], workspace_of_side(row, seat, space.appraiser)
@@ -89,7 +89,7 @@ def _push_leads(space: Space, row: np.ndarray, first: int) -> int:
 
 
 @part_kernel
-def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
+def _push_replies(space: SearchMemory, row: np.ndarray, first: int) -> int:
     """Push pass and every reply with its cheapest kickers; returns the new end."""
     seat = row[SEAT]
     hand, workspace = row[HANDS + np.int64(seat)], workspace_of_side(row, seat, space.appraiser)
@@ -109,7 +109,7 @@ def _push_replies(space: Space, row: np.ndarray, first: int) -> int:
 
 
 @part_kernel
-def push_moves(space: Space, ply: int) -> None:
+def push_moves(space: SearchMemory, ply: int) -> None:
     """Push the moves of the position at a ply behind those of the position before.
 
     Args:
@@ -124,7 +124,7 @@ def push_moves(space: Space, ply: int) -> None:
 
 
 @pure_kernel
-def to_front(stack: SearchStack, first: int, stop: int, main: np.uint64, kickers: np.uint64) -> None:
+def move_to_front(stack: SearchStack, first: int, stop: int, main: np.uint64, kickers: np.uint64) -> None:
     """Move a move to the front of those from ``first`` to ``stop``, if it is among them."""
     mains, riders = stack.mains, stack.kickers
     for index in range(first, stop):

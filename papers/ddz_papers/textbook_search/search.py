@@ -24,7 +24,7 @@ from ddz_env.core.engine.words import U0
 from ddz_env.support.compiling import part_kernel, pure_kernel
 from ddz_papers import search_stack as at
 from ddz_papers.search_stack import SearchStack, look_up, new_stack, new_table, play_stack_move, position_key, store
-from ddz_papers.textbook_search.candidates import Space, push_moves, to_front
+from ddz_papers.textbook_search.candidates import SearchMemory, move_to_front, push_moves
 
 MAX_PLIES = 128
 """Positions on one line of play; deeper ones are evaluated."""
@@ -39,10 +39,10 @@ NOTHING, BOMBS, WHOLE_TRICK = np.int64(0), np.int64(1), np.int64(2)
 SINGULAR_DEPTH = 3
 """Depth from which a search looks for singular moves."""
 
-SURE = 1000
+MAX_SCORE = 1000
 """Evaluations, in hundredths, lie between this and its negative; a finished game has one of the two."""
-FRESH, LOWER, UPPER, EXACT = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
-"""The kind of bound that a value in the table is; ``FRESH`` for none."""
+NO_BOUND, LOWER, UPPER, EXACT = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+"""The kind of bound that a value in the table is; ``NO_BOUND`` for none."""
 _LEAST, _MOST = -1e9, 1e9
 _HUNDRED = 100.0
 _BOMBS_ONLY = np.uint64(BOMBS_ONLY)
@@ -64,14 +64,16 @@ class Settings(NamedTuple):
     table: np.bool_
 
 
-def probabilities() -> npt.NDArray[np.float64]:
+def win_rate_scale() -> npt.NDArray[np.float64]:
     """The scale of win rates: the logistic function of the evaluation, 0 and 1 for a finished game."""
-    scale = 1.0 / (1.0 + np.exp(-np.arange(-SURE, SURE + 1) / 100.0))
+    scale = 1.0 / (1.0 + np.exp(-np.arange(-MAX_SCORE, MAX_SCORE + 1) / 100.0))
     scale[0], scale[-1] = 0.0, 1.0
     return scale
 
 
-def new_space(rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], table_bits: int = 16) -> Space:
+def new_search_memory(
+    rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], table_bits: int = 16
+) -> SearchMemory:
     """Make the memory of a search, for one thread.
 
     Args:
@@ -84,15 +86,15 @@ def new_space(rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], t
     table = new_table(table_bits, main="u8", kickers="u8", depth="i8")
     stack = new_stack(rules, MAX_PLIES, STACK, 1 << 40, table, **frame)
     scores, mask = np.zeros(STACK, np.int64), np.zeros(MASK_WORDS, np.uint64)
-    return Space(stack, scores, mask, new_evaluation_workspace(), weights, probabilities())
+    return SearchMemory(stack, scores, mask, new_evaluation_workspace(), weights, win_rate_scale())
 
 
 @part_kernel
-def value_of_position(space: Space, ply: int) -> float:
+def value_of_position(space: SearchMemory, ply: int) -> float:
     """The value of a position without search."""
     odds = evaluate_position(space.stack.rows[ply], space.stack.rules, space.appraiser, space.weights)
     hundredths = np.int64(np.floor(odds * _HUNDRED + 0.5))
-    return space.scale[SURE + min(SURE - 1, max(1 - SURE, hundredths))]
+    return space.scale[MAX_SCORE + min(MAX_SCORE - 1, max(1 - MAX_SCORE, hundredths))]
 
 
 @part_kernel
@@ -130,7 +132,7 @@ def _keep_bombs(stack: SearchStack, ply: int) -> None:
 
 
 @part_kernel
-def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tuple[bool, float]:
+def _evaluate_leaf(space: SearchMemory, ply: int, depth: int, settings: Settings) -> tuple[bool, float]:
     """Whether the position at a ply needs no search, and its value then.
 
     The game is over or the next move ends it, the search has run out of positions, or the depth limit is reached and
@@ -139,21 +141,21 @@ def _known_at_once(space: Space, ply: int, depth: int, settings: Settings) -> tu
     row, counters, scale = space.stack.rows[ply], space.stack.counters, space.scale
     counters[at.NODES] += 1
     if row[STAGE] == STAGE_OVER:
-        return True, scale[2 * SURE] if landlord_won(row) else scale[0]
+        return True, scale[2 * MAX_SCORE] if landlord_won(row) else scale[0]
     if counters[at.NODES] > counters[at.LIMIT]:
         counters[at.STOPPED] = 1
-        return True, scale[SURE]
+        return True, scale[MAX_SCORE]
     if depth <= 0 or ply + 2 >= MAX_PLIES:
         if depth <= -QUIET_PLIES or ply + 2 >= MAX_PLIES or is_quiet(row, space.stack.rules, settings.quiescence):
             return True, value_of_position(space, ply)
     write_legal_mask(row, space.stack.rules, space.mask)
     if finishing_action(row[HANDS + np.int64(row[SEAT])], space.mask) != U0:
-        return True, scale[2 * SURE] if row[SEAT] == row[LANDLORD] else scale[0]
+        return True, scale[2 * MAX_SCORE] if row[SEAT] == row[LANDLORD] else scale[0]
     return False, 0.0
 
 
 @part_kernel
-def _look_up(space: Space, ply: int, depth: int) -> tuple[int, float]:
+def _look_up_bound(space: SearchMemory, ply: int, depth: int) -> tuple[int, float]:
     """Look up a position that is searched to a depth; returns the kind of bound (0 for none) and the value.
 
     An entry of another depth gives its best move alone, so that the table changes no value.
@@ -161,16 +163,18 @@ def _look_up(space: Space, ply: int, depth: int) -> tuple[int, float]:
     stack, frame = space.stack, space.stack.frames[ply]
     known, value = look_up(stack, ply, position_key(stack.rows[ply], space.appraiser.salt[0]))
     if not known:
-        return FRESH, 0.0
+        return NO_BOUND, 0.0
     entry = stack.table[frame.slot]
-    to_front(stack, frame.first, frame.stop, entry.main, entry.kickers)
-    return entry.depth % 4 if entry.depth // 4 == depth else FRESH, value
+    move_to_front(stack, frame.first, frame.stop, entry.main, entry.kickers)
+    return entry.depth % 4 if entry.depth // 4 == depth else NO_BOUND, value
 
 
 @part_kernel
-def _open(space: Space, ply: int, depth: int, alpha: float, beta: float, settings: Settings) -> tuple[bool, float]:
+def _open_position(
+    space: SearchMemory, ply: int, depth: int, alpha: float, beta: float, settings: Settings
+) -> tuple[bool, float]:
     """Open the position at a ply; returns whether its value is known already, and the value."""
-    decided, value = _known_at_once(space, ply, depth, settings)
+    decided, value = _evaluate_leaf(space, ply, depth, settings)
     if decided:
         return True, value
     frame = space.stack.frames[ply]
@@ -179,25 +183,25 @@ def _open(space: Space, ply: int, depth: int, alpha: float, beta: float, setting
     if depth <= 0:
         _keep_bombs(space.stack, ply)
     elif settings.table:
-        bound, value = _look_up(space, ply, depth)
+        bound, value = _look_up_bound(space, ply, depth)
         if bound == EXACT or (bound == LOWER and value >= beta) or (bound == UPPER and value <= alpha):
             return True, value
     choice, singular = frame.stop - frame.first > 1, settings.singular > 0.0
     frame.deeper = 1 if singular and not choice else 0
     frame.shallow = 1 if singular and choice and depth >= SINGULAR_DEPTH else 0
-    _begin(space.stack, ply)
+    _begin_moves(space.stack, ply)
     return False, 0.0
 
 
 @part_kernel
-def _begin(stack: SearchStack, ply: int) -> None:
+def _begin_moves(stack: SearchStack, ply: int) -> None:
     """Go to the first move of a position."""
     frame = stack.frames[ply]
     frame.cursor, frame.place, frame.best, frame.second = frame.first, frame.first, _LEAST, _LEAST
 
 
 @part_kernel
-def _credit(stack: SearchStack, ply: int, value: float, settings: Settings) -> None:
+def _credit_move(stack: SearchStack, ply: int, value: float, settings: Settings) -> None:
     """Count the value of the move that was played last from the position at a ply."""
     frame = stack.frames[ply]
     maximizing = stack.rows[ply, SEAT] == stack.rows[ply, LANDLORD]
@@ -219,9 +223,9 @@ def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
     frame = stack.frames[ply]
     if frame.shallow == 1 and frame.cursor == frame.stop:
         # All moves have been searched two plies shallower: is one better than all others by far?
-        to_front(stack, frame.first, frame.stop, stack.mains[frame.place], stack.kickers[frame.place])
+        move_to_front(stack, frame.first, frame.stop, stack.mains[frame.place], stack.kickers[frame.place])
         frame.deeper, frame.shallow = 1 if frame.best - frame.second >= settings.singular else 0, 0
-        _begin(stack, ply)
+        _begin_moves(stack, ply)
     if frame.cursor == frame.stop or frame.low >= frame.high:
         return False
     play_stack_move(stack, ply, frame.cursor)
@@ -231,7 +235,7 @@ def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
 
 
 @part_kernel
-def _window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
+def _child_window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
     """Plies left and window of the child that was played last from the position at a ply."""
     frame = stack.frames[ply]
     if frame.shallow == 1:
@@ -241,7 +245,7 @@ def _window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
 
 
 @part_kernel
-def _close(stack: SearchStack, ply: int, settings: Settings) -> float:
+def _close_position(stack: SearchStack, ply: int, settings: Settings) -> float:
     """The value of a position all of whose moves have been searched, or enough of them."""
     frame, row = stack.frames[ply], stack.rows[ply]
     value = frame.best if row[SEAT] == row[LANDLORD] else -frame.best
@@ -258,7 +262,7 @@ def _close(stack: SearchStack, ply: int, settings: Settings) -> float:
 
 
 @part_kernel
-def search(space: Space, root: int, depth: int, alpha: float, beta: float, settings: Settings) -> float:
+def search_position(space: SearchMemory, root: int, depth: int, alpha: float, beta: float, settings: Settings) -> float:
     """The value of the position at a ply.
 
     Args:
@@ -274,23 +278,23 @@ def search(space: Space, root: int, depth: int, alpha: float, beta: float, setti
     """
     ply, remaining, low, high = root, depth, alpha, beta
     while True:
-        decided, value = _open(space, ply, remaining, low, high, settings)
+        decided, value = _open_position(space, ply, remaining, low, high, settings)
         while True:
             if decided:
                 if ply == root:
                     return value
                 ply -= 1
-                _credit(space.stack, ply, value, settings)
+                _credit_move(space.stack, ply, value, settings)
             if _next_child(space.stack, ply, settings):
                 break
-            decided, value = True, _close(space.stack, ply, settings)
-        remaining, low, high = _window(space.stack, ply)
+            decided, value = True, _close_position(space.stack, ply, settings)
+        remaining, low, high = _child_window(space.stack, ply)
         ply += 1
 
 
 @pure_kernel
 def value_moves(
-    space: Space,
+    space: SearchMemory,
     world: npt.NDArray[np.uint64],
     w: npt.NDArray[np.int64],
     mains: npt.NDArray[np.uint64],
@@ -320,4 +324,4 @@ def value_moves(
     for index in range(mains.size):
         stack.mains[0], stack.kickers[0] = mains[index], kickers[index]
         play_stack_move(stack, 0, 0)
-        values[index] = sign * search(space, 1, depth - 1, _LEAST, _MOST, settings)
+        values[index] = sign * search_position(space, 1, depth - 1, _LEAST, _MOST, settings)

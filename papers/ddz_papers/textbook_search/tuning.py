@@ -37,8 +37,8 @@ from ddz_env.core.engine.step import play_move
 from ddz_env.core.state import game_key
 from ddz_env.support.compiling import kernel
 from ddz_papers.textbook_search.agent import AlphaBetaOptions
-from ddz_papers.textbook_search.candidates import Space
-from ddz_papers.textbook_search.search import new_space, value_moves
+from ddz_papers.textbook_search.candidates import SearchMemory
+from ddz_papers.textbook_search.search import new_search_memory, value_moves
 
 Floats = npt.NDArray[np.float64]
 Point = npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ _LEAST_FITNESS = 1e-9  # lets all be parents where all of a population lose ever
 _COMPARED = 12  # moves that a search of one ply compares
 
 
-def changed(point: Point, rng: np.random.Generator) -> Point:
+def perturb(point: Point, rng: np.random.Generator) -> Point:
     """A neighbour of a point: about one number in seven is changed, at least one."""
     touched = rng.random(point.size) < CHANGED
     touched[rng.integers(point.size)] = True
@@ -78,17 +78,17 @@ def anneal(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generat
     current = np.zeros(size)
     worth = fitness(current)
     for warmth in np.geomspace(WARMEST, COLDEST, evaluations - 1):
-        neighbour = changed(current, rng)
+        neighbour = perturb(current, rng)
         gain = fitness(neighbour) - worth
         if gain > 0.0 or rng.random() < math.exp(gain / warmth):
             current, worth = neighbour, worth + gain
 
 
-def beam(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
+def beam_search(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
     """Local beam search from random states: of all their children together, the best are the next states."""
-    states = [_anywhere(size, rng) for _ in range(BEAMS)]
+    states = [_random_point(size, rng) for _ in range(BEAMS)]
     while evaluations > 0:
-        children = [changed(state, rng) for state in states for _ in range(CHILDREN)][:evaluations]
+        children = [perturb(state, rng) for state in states for _ in range(CHILDREN)][:evaluations]
         evaluations -= len(children)
         worst_first = np.argsort([fitness(child) for child in children], kind="stable")
         states = [children[index] for index in worst_first[-BEAMS:]]
@@ -96,58 +96,58 @@ def beam(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator
 
 def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
     """A genetic algorithm: fitness-proportional parents, crossover at a point, some mutations."""
-    population = [_anywhere(size, rng) for _ in range(min(POPULATION, evaluations))]
+    population = [_random_point(size, rng) for _ in range(min(POPULATION, evaluations))]
     while population:
         evaluations -= len(population)
         worth = np.array([fitness(individual) for individual in population]) + _LEAST_FITNESS
         chances = worth / worth.sum()
-        children = (_child(population, chances, rng) for _ in range(min(POPULATION, evaluations)))
-        population = [changed(child, rng) if rng.random() < MUTATED else child for child in children]
+        children = (_cross_over(population, chances, rng) for _ in range(min(POPULATION, evaluations)))
+        population = [perturb(child, rng) if rng.random() < MUTATED else child for child in children]
 
 
-def beam_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
+def beam_search_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
     """Local beam search from the origin, in which states compete with their children."""
     states, remaining = [(fitness(np.zeros(size)), np.zeros(size))], evaluations - 1
     while remaining > 0:
         count = CHILDREN * BEAMS // len(states)
-        children = [changed(state, rng) for _, state in states for _ in range(count)][:remaining]
+        children = [perturb(state, rng) for _, state in states for _ in range(count)][:remaining]
         remaining -= len(children)
-        states = _best([*states, *((fitness(child), child) for child in children)], BEAMS)
+        states = _keep_best([*states, *((fitness(child), child) for child in children)], BEAMS)
 
 
 def evolve_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
     """A genetic algorithm around the origin: parents drawn by rank, all children mutated; the best parent lives on."""
     best, remaining = (fitness(np.zeros(size)), np.zeros(size)), evaluations - 1
-    children = [changed(np.zeros(size), rng) for _ in range(POPULATION - 1)][:remaining]
+    children = [perturb(np.zeros(size), rng) for _ in range(POPULATION - 1)][:remaining]
     while children:
         remaining -= len(children)
-        ranked = _best([best, *((fitness(child), child) for child in children)], POPULATION)
+        ranked = _keep_best([best, *((fitness(child), child) for child in children)], POPULATION)
         best, points = ranked[0], [point for _, point in ranked]
         chances = np.arange(len(points), 0, -1.0) / (len(points) * (len(points) + 1) / 2)
-        children = [changed(_child(points, chances, rng), rng) for _ in range(min(POPULATION - 1, remaining))]
+        children = [perturb(_cross_over(points, chances, rng), rng) for _ in range(min(POPULATION - 1, remaining))]
 
 
-def _child(population: list[Point], chances: Floats, rng: np.random.Generator) -> Point:
+def _cross_over(population: list[Point], chances: Floats, rng: np.random.Generator) -> Point:
     """A child of two parents: one's numbers up to a random index, the other's from there on."""
     mother, father = (population[index] for index in rng.choice(len(population), 2, p=chances))
     cut = int(rng.integers(1, mother.size + 1))
     return np.concatenate([mother[:cut], father[cut:]])
 
 
-def _best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Point]]:
+def _keep_best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Point]]:
     """The best of some states, best first; of equals the earlier."""
     return sorted(states, key=lambda state: -state[0])[:count]
 
 
-def _anywhere(size: int, rng: np.random.Generator) -> Point:
+def _random_point(size: int, rng: np.random.Generator) -> Point:
     """Draw a random point within the bounds of the weights."""
     return rng.uniform(-1.0, 1.0, size)
 
 
 METHODS: Mapping[str, Method] = {
     "simulated annealing": anneal,
-    "local beam search": beam,
-    "beam from today's": beam_from_origin,
+    "local beam search": beam_search,
+    "beam from today's": beam_search_from_origin,
     "genetic algorithm": evolve,
     "genetic from today's": evolve_from_origin,
 }
@@ -157,7 +157,7 @@ METHODS: Mapping[str, Method] = {
 # --- What is tuned ----------------------------------------------------------------------------------------------------
 
 
-def deals(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
+def deal_keys(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
     """The generator states of numbered deals of a seed, shape ``[count]``."""
     return np.array([game_key(seed, number) for number in range(first, first + count)], np.uint64)
 
@@ -174,7 +174,7 @@ def play_rules(
     """Play one game per deal between rule agents.
 
     Args:
-        games: The generator states of the deals (:func:`deals`), shape ``[n]``.
+        games: The generator states of the deals (:func:`deal_keys`), shape ``[n]``.
         rules: The rules array, of a preset with a fixed landlord.
         workspace: The rule agent's memory.
         landlord: The landlord's weights, shape ``[33]``.
@@ -216,7 +216,7 @@ class Subject(ABC):
         """The number of weights that are tuned."""
         return len(self.places)
 
-    def share_of(self, deals: int) -> int:
+    def equivalent_deals(self, deals: int) -> int:
         """The number of deals that cost as much as ``deals`` of a rule agent."""
         return max(2, deals // self.cost)
 
@@ -231,8 +231,8 @@ class Subject(ABC):
         """Play one deal after the other against the rule agent: the share of each that is won, shape ``[n]``."""
 
 
-class RulesSide(Subject):
-    """The prices of the rule agent on one side, tuned."""
+class RuleWeights(Subject):
+    """The rule agent's prices on one side, as a subject of tuning."""
 
     def __init__(self, landlord: bool) -> None:
         self.start = WEIGHTS.astype(np.float64)
@@ -275,23 +275,23 @@ class PositionWeights(Subject):
         """Play two games per deal, one from each side."""
         wins = np.zeros(len(games))
         for landlord in (True, False):
-            space = new_space(self._rules, weights, table_bits=1)
-            wins += [self._wins(space, game, landlord) for game in games]
+            space = new_search_memory(self._rules, weights, table_bits=1)
+            wins += [self._wins_game(space, game, landlord) for game in games]
         return wins / 2.0
 
-    def _wins(self, space: Space, game: np.uint64, landlord: bool) -> bool:
+    def _wins_game(self, space: SearchMemory, game: np.uint64, landlord: bool) -> bool:
         """Whether the search wins a game, as the landlord or as both peasants, against the rule agent."""
         row = self._row
         new_game(row, game, self._rules)
         while row[STAGE] == STAGE_PLAY:
             if (row[SEAT] == row[LANDLORD]) == landlord:
-                main, kickers = self._searched(space)
+                main, kickers = self._search_move(space)
             else:
                 main, kickers = rules_move(self._seen, self._rules, self._workspace, WEIGHTS)
             play_move(row, np.uint64(main), np.uint64(kickers), self._rules)
         return bool(landlord_won(row)) == landlord
 
-    def _searched(self, space: Space) -> tuple[np.uint64, np.uint64]:
+    def _search_move(self, space: SearchMemory) -> tuple[np.uint64, np.uint64]:
         mains, kickers = self._mains, self._kickers
         count = list_candidates(self._seen, self._rules, self._workspace, mains, kickers, self._scores)
         if count == 1:
@@ -303,8 +303,8 @@ class PositionWeights(Subject):
 
 
 SUBJECTS: Mapping[str, Callable[[], Subject]] = {
-    "landlord": partial(RulesSide, True),
-    "peasants": partial(RulesSide, False),
+    "landlord": partial(RuleWeights, True),
+    "peasants": partial(RuleWeights, False),
     "position": PositionWeights,
 }
 """The subjects by name."""

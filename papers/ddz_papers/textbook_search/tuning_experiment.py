@@ -15,7 +15,7 @@ import numpy as np
 
 from ddz_env.support.options import Range
 from ddz_papers.experiments import experiment as ex
-from ddz_papers.textbook_search.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deals
+from ddz_papers.textbook_search.tuning import METHODS, SUBJECTS, Floats, Point, Subject, deal_keys
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, normal_interval
 
@@ -54,7 +54,7 @@ class TuningResult:
 
 @dataclass(frozen=True)
 class TuningOptions(ex.ChosenOptions):
-    """What is tuned, and on how many deals; a position's weights get a twentieth of the deals, two games each.
+    """Options of ``tuning``; a position's weights get a twentieth of the deals, two games each.
 
     Attributes:
         only: Only this subject; may be repeated.
@@ -72,7 +72,7 @@ class TuningOptions(ex.ChosenOptions):
     fresh: Annotated[int, Range(40)] = 40_000
 
 
-class Race:
+class WeightRace:
     """The fitness of weights on the deals of the search, and the best weights so far.
 
     Args:
@@ -110,32 +110,35 @@ class Race:
 
 
 def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
-    """Local searches tune the rule agent's prices and the weights of a position."""
+    """Tune a set of weights by a local search, and play the result on other deals."""
     subject = SUBJECTS[name]()
 
     def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:
         """How much more each wins than today's weights."""
-        games = deals(options.seed, first, subject.share_of(count))
+        games = deal_keys(options.seed, first, subject.equivalent_deals(count))
         today = subject.play(subject.start, games)
         return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
 
-    def moment(stage: str, evaluation: int, played: int, gain: Interval, weights: Floats) -> TuningResult:
+    def make_result(stage: str, evaluation: int, played: int, gain: Interval, weights: Floats) -> TuningResult:
         digits = tuple(float(f"{weight:.4g}") for weight in weights)
         points = round(100 * gain.mean, 3), round(100 * gain.half_width, 3)
         return TuningResult(name, method, stage, evaluation, played, *points, digits)
 
-    games, size = deals(options.seed, _SEARCH, subject.share_of(options.deals)), subject.share_of(options.batch)
-    race = Race(subject, [games[first : first + size] for first in range(0, len(games), size)])
+    games, size = (
+        deal_keys(options.seed, _SEARCH, subject.equivalent_deals(options.deals)),
+        subject.equivalent_deals(options.batch),
+    )
+    race = WeightRace(subject, [games[first : first + size] for first in range(0, len(games), size)])
     METHODS[method](race, subject.size, options.evaluations, np.random.default_rng(options.seed))
     lines = []
     for evaluation in np.linspace(1, options.evaluations, POINTS).astype(int).tolist():
         played, gain, weights = race.curve[evaluation - 1]
-        lines.append(moment("search", evaluation, played, gain, weights))
+        lines.append(make_result("search", evaluation, played, gain, weights))
     others = gains([weights for _, weights in race.finalists[:FINALISTS]], _CHOICE, options.choice)
     gain, weights = max(others, key=lambda other: other[0].mean)
-    lines.append(moment("choice", options.evaluations, played, gain, weights))
+    lines.append(make_result("choice", options.evaluations, played, gain, weights))
     [(gain, weights)] = gains([weights], _FRESH, options.fresh)
-    return [*lines, moment("fresh", options.evaluations, played, gain, weights)]
+    return [*lines, make_result("fresh", options.evaluations, played, gain, weights)]
 
 
 def tuning_table(saved: ex.SavedResults[TuningResult]) -> Table:

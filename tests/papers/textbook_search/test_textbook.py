@@ -24,7 +24,7 @@ from ddz_env.playing.registry import make_agent
 from ddz_env.support.compiling import pure_kernel
 from ddz_papers.textbook_search import search
 from ddz_papers.textbook_search.agent import CheatingAlphaBetaAgent, ExpectiminimaxAgent
-from ddz_papers.textbook_search.candidates import Space, push_moves
+from ddz_papers.textbook_search.candidates import SearchMemory, push_moves
 from tests.agents.rules.test_rule_agent import position
 from tests.packages import ROOT
 from tests.papers.determinization_2011.test_exact import after
@@ -50,7 +50,7 @@ def decide(state: State, **options: Any) -> tuple[CheatingAlphaBetaAgent, dict[i
 
 
 @pure_kernel
-def push(space: Space, row: np.ndarray) -> None:
+def push(space: SearchMemory, row: np.ndarray) -> None:
     for word in range(row.size):
         space.stack.rows[0, word] = row[word]
     space.stack.frames[0].first = 0
@@ -58,7 +58,7 @@ def push(space: Space, row: np.ndarray) -> None:
     push_moves(space, 0)
 
 
-def looked_at(space: Space, state: State) -> list[Move]:
+def looked_at(space: SearchMemory, state: State) -> list[Move]:
     """The moves that the search tries, the prices being those of the decision."""
     push(space, state.row)
     stop = int(space.stack.frames[0]["stop"])
@@ -66,7 +66,7 @@ def looked_at(space: Space, state: State) -> list[Move]:
     return [Move.from_words(main, kickers) for main, kickers in pairs]
 
 
-def landlord_wins(space: Space, state: State) -> bool:
+def landlord_wins(space: SearchMemory, state: State) -> bool:
     """Best play of both sides among these moves; a move that ends the game is never left out."""
     if state.is_over:
         return state.winner == 0
@@ -79,7 +79,7 @@ def landlord_wins(space: Space, state: State) -> bool:
 
 @pytest.mark.parametrize(("preset", "sizes"), [("standard", (4, 4, 3)), ("rlcard", (4, 4, 3)), ("mini", (5, 4))])
 def test_with_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequence[int]) -> None:
-    space = search.new_space(Rules.preset(preset).words(), POSITION_WEIGHTS)
+    space = search.new_search_memory(Rules.preset(preset).words(), POSITION_WEIGHTS)
     roles, worth = set[str | None](), set[float]()
     for state in endgames(16, sizes, 2, preset):
         for _ in range(3):  # the landlord's decision, and then the peasants'
@@ -102,7 +102,7 @@ def test_with_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequ
 
 
 def test_replies_are_all_main_groups_and_leads_those_of_a_split() -> None:
-    space, leads = search.new_space(Rules.preset("standard").words(), POSITION_WEIGHTS), 0
+    space, leads = search.new_search_memory(Rules.preset("standard").words(), POSITION_WEIGHTS), 0
     for state in endgames(40, (9, 8, 8), 7):
         for _ in range(4):
             if state.is_over:

@@ -19,12 +19,12 @@ from ddz_papers.textbook_search.tuning import (
     PEASANTS_ALONE,
     STEPS,
     Point,
-    RulesSide,
+    RuleWeights,
     Subject,
-    deals,
+    deal_keys,
     play_rules,
 )
-from ddz_papers.textbook_search.tuning_experiment import POINTS, TUNING, Race, TuningOptions, tuning_table
+from ddz_papers.textbook_search.tuning_experiment import POINTS, TUNING, TuningOptions, WeightRace, tuning_table
 
 Floats = npt.NDArray[np.float64]
 PEAK = np.array([0.5, -0.5, 0.25])
@@ -112,8 +112,8 @@ def test_annealing_crosses_a_valley_while_it_is_warm(monkeypatch: pytest.MonkeyP
 
 
 def test_a_race_drops_losers_early_and_keeps_the_best() -> None:
-    hill, games = Hill(), deals(0, 0, 400)
-    race = Race(hill, [games[:100], games[100:200], games[200:300], games[300:]])
+    hill, games = Hill(), deal_keys(0, 0, 400)
+    race = WeightRace(hill, [games[:100], games[100:200], games[200:300], games[300:]])
     assert race(np.array([-1.0, 1.0, -1.0])) < hill.play(hill.start, games).mean()
     assert race.curve[-1][0] == 100  # clearly worse after the first batch
     good = race(PEAK)
@@ -144,7 +144,7 @@ def test_the_points_of_a_run_are_its_deals_and_fresh_ones(tmp_path: Path, monkey
 
 @pytest.mark.parametrize("landlord", [True, False])
 def test_the_middle_of_the_box_is_the_rule_agent_of_today(landlord: bool) -> None:
-    side = RulesSide(landlord)
+    side = RuleWeights(landlord)
     assert (side.weights(np.zeros(side.size)) == WEIGHTS).all()
     low = side.weights(-np.ones(side.size))
     assert (low[list(STEPS)] >= 1).all()
@@ -155,7 +155,7 @@ def test_the_middle_of_the_box_is_the_rule_agent_of_today(landlord: bool) -> Non
 @pytest.mark.long
 def test_batch_games_are_those_that_the_rule_agent_plays() -> None:
     won, workspace, agent = np.zeros(40), new_rule_workspace(), RulesAgent()
-    play_rules(deals(5, 0, 40), Rules().words(), workspace, WEIGHTS, WEIGHTS, won)
+    play_rules(deal_keys(5, 0, 40), Rules().words(), workspace, WEIGHTS, WEIGHTS, won)
     for game, landlord in enumerate(won):
         state = State.new(5, game=game)
         while not state.is_over:

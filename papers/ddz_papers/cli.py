@@ -96,19 +96,19 @@ def equivalent(
 
     from ddz_env import Rules
     from ddz_papers.thesis_2020 import equivalent as duels
-    from ddz_papers.thesis_2020.tendency import Judges
+    from ddz_papers.thesis_2020.tendency import TendencyAgents
 
     preset = Rules.preset(options.rules)
-    judges = Judges(*JUDGES, preset, options.seed) if tendency else None
-    ladder = duels.Ladder(agent, search, preset, options.seed, judges=judges)
+    judges = TendencyAgents(*JUDGES, preset, options.seed) if tendency else None
+    ladder = duels.EquivalentSearch(agent, search, preset, options.seed, judges=judges)
     ladder.check()
-    with work_under_bar("deals", options.workers) as work, duels.playing(ladder, out, **work) as play:
+    with work_under_bar("deals", options.workers) as work, duels.open_deal_player(ladder, out, **work) as play:
         if method == "sequential":
             more = {"deals": deals} if deals else {}
             until = duels.SequentialOptions(most=most, precision=precision, **more)
-            strength = duels.sequential_search(play, until, duels.Bounds.of(lower, upper or most))
+            strength = duels.sequential_search(play, until, duels.Bounds.checked(lower, upper or most))
         else:
-            first = duels.Bounds.of(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
+            first = duels.Bounds.checked(lower, upper or min(duels.FIRST_BOUNDS.upper, most))
             deals = deals or duels.STEP_DEALS
             bounds, _ = duels.initial_bounds(play, first, deals, default_rng(options.seed), most)
             strength = duels.binary_search(play, bounds, deals)
@@ -146,10 +146,10 @@ def tendency(
     from ddz_training.measure.statistics import wilson_interval
     from ddz_training.measure.tendency_file import TENDENCIES
 
-    judges = judging.Judges(top, bottom, Rules.preset(options.rules), options.seed)
+    judges = judging.TendencyAgents(top, bottom, Rules.preset(options.rules), options.seed)
     with work_under_bar("deals", options.workers) as work:
-        judged = judging.judge_deals(judges, deals, out, first_deal=first_deal, **work)
-    counted = judging.counts(judged)
+        judged = judging.measure_tendencies(judges, deals, out, first_deal=first_deal, **work)
+    counted = judging.count_tendencies(judged)
     shares = {name: wilson_interval(counted[name], deals) for name in TENDENCIES}
     lines = [(name, f"{counted[name]:,}", share.text(), share.range_text()) for name, share in shares.items()]
     title = f"{deals:,} deals · {judges.rules.name} rules · seed {judges.seed} · {', '.join(top)} v {', '.join(bottom)}"

@@ -28,25 +28,25 @@ from ddz_env.support.errors import DouDizhuError, install_hint
 LANDLORD_HAND, LANDLORD_CARDS, PEASANT_HAND = 17, 3, 17
 
 
-def deals_by_cards() -> int:
+def count_deals() -> int:
     """Deals with the landlord cards known, cards distinguished by suit: the thesis's first factor.
 
     Example:
-        >>> f"{deals_by_cards():.1e}"
+        >>> f"{count_deals():.1e}"
         '8.5e+26'
     """
     landlord = LANDLORD_HAND + LANDLORD_CARDS
     return math.comb(54, landlord) * math.comb(landlord, LANDLORD_CARDS) * math.comb(34, PEASANT_HAND)
 
 
-def states_by_cards() -> int:
+def bound_states() -> int:
     """The thesis's bound: every deal, and for every card whether it has been played."""
-    return deals_by_cards() * 2**54
+    return count_deals() * 2**54
 
 
 def tree_exponent(branching: float, length: float) -> float:
     """The thesis's estimate of the game tree as a power of ten: deals × the peasants' hands × branching ** length."""
-    return math.log10(deals_by_cards()) + math.log10(math.comb(34, PEASANT_HAND)) + length * math.log10(branching)
+    return math.log10(count_deals()) + math.log10(math.comb(34, PEASANT_HAND)) + length * math.log10(branching)
 
 
 # --- Random games -----------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ class Playouts(NamedTuple):
     choices: npt.NDArray[np.int64]
 
 
-def playouts(states: Sequence[State], games: int, seed: int, first: int = 0) -> Playouts:
+def play_random_games(states: Sequence[State], games: int, seed: int, first: int = 0) -> Playouts:
     """Play games to their end with a uniform choice at every decision.
 
     Args:
@@ -79,19 +79,19 @@ def playouts(states: Sequence[State], games: int, seed: int, first: int = 0) -> 
         first: Number of the first game.
 
     Example:
-        >>> games = playouts([State.from_hands(["34", "5", "6"], check_sizes=False)], 100, seed=1)
+        >>> games = play_random_games([State.from_hands(["34", "5", "6"], check_sizes=False)], 100, seed=1)
         >>> int(games.lengths.min()), int(games.choices.min())
         (2, 4)
     """
     starts = np.stack([state.row for state in states])
-    return Playouts(*_play(starts, states[0].rule_words, np.uint64(seed), first, games))
+    return Playouts(*_play_random_games(starts, states[0].rule_words, np.uint64(seed), first, games))
 
 
 @kernel
-def _play(
+def _play_random_games(
     starts: np.ndarray, rules: np.ndarray, seed: np.uint64, first: int, games: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The games of :func:`playouts` from rows, ``[starts, 32]`` uint64."""
+    """The games of :func:`play_random_games` from rows, ``[starts, 32]`` uint64."""
     rewards, lengths = np.empty(games, np.float64), np.zeros(games, np.int64)
     choices = np.zeros(games, np.int64)
     row = np.empty(ROW_WORDS, np.uint64)
@@ -116,7 +116,7 @@ def _play(
 BOARD_GAMES = ("othello", "oware")
 
 
-def load_game(name: str) -> Any:
+def load_board_game(name: str) -> Any:
     """An OpenSpiel game by its name, a ``pyspiel.Game``.
 
     Raises:
@@ -129,7 +129,7 @@ def load_game(name: str) -> Any:
     return pyspiel.load_game(name)
 
 
-def board_playouts(start: Any, games: int, seed: int, first: int = 0) -> Playouts:
+def play_random_board_games(start: Any, games: int, seed: int, first: int = 0) -> Playouts:
     """Play a game of two players without chance to its end, with a uniform choice at every decision.
 
     Args:
@@ -141,12 +141,12 @@ def board_playouts(start: Any, games: int, seed: int, first: int = 0) -> Playout
     Returns:
         The games; the reward is that of the player who moves first in the game.
     """
-    results = [_play_board(start.clone(), random.Random(f"{seed} {game}")) for game in range(first, first + games)]
+    results = [_play_board_game(start.clone(), random.Random(f"{seed} {game}")) for game in range(first, first + games)]
     rewards, lengths, choices = zip(*results, strict=True)
     return Playouts(np.array(rewards, np.float64), np.array(lengths), np.array(choices))
 
 
-def _play_board(state: Any, rng: random.Random) -> tuple[float, int, int]:
+def _play_board_game(state: Any, rng: random.Random) -> tuple[float, int, int]:
     length = choices = 0
     while not state.is_terminal():
         actions = state.legal_actions()
@@ -160,11 +160,11 @@ def _play_board(state: Any, rng: random.Random) -> tuple[float, int, int]:
 
 Samples = npt.NDArray[np.float64]
 
-LEAST = 100
+MIN_SAMPLES = 100
 """Samples before the rule may stop: the first few may be all alike."""
 
 
-def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.bool_]:
+def adjacent_means_settled(samples: Samples, difference: float) -> npt.NDArray[np.bool_]:
     """Test after each sample whether the mean has just changed by less than a difference (thesis, section 4.4.1).
 
     The next sample moves the mean by its distance from the mean, divided by their number, so this says little of the
@@ -179,7 +179,7 @@ def adjacent_means_stop(samples: Samples, difference: float) -> npt.NDArray[np.b
     """
     count = np.arange(1, len(samples) + 1)
     means = np.cumsum(samples) / count
-    return (np.abs(np.diff(means, prepend=np.inf)) < difference) & (count >= LEAST)
+    return (np.abs(np.diff(means, prepend=np.inf)) < difference) & (count >= MIN_SAMPLES)
 
 
 def first_stop(*tests: npt.NDArray[np.bool_]) -> int | None:

@@ -66,7 +66,7 @@ class SizeResult:
 
 @dataclass(frozen=True)
 class SizeOptions(ex.ChosenOptions):
-    """Which games are played.
+    """Options of ``tree-size``: which games are played.
 
     Attributes:
         only: Only these; may be repeated.
@@ -83,7 +83,7 @@ def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]
     first = block * BLOCK
     states = [State.new(options.seed, RULES, deal) for deal in range(first, first + BLOCK)]
     if PLAYS[name] == "random":
-        played = counting.playouts(states, BLOCK, options.seed, first)
+        played = counting.play_random_games(states, BLOCK, options.seed, first)
         return [SizeResult(name, block, int(played.lengths.sum()), int(played.choices.sum()))]
     agents, counts = [make_agent(PLAYS[name])] * 3, list[int]()
     for number, state in enumerate(states, first):
@@ -94,7 +94,7 @@ def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]
     return [SizeResult(name, block, len(counts), sum(counts))]
 
 
-def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
+def _list_blocks(options: SizeOptions) -> list[tuple[str, int]]:
     blocks = {name: options.blocks if agent == "random" else options.bot_blocks for name, agent in PLAYS.items()}
     return [(name, block) for name in ex.check_names("games", options.only, PLAYS) for block in range(blocks[name])]
 
@@ -102,13 +102,13 @@ def _blocks(options: SizeOptions) -> list[tuple[str, int]]:
 def size_table(saved: ex.SavedResults[SizeResult]) -> Table:
     """The thesis's sizes of state space and game tree beside ours."""
     title = "State and game-tree complexity"
-    return ex.make_comparison_table(title, _sizes(saved.results), ex.source_note(saved))
+    return ex.make_comparison_table(title, _compare_sizes(saved.results), ex.source_note(saved))
 
 
-def _sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
+def _compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
     suits = "suits distinguished"
-    yield ex.Comparison("deals", "8 × 10^26", _power(counting.deals_by_cards()), f"exact, {suits}")
-    yield ex.Comparison("states", "10^43", _power(counting.states_by_cards()), f"deals × 2^54, {suits}")
+    yield ex.Comparison("deals", "8 × 10^26", _power_text(counting.count_deals()), f"exact, {suits}")
+    yield ex.Comparison("states", "10^43", _power_text(counting.bound_states()), f"deals × 2^54, {suits}")
     groups = ex.group_by(results, "play")
     for name, length_printed, branching_printed in (("random, by moves", "71.6", "14.6"), ("bots, rules", "36.8", "")):
         if blocks := groups.get(name):
@@ -124,7 +124,7 @@ def _sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
     yield ex.Comparison("game tree, the thesis's own figures", "10^125", size, note)
 
 
-def _power(number: int) -> str:
+def _power_text(number: int) -> str:
     """A large number as a figure and a power of ten."""
     exponent = int(math.log10(number))
     return f"{number / 10**exponent:.1f} × 10^{exponent}"
@@ -138,7 +138,7 @@ TREE_SIZE = ex.Experiment(
     options=SizeOptions,
     result=SizeResult,
     key=("play", "block"),
-    tasks=_blocks,
+    tasks=_list_blocks,
     work=count_games,
     changeable=("blocks", "bot_blocks"),
     unit="hundreds of games",
@@ -170,14 +170,14 @@ THESIS: Mapping[str, str] = {
 }
 """Table 4.5 as it is printed; 4.3 has the same for the deals, with depths cut to whole numbers."""
 
-BIN = 5
+LENGTH_BIN = 5
 """Lengths of games are counted in steps of this many decisions."""
 
-_PIECE = 5_000
+_BATCH = 5_000
 
 
 @dataclass(frozen=True)
-class ChildResult:
+class FirstMoveResult:
     """What random games after a first move show.
 
     Attributes:
@@ -201,7 +201,7 @@ class ChildResult:
 
 @dataclass(frozen=True)
 class ComplexityOptions(ex.ChosenOptions):
-    """Which games, and when their means count as settled.
+    """Options of ``complexity``: which games are sampled, and when their means count as settled.
 
     Attributes:
         only: Only this game; may be repeated.
@@ -221,48 +221,48 @@ def first_moves(game: str) -> tuple[str, ...]:
     """The legal first moves of a game, as text and in their order."""
     if game in DEALS:
         return tuple(str(move) for move in deal_state(game).legal_moves())
-    start = counting.load_game(game).new_initial_state()
+    start = counting.load_board_game(game).new_initial_state()
     return tuple(start.action_to_string(start.current_player(), action) for action in start.legal_actions())
 
 
-def sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.Playouts]:
+def make_sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.Playouts]:
     """Make the function that plays random games after a first move, given their count and first number."""
     if game in DEALS:
         state = deal_state(game)
         state.step(state.legal_moves()[child])
-        return lambda games, first: counting.playouts([state], games, seed, first)
-    board = counting.load_game(game).new_initial_state()
+        return lambda games, first: counting.play_random_games([state], games, seed, first)
+    board = counting.load_board_game(game).new_initial_state()
     board.apply_action(board.legal_actions()[child])
-    return lambda games, first: counting.board_playouts(board, games, seed, first)
+    return lambda games, first: counting.play_random_board_games(board, games, seed, first)
 
 
-def sample_move(options: ComplexityOptions, game: str, number: int) -> list[ChildResult]:
+def sample_first_move(options: ComplexityOptions, game: str, number: int) -> list[FirstMoveResult]:
     """Play random games after a first move until their means have settled."""
     key = np.random.SeedSequence([options.seed, GAMES.index(game), number]).generate_state(1, np.uint64)
-    sample = sampler(game, number, int(key[0]))
+    sample = make_sampler(game, number, int(key[0]))
     values, depths = np.empty(0), np.empty(0)
     stop = None
     while stop is None:
-        playouts = sample(_PIECE, len(values))
+        playouts = sample(_BATCH, len(values))
         values, depths = np.append(values, playouts.rewards), np.append(depths, playouts.lengths + 1.0)
         stop = counting.first_stop(
-            *(counting.adjacent_means_stop(means, options.difference) for means in (values, depths))
+            *(counting.adjacent_means_settled(means, options.difference) for means in (values, depths))
         )
     means = round(float(values[:stop].mean()), 5), round(float(depths[:stop].mean()), 3)
-    lengths = np.bincount(depths[:stop].astype(np.int64) // BIN)
-    return [ChildResult(game, number, first_moves(game)[number], stop, *means, tuple(lengths.tolist()))]
+    lengths = np.bincount(depths[:stop].astype(np.int64) // LENGTH_BIN)
+    return [FirstMoveResult(game, number, first_moves(game)[number], stop, *means, tuple(lengths.tolist()))]
 
 
-def _children(options: ComplexityOptions) -> list[tuple[str, int]]:
+def _list_first_moves(options: ComplexityOptions) -> list[tuple[str, int]]:
     games = ex.check_names("game", options.only, GAMES)
     return [(game, number) for game in games for number in range(len(first_moves(game)))]
 
 
-def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, ...]:
+def compute_eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, ...]:
     """Compute the numbers of table 4.2 from the iterations, value and depth of each first move.
 
     Example:
-        >>> eleven_numbers([(10, 0.5, 3.0), (20, -0.5, 4.0)])[:5]
+        >>> compute_eleven_numbers([(10, 0.5, 3.0), (20, -0.5, 4.0)])[:5]
         ('2', '30', '15', '10', '20')
     """
     columns = list(zip(*children, strict=True))
@@ -271,18 +271,18 @@ def eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, .
     return (str(len(children)), f"{sum(columns[0]):,}", *ends)
 
 
-def complexity_table(saved: ex.SavedResults[ChildResult]) -> Table:
+def complexity_table(saved: ex.SavedResults[FirstMoveResult]) -> Table:
     """The thesis's tables 4.3 and 4.5 beside ours."""
     columns: dict[str, Sequence[str]] = {}
     for game, children in ex.group_by(saved.results, "game", order=GAMES).items():
-        ours = eleven_numbers([(child.iterations, child.value, child.depth) for child in children])
+        ours = compute_eleven_numbers([(child.iterations, child.value, child.depth) for child in children])
         columns |= {f"{game}, thesis": THESIS[game].split(), f"{game}, ours": ours}
     note = f"Stopped where a game changes both means by less than {saved.settings['difference']:g}; {saved.name}."
     lines = [*zip(NUMBERS, *columns.values(), strict=True)]
     return Table("Monte Carlo complexity by the thesis's rule", ("number", *columns), lines, note)
 
 
-def plot_complexity(saved: ex.SavedResults[ChildResult], path: Path) -> None:
+def plot_complexity(saved: ex.SavedResults[FirstMoveResult], path: Path) -> None:
     """Figures 4.2 to 4.5: one row per figure, one column per game."""
     games = ex.group_by(saved.results, "game", order=GAMES)
     figures = {"iterations": "4.2: games", "value": "4.3: value", "lengths": "4.4: length", "depth": "4.5: mean length"}
@@ -291,9 +291,9 @@ def plot_complexity(saved: ex.SavedResults[ChildResult], path: Path) -> None:
         for game, children in games.items():
             if name == "lengths":
                 counts = [sum(column) for column in zip_longest(*(child.lengths for child in children), fillvalue=0)]
-                centres = [BIN * (bin_number + 0.5) for bin_number in range(len(counts))]
+                centres = [LENGTH_BIN * (bin_number + 0.5) for bin_number in range(len(counts))]
                 style = {"weights": [100 * count / sum(counts) for count in counts]}
-                bins = range(0, BIN * len(counts) + 1, BIN)
+                bins = range(0, LENGTH_BIN * len(counts) + 1, LENGTH_BIN)
                 series = Series("", bins, centres, "histogram", style=style)
             else:
                 numbers = [getattr(child, name) for child in children]
@@ -309,11 +309,11 @@ COMPLEXITY = ex.Experiment(
     "from every first move until their means settle: some six CPU minutes. Reversi and Awari are OpenSpiel's (extra "
     "peers).",
     options=ComplexityOptions,
-    result=ChildResult,
+    result=FirstMoveResult,
     key=("game", "child"),
-    tasks=_children,
-    work=sample_move,
-    more=lambda options: {"rules": RULES, "least": counting.LEAST},
+    tasks=_list_first_moves,
+    work=sample_first_move,
+    more=lambda options: {"rules": RULES, "least": counting.MIN_SAMPLES},
     unit="first moves",
     tables={"complexity": complexity_table},
     plot=plot_complexity,

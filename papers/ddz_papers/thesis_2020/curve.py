@@ -27,7 +27,7 @@ from ddz_training.measure.errors import InvalidExperimentError
 
 
 class Tally(NamedTuple):
-    """Duplicate deals against a search with some number of iterations.
+    """How duplicate deals against a search with some number of iterations ended.
 
     Attributes:
         ahead: Deals on which the agent did better than the search.
@@ -49,21 +49,21 @@ Tallies = Mapping[int, Tally]
 """Deals played, by the iterations of the search."""
 
 
-def as_text(tallies: Tallies) -> tuple[str, ...]:
-    """Tallies for a file, in the order of the iterations.
+def tallies_to_text(tallies: Tallies) -> tuple[str, ...]:
+    """Write tallies as text for a file, in the order of the iterations.
 
     Example:
-        >>> as_text({500: Tally(3, 1, 16)})
+        >>> tallies_to_text({500: Tally(3, 1, 16)})
         ('500:3/1/16',)
     """
     return tuple(f"{iterations}:{'/'.join(map(str, tally))}" for iterations, tally in sorted(tallies.items()))
 
 
-def of_text(parts: Iterable[str]) -> dict[int, Tally]:
-    """The inverse of :func:`as_text`.
+def tallies_from_text(parts: Iterable[str]) -> dict[int, Tally]:
+    """Read tallies from text: the inverse of :func:`tallies_to_text`.
 
     Example:
-        >>> of_text(["7:0/0/9", "64:1/2/3"])
+        >>> tallies_from_text(["7:0/0/9", "64:1/2/3"])
         {7: Tally(ahead=0, behind=0, even=9), 64: Tally(ahead=1, behind=2, even=3)}
     """
     split = (part.partition(":") for part in parts)
@@ -98,8 +98,8 @@ class Bounds(NamedTuple):
     upper: int
 
     @classmethod
-    def of(cls, lower: int, upper: int) -> Bounds:
-        """Bounds as a user gives them.
+    def checked(cls, lower: int, upper: int) -> Bounds:
+        """Check the bounds that a user gives.
 
         Raises:
             InvalidExperimentError: If they are the wrong way round, or below 1.
@@ -124,7 +124,7 @@ class Posterior(NamedTuple):
         """The logarithm that the equivalent stays below with this probability."""
         return float(np.interp(share, self.chance, self.places))
 
-    def above(self, iterations: float) -> float:
+    def probability_above(self, iterations: float) -> float:
         """The probability that the equivalent is above this number of iterations."""
         return 1 - float(np.interp(math.log2(iterations), self.places, self.chance))
 
@@ -146,22 +146,22 @@ def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
     grid = np.arange(first, math.ceil((upper + _MARGIN) * OCTAVE) + 1) / OCTAVE
     beyond = np.maximum(lower - grid, grid - upper).clip(0)
     prior = _SLOPE_PRIOR[:, None] - beyond**2 / 2
-    estimate = _with_deals(prior, tallies, grid)
+    estimate = _update_posterior(prior, tallies, grid)
     if near:
         centre = estimate.quantile(0.5)
         nearby = {budget: tally for budget, tally in tallies.items() if abs(math.log2(budget) - centre) <= NEAR}
         if sum(tally.ahead + tally.behind for tally in nearby.values()) >= _ENOUGH:
-            estimate = _with_deals(prior, nearby, grid)
+            estimate = _update_posterior(prior, nearby, grid)
     return estimate
 
 
-def _with_deals(prior: NDArray[np.float64], tallies: Tallies, grid: NDArray[np.float64]) -> Posterior:
+def _update_posterior(prior: NDArray[np.float64], tallies: Tallies, grid: NDArray[np.float64]) -> Posterior:
     """The posterior from the logarithm of the prior, ``[slopes, grid]``."""
     logs, size, first = prior.copy(), len(grid), round(grid[0] * OCTAVE)
     for budget, tally in tallies.items():
         point = round(math.log2(budget) * OCTAVE) - first
         reach = max(size, point + 1, size - point)
-        ahead, behind = _log_chances(reach)
+        ahead, behind = _log_win_probabilities(reach)
         window = slice(reach - 1 - point, reach - 1 - point + size)
         logs += tally.ahead * ahead[:, window] + tally.behind * behind[:, window]
     weights = np.exp(logs - logs.max()).sum(axis=0)
@@ -170,7 +170,7 @@ def _with_deals(prior: NDArray[np.float64], tallies: Tallies, grid: NDArray[np.f
 
 
 @functools.cache
-def _log_chances(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _log_win_probabilities(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Log-chances that the agent or the search takes a decisive deal.
 
     Returns:

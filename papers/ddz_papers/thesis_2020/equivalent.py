@@ -33,9 +33,9 @@ from ddz_env.support.options import Options, Range
 from ddz_papers.thesis_2020.curve import Bounds as Bounds
 from ddz_papers.thesis_2020.curve import Posterior, Tally, posterior
 from ddz_papers.thesis_2020.curve import Tallies as Tallies
-from ddz_papers.thesis_2020.curve import as_text as as_text
-from ddz_papers.thesis_2020.curve import of_text as of_text
-from ddz_papers.thesis_2020.tendency import Judges
+from ddz_papers.thesis_2020.curve import tallies_from_text as tallies_from_text
+from ddz_papers.thesis_2020.curve import tallies_to_text as tallies_to_text
+from ddz_papers.thesis_2020.tendency import TendencyAgents
 from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import KEY, DealPlayer, GameResult, Match, list_seatings
 from ddz_training.measure.errors import InvalidExperimentError
@@ -51,7 +51,7 @@ Play = Callable[[Sequence[int]], Sequence[int]]
 """Plays one deal against each of these numbers of iterations: 1 where the agent did better, -1 where it did worse, 0
 where the deal says nothing."""
 
-MOST = 1_000_000
+MAX_ITERATIONS = 1_000_000
 """The most iterations that are tried by default."""
 
 STEP_DEALS = 500
@@ -63,8 +63,8 @@ _OFFSETS = np.linspace(-1, 1, 5)
 """Where to play, in octaves from the likeliest equivalent, which is most informative; the others show the slope."""
 _LATTICE = 4
 """Points per octave at which to play."""
-_RAMP = 4
-_SURE = 0.975
+_GROWTH_LIMIT = 4
+_UPPER_QUANTILE = 0.975
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class SequentialOptions(Options):
     error = InvalidExperimentError
 
     least: Annotated[int, Range(1)] = 1
-    most: Annotated[int, Range(1)] = MOST
+    most: Annotated[int, Range(1)] = MAX_ITERATIONS
     first: Annotated[int, Range(1)] = 64
     precision: Annotated[float, Range(1, above=True)] = 1.25
     deals: Annotated[int, Range(1)] = 2000
@@ -120,18 +120,18 @@ class Equivalent:
         """
         if self.beyond:
             sign, edge = (">", max(self.tallies)) if self.beyond > 0 else ("<", min(self.tallies))
-            return f"{sign} {edge:,} (wins {100 * wins(self.tallies[edge]).mean:.1f} %)"
+            return f"{sign} {edge:,} (wins {100 * win_interval(self.tallies[edge]).mean:.1f} %)"
         shown = [f"{value:,.0f}" if value >= 10 else f"{value:.1f}" for value in self.iterations.ends]
         return f"{shown[0]} ({shown[1]}–{shown[2]})"
 
 
-def wins(tally: Tally) -> Interval:
+def win_interval(tally: Tally) -> Interval:
     """The agent's share of the deals, even ones halved: with a fixed landlord, its share of the games."""
     values = [1.0] * tally.ahead + [0.0] * tally.behind + [0.5] * tally.even
     return clip_interval(normal_interval(values), 0.0, 1.0)
 
 
-class _Played:
+class _TalliedPlay:
     """Plays deals and tallies how they end."""
 
     def __init__(self, play: Play) -> None:
@@ -151,12 +151,12 @@ class _Played:
         return sum(tally.deals for tally in self.tallies.values())
 
     def result(self, estimate: Posterior, at: float | None = None, beyond: int = 0) -> Equivalent:
-        low, middle, high = (2 ** estimate.quantile(share) for share in (1 - _SURE, 0.5, _SURE))
+        low, middle, high = (2 ** estimate.quantile(share) for share in (1 - _UPPER_QUANTILE, 0.5, _UPPER_QUANTILE))
         return Equivalent(Interval(middle if at is None else at, low, high, self.deals), dict(self.tallies), beyond)
 
 
 def initial_bounds(
-    play: Play, bounds: Bounds, deals: int, rng: np.random.Generator, most: int = MOST
+    play: Play, bounds: Bounds, deals: int, rng: np.random.Generator, most: int = MAX_ITERATIONS
 ) -> tuple[Bounds, Tallies]:
     """Algorithm 5: double an interval until a search with as many iterations as its upper end is not worse.
 
@@ -170,7 +170,7 @@ def initial_bounds(
     Returns:
         The bounds, and what was played.
     """
-    played, (lower, upper) = _Played(play), bounds
+    played, (lower, upper) = _TalliedPlay(play), bounds
     while played([upper] * deals) > 0 and upper < most:
         tenth = upper // 10 + 1
         lower, upper = upper - int(rng.integers(tenth)), min(2 * upper + int(rng.integers(tenth)), most)
@@ -188,7 +188,7 @@ def binary_search(play: Play, bounds: Bounds, deals: int) -> Equivalent:
     Returns:
         What the algorithm returns, with the interval of the curve through its deals.
     """
-    played, (lower, upper) = _Played(play), bounds
+    played, (lower, upper) = _TalliedPlay(play), bounds
     middle = (lower + upper) // 2
     while lower <= upper:
         middle = (lower + upper) // 2
@@ -210,46 +210,50 @@ def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | N
     Returns:
         The equivalent.
     """
-    played, search_bounds = _Played(play), bounds or Bounds(options.least, options.most)
+    played, search_bounds = _TalliedPlay(play), bounds or Bounds(options.least, options.most)
     cap = min(options.most, max(options.first, options.least, bounds.lower if bounds else 0))
     while True:
         estimate = posterior(played.tallies, search_bounds, near=False)
-        if played.deals >= options.deals or _beyond(estimate, played, options):
+        if played.deals >= options.deals or _beyond_limits(estimate, played, options):
             break
-        if played.tallies and _narrow(estimate, options) and _narrow(posterior(played.tallies, search_bounds), options):
+        if (
+            played.tallies
+            and _is_narrow(estimate, options)
+            and _is_narrow(posterior(played.tallies, search_bounds), options)
+        ):
             break
         block = min(max(options.block, played.deals // 3), options.deals - played.deals)
-        budgets = _budgets(estimate, block, options.least, cap)
+        budgets = _choose_budgets(estimate, block, options.least, cap)
         played(budgets)
-        cap = min(options.most, max(cap, _RAMP * max(budgets)))
-    beyond = _beyond(estimate, played, options)
+        cap = min(options.most, max(cap, _GROWTH_LIMIT * max(budgets)))
+    beyond = _beyond_limits(estimate, played, options)
     return played.result(estimate if beyond else posterior(played.tallies, search_bounds), beyond=beyond)
 
 
-def _budgets(estimate: Posterior, block: int, least: int, most: int) -> list[int]:
+def _choose_budgets(estimate: Posterior, block: int, least: int, most: int) -> list[int]:
     """A number of iterations for each deal of a round, around the likeliest equivalent."""
     centre = round(estimate.quantile(0.5) * _LATTICE) / _LATTICE
     logs = centre + np.resize(_OFFSETS, block)
     return [int(iterations) for iterations in np.clip(np.rint(2.0**logs), least, most)]
 
 
-def _narrow(estimate: Posterior, options: SequentialOptions) -> bool:
-    return 2 ** (estimate.quantile(_SURE) - estimate.quantile(1 - _SURE)) <= options.precision**2
+def _is_narrow(estimate: Posterior, options: SequentialOptions) -> bool:
+    return 2 ** (estimate.quantile(_UPPER_QUANTILE) - estimate.quantile(1 - _UPPER_QUANTILE)) <= options.precision**2
 
 
-def _beyond(estimate: Posterior, played: _Played, options: SequentialOptions) -> int:
+def _beyond_limits(estimate: Posterior, played: _TalliedPlay, options: SequentialOptions) -> int:
     """Whether the equivalent is above (1) or below (-1) all that is allowed, as far as games at the edge say."""
     for sign, edge in ((1, options.most), (-1, options.least)):
         at_edge = played.tallies.get(edge, Tally()).deals
-        outside = estimate.above(edge) if sign > 0 else 1 - estimate.above(edge)
-        if at_edge >= options.block and outside >= _SURE:
+        outside = estimate.probability_above(edge) if sign > 0 else 1 - estimate.probability_above(edge)
+        if at_edge >= options.block and outside >= _UPPER_QUANTILE:
             return sign
     return 0
 
 
 # --- The games behind it ----------------------------------------------------------------------------------------------
 
-SEARCH = "isuct"
+DEFAULT_SEARCH = "isuct"
 """The default for the search whose iterations are counted."""
 
 THESIS_SEARCH = "isuct:exploration=0.7071"
@@ -257,8 +261,8 @@ THESIS_SEARCH = "isuct:exploration=0.7071"
 (4.5.1), which is k = c / sqrt(2) of figure 2 on rewards of 0 and 1."""
 
 
-class Ladder(NamedTuple):
-    """A measurement of an agent by a search, step by step on more or fewer iterations.
+class EquivalentSearch(NamedTuple):
+    """What measures an agent: a search with more or fewer iterations, the rules and the deals.
 
     Attributes:
         agent: The agent's specification.
@@ -270,17 +274,17 @@ class Ladder(NamedTuple):
     """
 
     agent: str
-    search: str = SEARCH
+    search: str = DEFAULT_SEARCH
     rules: Rules = Rules.preset("half-deck")
     seed: int = 0
     make_generator: MakeGenerator = make_agent_generator
-    judges: Judges | None = None
+    judges: TendencyAgents | None = None
 
-    def rung(self, iterations: int) -> str:
+    def search_spec(self, iterations: int) -> str:
         """The search with this number of iterations.
 
         Example:
-            >>> Ladder("rules", "isuct:exploration=0.5").rung(800)
+            >>> EquivalentSearch("rules", "isuct:exploration=0.5").search_spec(800)
             'isuct:exploration=0.5,iterations=800'
         """
         return f"{self.search}{',' if ':' in self.search else ':'}iterations={iterations}"
@@ -289,10 +293,10 @@ class Ladder(NamedTuple):
         """A deal against this number of iterations.
 
         Example:
-            >>> Ladder("rules").match(7, 800).names
+            >>> EquivalentSearch("rules").match(7, 800).names
             ('rules', '800 iterations')
         """
-        return Match(deal, (self.agent, self.rung(iterations)), (self.agent, f"{iterations} iterations"))
+        return Match(deal, (self.agent, self.search_spec(iterations)), (self.agent, f"{iterations} iterations"))
 
     def check(self) -> None:
         """Refuse agents that do not exist, and searches that do not count iterations.
@@ -304,7 +308,7 @@ class Ladder(NamedTuple):
         if "iterations=" in self.search:
             raise InvalidAgentOptionError(f"{self.search!r} must not name its iterations: these are what is looked for")
         judges = (*self.judges.top, *self.judges.bottom) if self.judges else ()
-        check_agents([self.agent, self.rung(1), *judges], rules=self.rules)
+        check_agents([self.agent, self.search_spec(1), *judges], rules=self.rules)
 
     def deals(self) -> Generator[int, None, None]:
         """The numbers of the deals that are played; those with a tendency (algorithm 1) are passed over."""
@@ -313,7 +317,7 @@ class Ladder(NamedTuple):
             return
         with closing(self.judges.player()) as player:
             for deal in itertools.count():
-                if self.judges.judge(player, deal).tendency == TENDENCIES[0]:
+                if self.judges.measure(player, deal).tendency == TENDENCIES[0]:
                     yield deal
 
     def settings(self) -> dict[str, object]:
@@ -323,8 +327,8 @@ class Ladder(NamedTuple):
         return {"agent": self.agent, "search": self.search, **game, **judges}
 
 
-class LadderPlayer(DealPlayer):
-    """Plays the deals of a ladder in one process, and keeps the search of one number of iterations only.
+class EquivalentPlayer(DealPlayer):
+    """Plays deals against a search in one process, and keeps the tree of one number of iterations only.
 
     A tree of a million nodes is not kept beside another one.
     """
@@ -337,13 +341,16 @@ class LadderPlayer(DealPlayer):
 
 
 @contextmanager
-def playing(
-    ladder: Ladder, path: Path | None = None, processes: int = 1, on_progress: OnProgress = ignore_progress
+def open_deal_player(
+    measurement: EquivalentSearch,
+    path: Path | None = None,
+    processes: int = 1,
+    on_progress: OnProgress = ignore_progress,
 ) -> Iterator[Play]:
-    """Play the deals of a ladder, each deal once, in the order of their numbers.
+    """Open a player of deals against a search, each deal once, in the order of their numbers.
 
     Args:
-        ladder: Who plays.
+        measurement: Who plays.
         path: Where the deals are saved; a file of an earlier run is resumed.  None keeps them in memory.
         processes: Worker processes; the results do not depend on them.
         on_progress: Called with how many deals are played, of how many that are known to be wanted.
@@ -352,45 +359,46 @@ def playing(
         Plays deals for a search of an equivalent.
 
     Raises:
-        SettingsMismatchError: If the file is of another ladder.
+        SettingsMismatchError: If the file is of another agent, search or seed.
         WorkerDiedError: If a worker process died.
     """
-    agents, games = [ladder.agent, ladder.rung(1)], len(list_seatings(ladder.rules))
-    store = ResultStore(GameResult, path, ladder.settings(), KEY, per_key=games, agents=agents)
+    agents, games = [measurement.agent, measurement.search_spec(1)], len(list_seatings(measurement.rules))
+    store = ResultStore(GameResult, path, measurement.settings(), KEY, per_key=games, agents=agents)
     start = functools.partial(
-        LadderPlayer, ladder.rules, ladder.seed, timing=False, make_generator=ladder.make_generator
+        EquivalentPlayer, measurement.rules, measurement.seed, timing=False, make_generator=measurement.make_generator
     )
     wanted: dict[Key, Match] = {}
-    with store.open_with_workers(start, processes) as share, closing(ladder.deals()) as deals:
+    with store.open_with_workers(start, processes) as share, closing(measurement.deals()) as deals:
 
         def play(budgets: Sequence[int]) -> list[int]:
-            matches = [ladder.match(*task) for task in zip(itertools.islice(deals, len(budgets)), budgets, strict=True)]
+            matches = [
+                measurement.match(*task) for task in zip(itertools.islice(deals, len(budgets)), budgets, strict=True)
+            ]
             wanted.update({match.key: match for match in matches})
             store.run_missing(wanted, share, on_progress)
-            return [_lead(store.units[match.key]) for match in matches]
+            return [_deal_sign(store.units[match.key]) for match in matches]
 
         yield play
 
 
-def _lead(games: Sequence[GameResult]) -> int:
+def _deal_sign(games: Sequence[GameResult]) -> int:
     """1 where the agent did better in the games of a deal, -1 where it did worse, 0 where the deal says nothing."""
     share = fmean(balanced_win_share(game, "a") for game in games)
     return (share > 0.5) - (share < 0.5)
 
 
-def equivalent_table(ladder: Ladder, equivalent: Equivalent) -> Table:
+def equivalent_table(measurement: EquivalentSearch, equivalent: Equivalent) -> Table:
     """What ``ddz study equivalent`` played against how many iterations, and the equivalent below."""
     lines = [
-        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), wins(tally).percent())
+        (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), win_interval(tally).percent())
         for many, tally in sorted(equivalent.tallies.items())
     ]
     header = ("iterations", "deals", "agent ahead", "search ahead", "agent wins %")
     if equivalent.beyond:
-        note = f"The equivalent of {ladder.agent} is {equivalent.text()} iterations of {ladder.search}."
+        note = f"The equivalent of {measurement.agent} is {equivalent.text()} iterations of {measurement.search}."
     else:
-        note = (
-            f"{ladder.search} plays as strongly as {ladder.agent} with {equivalent.text()} iterations (95 % interval)."
-        )
+        iterations = f"{equivalent.text()} iterations (95 % interval)"
+        note = f"{measurement.search} plays as strongly as {measurement.agent} with {iterations}."
     deals = f"{equivalent.iterations.count} duplicate deals"
-    title = f"Monte Carlo equivalent · {deals} · {ladder.rules.name} rules · seed {ladder.seed}"
+    title = f"Monte Carlo equivalent · {deals} · {measurement.rules.name} rules · seed {measurement.seed}"
     return Table(title, header, lines, note)

@@ -22,7 +22,7 @@ from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
 
-LADDERS = (finding.SEARCH, "rollout:particles=0")
+SEARCHES = (finding.DEFAULT_SEARCH, "rollout:particles=0")
 """The search whose iterations are counted, and the one to use where that search never equals the agent."""
 THESIS_RULES = "half-deck-open"
 """The thesis's game; in it the search is the thesis's, too."""
@@ -58,7 +58,7 @@ THESIS_KNOWLEDGE = {"pass": "1,217 → 1,192", "bombs": "1,217 → 1,221", "cont
 
 @dataclass(frozen=True)
 class EquivalentsOptions(ex.ChosenOptions):
-    """Which agents' equivalents are found, and how exactly.
+    """Options of ``equivalents``: which agents' equivalents are found, and how exactly.
 
     Attributes:
         only: Only this agent; may be repeated.
@@ -111,39 +111,41 @@ class EquivalentResult:
     @property
     def equivalent(self) -> finding.Equivalent:
         """The equivalent, and what was played."""
-        tallies = finding.of_text(self.played)
+        tallies = finding.tallies_from_text(self.played)
         deals = sum(tally.deals for tally in tallies.values())
         return finding.Equivalent(Interval(self.iterations, self.low, self.high, deals), tallies, self.beyond)
 
 
-_ALL = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLEDGE)
+_AGENTS_AND_OPPONENTS = {name: (agent, "rules") for name, agent in AGENTS.items()} | dict(KNOWLEDGE)
 """By name: the agent's specification, and the agent that it also plays against."""
 
 
 def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> list[EquivalentResult]:
     """Find the equivalent of an agent: in the first search, or in the second where the first never equals it."""
     results = []
-    first, second = LADDERS
+    first, second = SEARCHES
     for search in (finding.THESIS_SEARCH if preset == THESIS_RULES else first, second):
-        results.append(_find(options, name, preset, search))
+        results.append(_find_in_search(options, name, preset, search))
         if results[-1].beyond <= 0:
             break
     return results
 
 
-def _find(options: EquivalentsOptions, name: str, preset: str, search: str) -> EquivalentResult:
+def _find_in_search(options: EquivalentsOptions, name: str, preset: str, search: str) -> EquivalentResult:
     """Find the equivalent in one search, and play against the second agent."""
-    (agent, against), rules = _ALL[name], Rules.preset(preset)
+    (agent, against), rules = _AGENTS_AND_OPPONENTS[name], Rules.preset(preset)
     limits = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
-    with finding.playing(finding.Ladder(agent, search, rules, options.seed, make_published_generator)) as play:
+    with finding.open_deal_player(
+        finding.EquivalentSearch(agent, search, rules, options.seed, make_published_generator)
+    ) as play:
         equivalent = finding.sequential_search(play, limits)
-    tallies, share = finding.as_text(equivalent.tallies), _share(agent, against, rules, options)
+    tallies, share = finding.tallies_to_text(equivalent.tallies), _play_against(agent, against, rules, options)
     mean, low, high = (round(end, 1) for end in equivalent.iterations.ends)
     result = EquivalentResult(name, agent, preset, search, mean, low, high, equivalent.beyond, tallies, against, 0, 0)
     return replace(result, wins=round(share.mean, 4), margin=round(share.half_width, 4))
 
 
-def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
+def _play_against(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
     """The agent's share of the games against the second agent."""
     if agent == against:
         return Interval(0.5, 0.5, 0.5, 0)
@@ -153,12 +155,12 @@ def _share(agent: str, against: str, rules: Rules, options: EquivalentsOptions) 
     return normal_interval([*wins_by_deal(games, "a").values()])
 
 
-def _by_name(
+def _group_by_name(
     saved: ex.SavedResults[EquivalentResult], names: Iterable[str], second: bool = False
 ) -> dict[tuple[str, str], EquivalentResult]:
     """Results of the first or the second search by rules and name."""
     named = (result for result in saved.results if result.name in set(names))
-    of_search = (result for result in named if (result.search == LADDERS[1]) == second)
+    of_search = (result for result in named if (result.search == SEARCHES[1]) == second)
     return {(result.rules, result.name): result for result in of_search}
 
 
@@ -168,7 +170,7 @@ def _wins_text(result: EquivalentResult) -> str:
 
 def equivalents_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
     """The agents by rank against the rule agent, with their equivalents, in the form of table 5.3."""
-    first, second = _by_name(saved, AGENTS), _by_name(saved, AGENTS, second=True)
+    first, second = _group_by_name(saved, AGENTS), _group_by_name(saved, AGENTS, second=True)
     lines = []
     for rules, of_rules in ex.group_by(first.values(), "rules").items():
         for rank, result in enumerate(sorted(of_rules, key=lambda result: -result.wins), 1):
@@ -178,28 +180,28 @@ def equivalents_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
             lines.append(
                 (rules, result.name, str(rank), share, equivalent.text(), other, str(equivalent.iterations.count))
             )
-    header = ("rules", "agent", "rank", "wins % v `rules`", f"`{LADDERS[0]}`", f"`{LADDERS[1]}`", "deals")
+    header = ("rules", "agent", "rank", "wins % v `rules`", f"`{SEARCHES[0]}`", f"`{SEARCHES[1]}`", "deals")
     note = (
         "Equivalents with 95 % intervals; deals: against the first search, two games each. "
-        f"In `{THESIS_RULES}` the search is `{finding.THESIS_SEARCH}`. {_most_deals(saved)}"
+        f"In `{THESIS_RULES}` the search is `{finding.THESIS_SEARCH}`. {_deals_note(saved)}"
     )
     return Table("Monte Carlo equivalents", header, lines, note)
 
 
-def _most_deals(saved: ex.SavedResults[Any]) -> str:
+def _deals_note(saved: ex.SavedResults[Any]) -> str:
     return f"At most {saved.settings['deals']} duplicate deals each; {saved.name}."
 
 
 def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
     """The equivalent without a piece of knowledge, and the change, in the form of table 5.4."""
-    results = _by_name(saved, [*AGENTS, *KNOWLEDGE])
+    results = _group_by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
     for (rules, name), result in results.items():
         if name in KNOWLEDGE:
             full = results.get((rules, KNOWLEDGE[name][1]))
             knowledge = name.partition(" without ")[2]
             comparable = full is not None and not (full.beyond or result.beyond)
-            factor = change(full, result).text_with_range(".2f", 1) if full and comparable else "–"
+            factor = relative_change(full, result).text_with_range(".2f", 1) if full and comparable else "–"
             whole_text = full.equivalent.text() if full else "–"
             cells = (
                 whole_text,
@@ -212,17 +214,17 @@ def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
     header = ("agent", "without", "with it", "without it", "factor", "wins % v the whole", "thesis")
     note = (
         "Factor: the equivalent without it divided by that with it, with its 95 % interval. Wins: duplicate deals of "
-        f"the agent without it against the whole one. {_most_deals(saved)}"
+        f"the agent without it against the whole one. {_deals_note(saved)}"
     )
     return Table("Value of knowledge", header, lines, note)
 
 
-def change(full: EquivalentResult, without: EquivalentResult) -> Interval:
+def relative_change(full: EquivalentResult, without: EquivalentResult) -> Interval:
     """The equivalent without a piece of knowledge divided by the whole agent's, errors added on the logarithmic scale.
 
     Example:
         >>> one = EquivalentResult("a", "a", "half-deck", "isuct", 800, 400, 1600, 0, (), "a", 0.5, 0)
-        >>> change(one, one).text_with_range(".2f", 1)
+        >>> relative_change(one, one).text_with_range(".2f", 1)
         '1.00 (0.38 to 2.67)'
     """
     centre = math.log(without.iterations / full.iterations)
@@ -238,7 +240,9 @@ EQUIVALENTS = ex.Experiment(
     options=EquivalentsOptions,
     result=EquivalentResult,
     key=("name", "rules"),
-    tasks=lambda options: [(name, options.rules) for name in ex.check_names("agent", options.only, _ALL)],
+    tasks=lambda options: [
+        (name, options.rules) for name in ex.check_names("agent", options.only, _AGENTS_AND_OPPONENTS)
+    ],
     work=find_equivalents,
     changeable=("rules",),
     agents=lambda options: ["policy"],

@@ -33,12 +33,12 @@ TABLE_5_1 = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
 TABLE_5_2 = {500: "505 ± 30", 1000: "1,020 ± 80", 2000: "1,960 ± 100"}
 """The mean and standard deviation of ten searches, by algorithm 4 alone and after algorithm 5."""
 
-_FACTOR = 8
+_BOUND_FACTOR = 8
 
 
 @dataclass(frozen=True)
 class KnownOptions(ex.ParallelOptions):
-    """Which known equivalents are looked for, how and how often.
+    """Options of ``equivalent-known``: which known equivalents are looked for, how and how often.
 
     Attributes:
         known: Iterations of the search whose equivalent is looked for; may be repeated.
@@ -90,11 +90,11 @@ class KnownResult:
 
 def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
     """Bounds from [m/8, m] and [m, 8m]."""
-    lower = int(rng.integers(max(1, known // _FACTOR), known + 1))
-    return finding.Bounds(lower, int(rng.integers(known, _FACTOR * known + 1)))
+    lower = int(rng.integers(max(1, known // _BOUND_FACTOR), known + 1))
+    return finding.Bounds(lower, int(rng.integers(known, _BOUND_FACTOR * known + 1)))
 
 
-def _search(
+def _find_equivalent(
     method: str, known: int, play: finding.Play, options: KnownOptions | SimulatedOptions, rng: np.random.Generator
 ) -> tuple[finding.Bounds, Interval]:
     """Search for an equivalent; returns the bounds and what was found, whose count is that of all deals."""
@@ -110,7 +110,7 @@ def _search(
     return bounds, replace(equivalent.iterations, count=before + equivalent.iterations.count)
 
 
-def recover(
+def recover_iterations(
     options: KnownOptions, known: int, rules: str, method: str, budget: int, repetition: int
 ) -> list[KnownResult]:
     """Recover the iterations of a search from games against other numbers of iterations."""
@@ -118,23 +118,25 @@ def recover(
     rng = np.random.default_rng(key)
     seed = int(np.random.SeedSequence(key).generate_state(1)[0])  # other deals for each search
     target, preset = f"{finding.THESIS_SEARCH},iterations={known}", Rules.preset(rules)
-    with finding.playing(finding.Ladder(target, finding.THESIS_SEARCH, preset, seed, make_published_generator)) as play:
-        bounds, value = _search(method, known, play, options, rng)
+    with finding.open_deal_player(
+        finding.EquivalentSearch(target, finding.THESIS_SEARCH, preset, seed, make_published_generator)
+    ) as play:
+        bounds, value = _find_equivalent(method, known, play, options, rng)
     mean, low, high = (round(end, 1) for end in value.ends)
     return [KnownResult(known, rules, method, budget, repetition, *bounds, mean, low, high, value.count)]
 
 
-def _recoveries(options: KnownOptions) -> list[Key]:
+def _list_searches(options: KnownOptions) -> list[Key]:
     budget = options.deals if options.method == "sequential" else options.step_deals
     setting = options.rules, options.method, budget
     return [(known, *setting, number) for known in options.known for number in range(options.repetitions)]
 
 
-def recovered(results: Sequence[KnownResult]) -> tuple[float, float]:
+def recovery_ratio(results: Sequence[KnownResult]) -> tuple[float, float]:
     """The geometric mean, and the standard deviation of the logarithm, of what was found over the truth.
 
     Example:
-        >>> mean, spread = recovered([KnownResult(4, "", "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
+        >>> mean, spread = recovery_ratio([KnownResult(4, "", "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
         >>> round(mean, 3), round(spread, 3)
         (1.0, 0.98)
     """
@@ -147,7 +149,7 @@ def known_table(saved: ex.SavedResults[KnownResult]) -> Table:
     lines = []
     by_search = ex.group_by(saved.results, "known", "rules", "method", "budget")
     for (known, rules, method, budget), results in sorted(by_search.items()):
-        ratio, spread = recovered(results)
+        ratio, spread = recovery_ratio(results)
         cells = (
             f"{budget} in all" if method == "sequential" else f"{budget} per step",
             f"{known * ratio:,.0f} ± {known * ratio * spread:,.0f}",
@@ -173,8 +175,8 @@ EQUIVALENT_KNOWN = ex.Experiment(
     options=KnownOptions,
     result=KnownResult,
     key=("known", "rules", "method", "budget", "repetition"),
-    tasks=_recoveries,
-    work=recover,
+    tasks=_list_searches,
+    work=recover_iterations,
     changeable=("known", "rules", "method", "repetitions", "deals", "step_deals"),  # the last two are the budget
     unit="searches",
     tables={"equivalent-known": known_table},
@@ -184,10 +186,10 @@ EQUIVALENT_KNOWN = ex.Experiment(
 
 # --- Simulated games with a known win curve ---------------------------------------------------------------------------
 
-_BATCH = 50
+_BATCH_SIZE = 50
 
 
-class Curve(NamedTuple):
+class WinCurve(NamedTuple):
     """How strength grows with iterations.
 
     Attributes:
@@ -200,7 +202,7 @@ class Curve(NamedTuple):
     bend: float
     decisive: float
 
-    def world(self, truth: float, rng: np.random.Generator) -> finding.Play:
+    def simulated_play(self, truth: float, rng: np.random.Generator) -> finding.Play:
         """Make the function that plays simulated deals of an agent whose equivalent is ``truth``."""
 
         def play(budgets: object) -> list[int]:
@@ -215,10 +217,10 @@ class Curve(NamedTuple):
 
 
 CURVES = {
-    "steep": Curve(0.65, 0.0, 0.3),
-    "usual": Curve(0.55, 0.0, 0.2),
-    "flat": Curve(0.3, 0.0, 0.2),
-    "levelling off": Curve(0.55, 0.1, 0.2),
+    "steep": WinCurve(0.65, 0.0, 0.3),
+    "usual": WinCurve(0.55, 0.0, 0.2),
+    "flat": WinCurve(0.3, 0.0, 0.2),
+    "levelling off": WinCurve(0.55, 0.1, 0.2),
 }
 """Half-deck games between `isuct` with 125 and 500 iterations have a slope of 0.65 and 30 % decisive deals, those with
 500 and 2,000 a slope of 0.57 and 15 % (300 and 200 deals)."""
@@ -226,7 +228,7 @@ CURVES = {
 
 @dataclass(frozen=True)
 class SimulatedOptions(ex.ParallelOptions):
-    """How many searches are simulated.
+    """Options of ``equivalent-simulated``: how many searches are simulated.
 
     Attributes:
         known: The equivalent that is to be found.
@@ -266,12 +268,14 @@ class SimulatedResult:
     deals: float
 
 
-def simulate(options: SimulatedOptions, curve: str, method: str, batch: int) -> list[SimulatedResult]:
+def simulate_searches(options: SimulatedOptions, curve: str, method: str, batch: int) -> list[SimulatedResult]:
     """Simulate a batch of searches."""
     rng = np.random.default_rng([options.seed, [*CURVES].index(curve), get_args(Method).index(method), batch])
     equivalents = []
-    for _ in range(_BATCH):
-        equivalents.append(_search(method, options.known, CURVES[curve].world(options.known, rng), options, rng)[1])
+    for _ in range(_BATCH_SIZE):
+        equivalents.append(
+            _find_equivalent(method, options.known, CURVES[curve].simulated_play(options.known, rng), options, rng)[1]
+        )
     logs = [math.log(value.mean / options.known) for value in equivalents]
     covered = sum(value.low <= options.known <= value.high for value in equivalents)
     ratio, square = round(fmean(logs), 5), round(fmean(log * log for log in logs), 5)
@@ -279,8 +283,8 @@ def simulate(options: SimulatedOptions, curve: str, method: str, batch: int) -> 
     return [SimulatedResult(curve, method, batch, len(equivalents), covered, ratio, square, deals)]
 
 
-def _batches(options: SimulatedOptions) -> list[Key]:
-    batches = range(math.ceil(options.searches / len(CURVES) / _BATCH))
+def _list_batches(options: SimulatedOptions) -> list[Key]:
+    batches = range(math.ceil(options.searches / len(CURVES) / _BATCH_SIZE))
     return [(curve, method, batch) for batch in batches for method in get_args(Method) for curve in CURVES]
 
 
@@ -313,8 +317,8 @@ EQUIVALENT_SIMULATED = ex.Experiment(
     options=SimulatedOptions,
     result=SimulatedResult,
     key=("curve", "method", "batch"),
-    tasks=_batches,
-    work=simulate,
+    tasks=_list_batches,
+    work=simulate_searches,
     changeable=("searches",),
     unit="batches of 50 searches",
     tables={"equivalent-simulated": simulated_table},

@@ -22,10 +22,10 @@ from ddz_training.measure.duplicate import DealPlayer, GameResult, Match
 from ddz_training.measure.errors import InvalidArenaError
 from ddz_training.measure.statistics import win_share
 from ddz_training.measure.store import OnProgress, ResultStore, ignore_progress
-from ddz_training.measure.tendency_file import FORMAT, TENDENCIES, JudgedDeal
+from ddz_training.measure.tendency_file import FORMAT, TENDENCIES, DealTendency
 
 
-def tendency_of(records: Sequence[GameResult]) -> str:
+def find_tendency(records: Sequence[GameResult]) -> str:
     """The tendency of a deal from its two games, played from both sides.
 
     Raises:
@@ -38,8 +38,8 @@ def tendency_of(records: Sequence[GameResult]) -> str:
 
 
 @dataclass(frozen=True)
-class Judges(Options):
-    """Agents of two strengths that judge deals: one of each is drawn for every deal.
+class TendencyAgents(Options):
+    """Agents of two strengths whose games give deals a tendency: one of each is drawn for every deal.
 
     Attributes:
         top: The strong ones.
@@ -71,44 +71,44 @@ class Judges(Options):
         return self.top[rng.integers(len(self.top))], self.bottom[rng.integers(len(self.bottom))]
 
     def player(self) -> DealPlayer:
-        """Make a player of the deals for the agents that judge."""
+        """Make the player of deals for these agents."""
         return DealPlayer(self.rules, self.seed, timing=False)
 
-    def judge(self, player: DealPlayer, deal: int) -> JudgedDeal:
-        """Play a deal from both sides and judge it (algorithm 1)."""
+    def measure(self, player: DealPlayer, deal: int) -> DealTendency:
+        """Play a deal from both sides and say whom its cards favour (algorithm 1)."""
         top, bottom = self.pair(deal)
         records, state = player.play(Match(deal, (top, bottom))), State.new(self.seed, self.rules, deal)
         hands = " ".join(str(state.hand(seat)) for seat in range(self.rules.players))
         wins = sum(win_share(record, "a") > 1 / 2 for record in records)
-        return JudgedDeal(deal, tendency_of(records), top, bottom, wins, hands)
+        return DealTendency(deal, find_tendency(records), top, bottom, wins, hands)
 
 
-class DealJudge:
-    """Judges whom the cards of deals favour, by playing them in one process.
+class TendencyWorker:
+    """A worker that measures whom the cards of deals favour, in one process.
 
     Args:
         judges: Who plays them.
     """
 
-    def __init__(self, judges: Judges) -> None:
+    def __init__(self, judges: TendencyAgents) -> None:
         self._judges, self._player = judges, judges.player()
         self.close = self._player.close
 
-    def work(self, deal: int) -> list[JudgedDeal]:
-        """Judge a deal, by its number."""
-        return [self._judges.judge(self._player, deal)]
+    def work(self, deal: int) -> list[DealTendency]:
+        """Measure the tendency of a deal, by its number."""
+        return [self._judges.measure(self._player, deal)]
 
 
-def judge_deals(
-    judges: Judges,
+def measure_tendencies(
+    judges: TendencyAgents,
     deals: int,
     path: Path | None = None,
     *,
     first_deal: int = 0,
     processes: int = 1,
     on_progress: OnProgress = ignore_progress,
-) -> list[JudgedDeal]:
-    """Judge consecutive deals.
+) -> list[DealTendency]:
+    """Measure the tendencies of consecutive deals.
 
     Args:
         judges: Who plays them.
@@ -126,17 +126,17 @@ def judge_deals(
     check_agents(agents, rules=judges.rules)
     who = {"top": list(judges.top), "bottom": list(judges.bottom)}
     settings = {"format": FORMAT, "rules": judges.rules.name, "seed": judges.seed, **who}
-    store = ResultStore(JudgedDeal, path, settings, ("deal",), agents=agents)
+    store = ResultStore(DealTendency, path, settings, ("deal",), agents=agents)
     tasks = {(deal,): deal for deal in range(first_deal, first_deal + deals)}
-    return store.run_tasks(tasks, functools.partial(DealJudge, judges), processes, on_progress)
+    return store.run_tasks(tasks, functools.partial(TendencyWorker, judges), processes, on_progress)
 
 
-def shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:
+def cumulative_shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:
     """The share of each tendency after every deal, ``[deals, 3]`` in the order of :data:`TENDENCIES`."""
     marks = np.array([[label == kind for kind in TENDENCIES] for label in tendencies], dtype=np.float64).reshape(-1, 3)
     return np.cumsum(marks, axis=0) / np.arange(1, len(marks) + 1)[:, None]
 
 
-def counts(judged: Sequence[JudgedDeal]) -> Mapping[str, int]:
+def count_tendencies(judged: Sequence[DealTendency]) -> Mapping[str, int]:
     """The number of deals of each tendency."""
     return {tendency: sum(deal.tendency == tendency for deal in judged) for tendency in TENDENCIES}

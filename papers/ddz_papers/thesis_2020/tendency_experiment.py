@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ddz_env import Rules
 from ddz_papers.experiments import experiment as ex
-from ddz_papers.thesis_2020.tendency import Judges, shares
+from ddz_papers.thesis_2020.tendency import TendencyAgents, cumulative_shares
 from ddz_training.measure import statistics
 from ddz_training.measure.duplicate import DealPlayer
 from ddz_training.measure.markdown import Table
@@ -18,7 +18,7 @@ from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.tendency_file import TENDENCIES
 
 THESIS_2020 = "Wang Zhengfei, thesis, Peking University 2020"
-JUDGES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+TENDENCY_AGENTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "policy v rules": (("policy",), ("rules",)),
     "rules v rlcard-rule": (("rules",), ("rlcard-rule",)),
     "two v three": (("policy", "rules"), ("rlcard-rule", "random", "random-staged")),
@@ -32,10 +32,10 @@ THESIS = {"none": 43.56, "landlord": 28.34, "peasants": 28.10}
 
 @dataclass(frozen=True)
 class TendencyResult:
-    """To which side a deal leans, by one pair of judges.
+    """To which side a deal leans, by the games of one pair of agents.
 
     Attributes:
-        judges: Who judged it, one of :data:`JUDGES`.
+        judges: Who judged it, one of :data:`TENDENCY_AGENTS`.
         deal: Its number under the seed.
         tendency: ``none``, ``landlord`` or ``peasants``.
         top_wins: Games that the strong agent won, of two.
@@ -49,7 +49,7 @@ class TendencyResult:
 
 @dataclass(frozen=True)
 class TendencyOptions(ex.ChosenOptions):
-    """Which judges there are, and how many deals they judge.
+    """Options of ``tendency``: which agents play, and how many deals.
 
     Attributes:
         only: Only these judges; may be repeated.
@@ -64,20 +64,20 @@ def _player(seed: int) -> DealPlayer:
     return DealPlayer(Rules(), seed, timing=False)
 
 
-def judge_deal(options: TendencyOptions, name: str, deal: int) -> list[TendencyResult]:
-    """Judge a deal: a strong and a weak agent play it from both sides."""
-    judged = Judges(*JUDGES[name], seed=options.seed).judge(_player(options.seed), deal)
+def measure_tendency(options: TendencyOptions, name: str, deal: int) -> list[TendencyResult]:
+    """Measure a deal's tendency: a strong and a weak agent play it from both sides."""
+    judged = TendencyAgents(*TENDENCY_AGENTS[name], seed=options.seed).measure(_player(options.seed), deal)
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
 
-def _by_judges(saved: ex.SavedResults[TendencyResult]) -> dict[str, list[TendencyResult]]:
-    return ex.group_by(sorted(saved.results, key=lambda result: result.deal), "judges", order=JUDGES)
+def _group_by_agents(saved: ex.SavedResults[TendencyResult]) -> dict[str, list[TendencyResult]]:
+    return ex.group_by(sorted(saved.results, key=lambda result: result.deal), "judges", order=TENDENCY_AGENTS)
 
 
 def tendency_table(saved: ex.SavedResults[TendencyResult]) -> Table:
     """The thesis's table 4.1 beside ours."""
     lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[side]:g}" for side in TENDENCIES), "")]
-    for name, results in _by_judges(saved).items():
+    for name, results in _group_by_agents(saved).items():
         tendencies = [result.tendency for result in results]
         rates = (statistics.wilson_interval(tendencies.count(side), len(tendencies)) for side in TENDENCIES)
         lines.append((name, *(rate.text_with_range() for rate in rates), f"{len(tendencies):,}"))
@@ -89,8 +89,8 @@ def tendency_table(saved: ex.SavedResults[TendencyResult]) -> Table:
 def plot_tendency(saved: ex.SavedResults[TendencyResult], path: Path) -> None:
     """Figure 4.1: the shares as deals are judged, for each pair of judges."""
     panels = []
-    for name, results in _by_judges(saved).items():
-        percents = 100 * shares([result.tendency for result in results])
+    for name, results in _group_by_agents(saved).items():
+        percents = 100 * cumulative_shares([result.tendency for result in results])
         games = range(2, 2 * len(percents) + 1, 2)
         lines = [Series(side, games, list(percents[:, column])) for column, side in enumerate(TENDENCIES)]
         panels.append(Panel(lines, "games", "% of deals (dotted: thesis)", name, horizontal_lines={"": THESIS["none"]}))
@@ -105,8 +105,8 @@ TENDENCY = ex.Experiment(
     options=TendencyOptions,
     result=TendencyResult,
     key=("judges", "deal"),
-    tasks=lambda options: product(ex.check_names("judges", options.only, JUDGES), range(options.deals)),
-    work=judge_deal,
+    tasks=lambda options: product(ex.check_names("judges", options.only, TENDENCY_AGENTS), range(options.deals)),
+    work=measure_tendency,
     changeable=("deals",),
     agents=lambda options: ["policy"],
     unit="deals",

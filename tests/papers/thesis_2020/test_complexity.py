@@ -32,32 +32,32 @@ def expectation(state: State) -> np.ndarray:
 
 
 def test_random_games_have_the_exact_expectations_of_uniform_play() -> None:
-    found = counting.playouts([TINY], 20_000, seed=1)
+    found = counting.play_random_games([TINY], 20_000, seed=1)
     for samples, mean in zip(found, expectation(TINY), strict=True):
         assert abs(samples.mean() - mean) < 4.5 * samples.std() / math.sqrt(20_000)
 
 
 def test_games_may_be_played_in_pieces() -> None:
     states = [State.new(1, "botzone", deal) for deal in range(3)]
-    whole = counting.playouts(states, 8, seed=5)
-    pieces = counting.playouts(states, 5, seed=5), counting.playouts(states, 3, seed=5, first=5)
+    whole = counting.play_random_games(states, 8, seed=5)
+    pieces = counting.play_random_games(states, 5, seed=5), counting.play_random_games(states, 3, seed=5, first=5)
     for name in whole._fields:
         assert np.array_equal(getattr(whole, name), np.concatenate([getattr(piece, name) for piece in pieces]))
 
 
 def test_the_stopping_rule_is_its_definition() -> None:
     samples = np.random.default_rng(3).normal(2, 1, 600)
-    adjacent = counting.adjacent_means_stop(samples, 1e-3)
+    adjacent = counting.adjacent_means_settled(samples, 1e-3)
     for count in (100, 101, 150, 599):
         means = samples[:count].mean(), samples[: count - 1].mean()
         assert adjacent[count - 1] == (abs(means[0] - means[1]) < 1e-3)
     alike = np.ones(200)
-    assert counting.first_stop(counting.adjacent_means_stop(alike, 0.1)) == counting.LEAST
+    assert counting.first_stop(counting.adjacent_means_settled(alike, 0.1)) == counting.MIN_SAMPLES
 
 
 def test_counts_are_the_thesis_s() -> None:
-    assert round(math.log10(counting.deals_by_cards()), 1) == 26.9
-    assert round(math.log10(counting.states_by_cards())) == 43
+    assert round(math.log10(counting.count_deals()), 1) == 26.9
+    assert round(math.log10(counting.bound_states())) == 43
     assert round(counting.tree_exponent(15, 72), 1) == 121.0  # the thesis prints 125
 
 
@@ -70,15 +70,16 @@ def test_the_deals_of_table_4_4_are_whole_decks(deal: str, moves: int) -> None:
 
 
 def test_the_columns_of_a_run_mean_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(complexity_experiment, "_PIECE", 120)
+    monkeypatch.setattr(complexity_experiment, "_BATCH", 120)
     found = COMPLEXITY.run(LOOSE, tmp_path / "complexity.csv")
     assert len(found.results) == 57
     for one in found.results:
         assert sum(one.lengths) == one.iterations
-        shortest = np.repeat(np.arange(len(one.lengths)) * complexity_experiment.BIN, one.lengths).mean()
-        assert shortest <= one.depth < shortest + complexity_experiment.BIN
+        shortest = np.repeat(np.arange(len(one.lengths)) * complexity_experiment.LENGTH_BIN, one.lengths).mean()
+        assert shortest <= one.depth < shortest + complexity_experiment.LENGTH_BIN
     tables = [
-        table(read_results_file(complexity_experiment.ChildResult, found.path)) for table in COMPLEXITY.tables.values()
+        table(read_results_file(complexity_experiment.FirstMoveResult, found.path))
+        for table in COMPLEXITY.tables.values()
     ]
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
 
@@ -86,11 +87,11 @@ def test_the_columns_of_a_run_mean_what_they_say(tmp_path: Path, monkeypatch: py
 def test_reversi_and_awari_are_played_by_openspiel() -> None:
     pytest.importorskip("pyspiel")
     assert [len(complexity_experiment.first_moves(game)) for game in ("othello", "oware")] == [4, 6]
-    start = counting.load_game("othello").new_initial_state()
-    found = counting.board_playouts(start, 6, seed=1)
+    start = counting.load_board_game("othello").new_initial_state()
+    found = counting.play_random_board_games(start, 6, seed=1)
     assert set(found.rewards) <= {-1.0, 0.0, 1.0}
     assert 55 < found.lengths.mean() < 66
-    again = counting.board_playouts(start, 2, seed=1, first=4)
+    again = counting.play_random_board_games(start, 2, seed=1, first=4)
     assert list(again.lengths) == list(found.lengths[4:])
 
 
@@ -99,7 +100,7 @@ def test_lengths_and_choices_of_games_are_those_of_the_states() -> None:
         complexity_experiment.SizeOptions(only=("random, by moves",), blocks=1, processes=1)
     ).results
     states = [State.new(0, "botzone", deal) for deal in range(complexity_experiment.BLOCK)]
-    played = counting.playouts(states, complexity_experiment.BLOCK, 0)
+    played = counting.play_random_games(states, complexity_experiment.BLOCK, 0)
     assert (first.decisions, first.choices) == (played.lengths.sum(), played.choices.sum())
     lines = {line[0]: line[2] for line in complexity_experiment.size_table(SavedResults([first])).lines}
     assert lines["game tree, the thesis's own figures"] == "10^121.0"

@@ -13,7 +13,7 @@ from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_papers.thesis_2020 import equivalent
 from ddz_papers.thesis_2020.curve import Bounds, Tally, posterior
 from ddz_papers.thesis_2020.known_equivalents import CURVES, EQUIVALENT_SIMULATED, SimulatedOptions
-from ddz_papers.thesis_2020.tendency import Judges, judge_deals
+from ddz_papers.thesis_2020.tendency import TendencyAgents, measure_tendencies
 from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.store import read_results
 from tests.training.cli.terminal import done, refused
@@ -67,7 +67,7 @@ def test_even_deals_say_nothing_and_far_ones_nothing_in_the_end() -> None:
 
 @pytest.mark.parametrize("truth", [4, 700, 60_000])
 def test_the_sequential_test_finds_an_equivalent_without_bounds(truth: int) -> None:
-    play = CURVES["steep"].world(truth, np.random.default_rng(5))
+    play = CURVES["steep"].simulated_play(truth, np.random.default_rng(5))
     found = equivalent.sequential_search(play, equivalent.SequentialOptions(deals=1500))
     assert found.iterations.low < truth < found.iterations.high
     assert found.iterations.mean == pytest.approx(truth, rel=0.5)
@@ -83,7 +83,7 @@ def test_it_climbs_by_steps_of_four() -> None:
 
 @pytest.mark.parametrize(("truth", "edge", "text"), [(10**7, 1000, "> 1,000"), (0.001, 1, "< 1")])
 def test_what_is_beyond_the_edge_is_said_with_the_wins_there(truth: float, edge: int, text: str) -> None:
-    play = CURVES["steep"].world(truth, np.random.default_rng(5))
+    play = CURVES["steep"].simulated_play(truth, np.random.default_rng(5))
     found = equivalent.sequential_search(play, equivalent.SequentialOptions(most=1000))
     tally = found.tallies[edge]
     share = (tally.ahead + tally.even / 2) / tally.deals
@@ -102,32 +102,32 @@ def test_intervals_cover_and_need_fewer_games() -> None:
     assert 2 * games[0] < games[1]
 
 
-LADDER = equivalent.Ladder("random", "isuct:exploration=0.7")
+LADDER = equivalent.EquivalentSearch("random", "isuct:exploration=0.7")
 
 
 def test_deals_are_played_once_and_resumed(tmp_path: Path) -> None:
     path = tmp_path / "duels.csv"
-    with equivalent.playing(LADDER, path) as play:
+    with equivalent.open_deal_player(LADDER, path) as play:
         first = play([2, 2, 5])
     whole = path.read_bytes()
     path.write_bytes(whole[: whole[:-1].rindex(b"\n") + 1])
     path.with_suffix(".sqlite").unlink()
-    with equivalent.playing(LADDER, path) as play:
+    with equivalent.open_deal_player(LADDER, path) as play:
         assert play([2, 2, 5]) == first
     assert path.read_bytes() == whole
     rows = read_results(path)[1]
     assert [(row["deal"], row["a"], row["b"]) for row in rows[::2]] == [
         (str(deal), "random", f"{many} iterations") for deal, many in enumerate((2, 2, 5))
     ]
-    with pytest.raises(SettingsMismatchError, match="seed"), equivalent.playing(LADDER._replace(seed=1), path):
+    with pytest.raises(SettingsMismatchError, match="seed"), equivalent.open_deal_player(LADDER._replace(seed=1), path):
         pass
 
 
 def test_deals_that_lean_to_a_side_are_passed_over(tmp_path: Path) -> None:
-    judges, path = Judges(("rules",), ("random",), Rules.preset("half-deck-open")), tmp_path / "duels.csv"
-    with equivalent.playing(LADDER._replace(rules=judges.rules, judges=judges), path) as play:
+    judges, path = TendencyAgents(("rules",), ("random",), Rules.preset("half-deck-open")), tmp_path / "duels.csv"
+    with equivalent.open_deal_player(LADDER._replace(rules=judges.rules, judges=judges), path) as play:
         play([2] * 6)
-    leanings = {one.deal: one.tendency for one in judge_deals(judges, 40)}
+    leanings = {one.deal: one.tendency for one in measure_tendencies(judges, 40)}
     neutral = [deal for deal, tendency in leanings.items() if tendency == "none"]
     assert [int(row["deal"]) for row in read_results(path)[1][::2]] == neutral[:6]
     assert len(neutral) < len(leanings)
@@ -144,7 +144,7 @@ def test_the_search_of_the_thesis_is_its_equation() -> None:
 def test_searches_that_count_no_iterations_are_refused() -> None:
     for search, message in (("isuct:iterations=5", "must not name its iterations"), ("policy", "option 'iterations'")):
         with pytest.raises(InvalidAgentOptionError, match=message):
-            equivalent.Ladder("random", search).check()
+            equivalent.EquivalentSearch("random", search).check()
 
 
 def test_the_command_finds_one(tmp_path: Path) -> None:

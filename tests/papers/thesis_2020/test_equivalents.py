@@ -120,9 +120,9 @@ def test_agents_are_ranked_by_wins_and_a_rule_is_worth_the_factor_of_the_equival
 
 
 def test_an_agent_beyond_the_first_ladder_climbs_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    for beyond, ladders in ((0, eq.LADDERS[:1]), (1, eq.LADDERS)):
+    for beyond, ladders in ((0, eq.SEARCHES[:1]), (1, eq.SEARCHES)):
         found = replace(result("rules", "rules", 9.0, beyond=beyond), rules="half-deck")
-        monkeypatch.setattr(eq, "_find", lambda *task, found=found: replace(found, search=task[-1]))
+        monkeypatch.setattr(eq, "_find_in_search", lambda *task, found=found: replace(found, search=task[-1]))
         climbed = eq.EQUIVALENTS.run(eq.EquivalentsOptions(only=("rules",), processes=1)).results
         assert [one.search for one in climbed] == [*ladders]
 

@@ -13,7 +13,7 @@ import pytest
 from ddz_env import Rules
 from ddz_papers.determinization_2011.full_games import LANDLORD_UCT, FullOptions
 from ddz_papers.thesis_2020 import equivalent
-from ddz_papers.thesis_2020.tendency import Judges, judge_deals
+from ddz_papers.thesis_2020.tendency import TendencyAgents, measure_tendencies
 from ddz_training.measure.benchmark.field import DEALS
 from ddz_training.measure.benchmark.play import BenchmarkContest, play_benchmark
 from ddz_training.measure.contest import Arena, run_arena
@@ -38,13 +38,13 @@ def league(path: Path, on_progress: OnProgress) -> None:
 
 
 def ladder(path: Path, on_progress: OnProgress) -> None:
-    compared = equivalent.Ladder("random", "isuct", ARENA.rules)
-    with equivalent.playing(compared, path, on_progress=on_progress) as play:
+    compared = equivalent.EquivalentSearch("random", "isuct", ARENA.rules)
+    with equivalent.open_deal_player(compared, path, on_progress=on_progress) as play:
         equivalent.binary_search(play, equivalent.Bounds(1, 8), 6)
 
 
 def tendency(path: Path, on_progress: OnProgress) -> None:
-    judge_deals(Judges(("random",), ("random-staged",)), 18, path, on_progress=on_progress)
+    measure_tendencies(TendencyAgents(("random",), ("random-staged",)), 18, path, on_progress=on_progress)
 
 
 def lineups(path: Path, on_progress: OnProgress) -> None:

@@ -18,7 +18,7 @@ FORMAT = "ddz-tendency-1"
 
 
 @dataclass(frozen=True)
-class JudgedDeal:
+class DealTendency:
     """A deal and its tendency: one line of a file of deals.
 
     Attributes:
@@ -51,7 +51,7 @@ def deals_of_file(path: Path, tendency: str | None, rules: Rules, seed: int | No
         ResultsFileError: If it is not a file of deals.
         InvalidArenaError: If there are none, or they are of other rules or another seed.
     """
-    settings, judged = read_format(path, JudgedDeal, FORMAT)
+    settings, judged = read_format(path, DealTendency, FORMAT)
     if (settings.get("rules"), settings.get("seed")) != (rules.name, seed):
         raise InvalidArenaError(
             f"{path} has deals of rules {short_repr(settings.get('rules'))} and seed "

@@ -14,7 +14,7 @@ from statistics import median
 import benchmark_tables
 from ddz_papers.experiments.experiment import read_results_file
 from ddz_papers.experiments.matches import TimedDealResult, win_interval
-from ddz_papers.strengths.agent_strengths import OPPONENT, by_agent
+from ddz_papers.strengths.agent_strengths import OPPONENT, group_by_agent
 from ddz_training.cli.tables import STRENGTHS_FILE as STRENGTHS_FILE
 from ddz_training.cli.tables import Strength
 from ddz_training.measure.benchmark.field import FIELD
@@ -29,7 +29,7 @@ _DIGITS = 4
 def measured() -> dict[str, Strength]:
     """The strengths from committed results, by the agents' names, the strongest first."""
     timed = read_results_file(TimedDealResult, RESULTS / _TIMES).results
-    times = {agent: median(line.ms for line in lines) for agent, lines in by_agent(timed).items()}
+    times = {agent: median(line.ms for line in lines) for agent, lines in group_by_agent(timed).items()}
     times[OPPONENT] = median(line.opponent_ms for line in timed)
     strengths = {OPPONENT: Strength(Interval(0.5, 0.5, 0.5, 0), times[OPPONENT], _TIMES)}
     for name, wins, source in (*_of_experiments(), *_of_benchmark()):
@@ -41,7 +41,7 @@ def measured() -> dict[str, Strength]:
 
 def _of_experiments() -> Iterator[tuple[str, Interval, str]]:
     for file in _FILES:
-        for agent, lines in by_agent(read_results_file(TimedDealResult, RESULTS / file).results).items():
+        for agent, lines in group_by_agent(read_results_file(TimedDealResult, RESULTS / file).results).items():
             yield agent, win_interval(lines), file
 
 

@@ -32,18 +32,18 @@ from ddz_training.measure.markdown import Table
 if TYPE_CHECKING:
     from ddz_papers.experiments.experiment import Experiment
 
-JUDGES = (("policy",), ("rules",))
+TENDENCY_AGENTS = (("policy",), ("rules",))
 """Who judges deals by default: a strong agent and a weak one."""
 
 
-def _today(words: Sequence[str]) -> Sequence[str] | None:
-    """The words of today for those of earlier versions."""
+def _current_words(words: Sequence[str]) -> Sequence[str] | None:
+    """Rewrite the words of an earlier version's command; None if they are current."""
     return ["benchmark", *words] if words[:1] == ["records"] else None
 
 
-@click.group(cls=RenamedGroup, today=_today)
+@click.group(cls=RenamedGroup, today=_current_words)
 def study() -> None:
-    """Study agents and deals: what search equals an agent, whom deals favour.
+    """Study agents and deals: how many search iterations equal an agent, and whom deals favour.
 
     \b
     Example:
@@ -99,7 +99,7 @@ def equivalent(
     from ddz_papers.thesis_2020.tendency import TendencyAgents
 
     preset = Rules.preset(options.rules)
-    judges = TendencyAgents(*JUDGES, preset, options.seed) if tendency else None
+    judges = TendencyAgents(*TENDENCY_AGENTS, preset, options.seed) if tendency else None
     ladder = duels.EquivalentSearch(agent, search, preset, options.seed, judges=judges)
     ladder.check()
     with work_under_bar("deals", options.workers) as work, duels.open_deal_player(ladder, out, **work) as play:
@@ -123,8 +123,10 @@ def equivalent(
 @results_option
 @option("--deals", type=COUNT, default=1000, help="How many deals; two games each.")
 @option("--first-deal", type=click.IntRange(0), default=0, help="Number of the first deal under the seed.")
-@option("--top", multiple=True, default=JUDGES[0], help="A strong agent; of several one is drawn for each deal.")
-@option("--bottom", multiple=True, default=JUDGES[1], help="A weak agent, likewise.")
+@option(
+    "--top", multiple=True, default=TENDENCY_AGENTS[0], help="A strong agent; of several one is drawn for each deal."
+)
+@option("--bottom", multiple=True, default=TENDENCY_AGENTS[1], help="A weak agent, likewise.")
 @options_of(PlayingOptions)
 def tendency(
     out: Path | None,
@@ -134,7 +136,7 @@ def tendency(
     bottom: tuple[str, ...],
     options: PlayingOptions,
 ) -> None:
-    """Judge deals: do they lean to the landlord, to the peasants, or to neither?
+    """Play deals from both sides: do they lean to the landlord, to the peasants, or to neither?
 
     \b
     Examples:
@@ -162,7 +164,7 @@ def tendency(
 # --- ddz reproduce -----------------------------------------------------------
 
 
-class Experiments(click.Group):
+class ExperimentGroup(click.Group):
     """``ddz reproduce``: a command per experiment, whose module is imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -179,12 +181,12 @@ class Experiments(click.Group):
         """
         from ddz_papers.experiments.registry import EXPERIMENTS, load_experiment
 
-        return _experiment_command(
+        return _make_experiment_command(
             load_experiment(check_choice("experiment", cmd_name, EXPERIMENTS, InvalidExperimentError))
         )
 
 
-@click.group(cls=Experiments, invoke_without_command=True)
+@click.group(cls=ExperimentGroup, invoke_without_command=True)
 @click.pass_context
 def reproduce(context: click.Context) -> None:
     """Repeat experiments of the literature, some in hours; a run that was cut off resumes where it stopped.
@@ -197,10 +199,10 @@ def reproduce(context: click.Context) -> None:
       ddz reproduce landlord --games 2 --seed 7 --processes 4
     """
     if context.invoked_subcommand is None:
-        _list_experiments()
+        _print_experiments()
 
 
-def _experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
+def _make_experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
     """The command of an experiment: its options are the experiment's."""
     known = {option.name for option in experiment.options.options()}
     taken = [results_option, options_of(Workers, "workers")]
@@ -225,7 +227,7 @@ def _experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
     return make(combine_options(*taken)(run))
 
 
-def _list_experiments() -> None:
+def _print_experiments() -> None:
     """One line per experiment: what it repeats, and from which paper."""
     from ddz_papers.experiments.registry import load_experiments
 

@@ -17,7 +17,7 @@ from ddz_env.playing.generators import make_agent_generator
 from ddz_papers.experiments import experiment as ex
 from ddz_papers.payoff_policy.holdem.agents import HoldemAgent, Player, play_hand
 from ddz_papers.payoff_policy.holdem.betting import STACK
-from ddz_papers.payoff_policy.holdem.cards import showdowns
+from ddz_papers.payoff_policy.holdem.cards import sample_showdowns
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.statistics import Interval, normal_interval, summarize_convergence
@@ -70,8 +70,10 @@ class HoldemMatchOptions(ex.ParallelOptions):
     matches: ex.Count = 50
 
 
-def play_match(options: HoldemMatchOptions, reading: str, a: Player, b: Player, match: int) -> list[HoldemResult]:
-    """Play a match."""
+def play_holdem_match(
+    options: HoldemMatchOptions, reading: str, a: Player, b: Player, match: int
+) -> list[HoldemResult]:
+    """Play a match of 100 hands between two hold'em agents."""
     agents = [HoldemAgent(name, **READINGS[reading]) for name in (a, b)]
     results = []
     for hand in range(HANDS):
@@ -98,13 +100,13 @@ def holdem_table(saved: ex.SavedResults[HoldemResult]) -> Table:
         totals = [sum(result.chips for result in match) for match in ex.group_by(results, "match").values()]
         won = f"{sum(total > 0 for total in totals)} of {len(totals)}"
         chips = chips_interval(results).plus_minus("+.0f")
-        lines.append((reading, f"`{a}`", f"`{b}`", f"{len(results):,}", chips, won, *_bets(results)))
+        lines.append((reading, f"`{a}`", f"`{b}`", f"{len(results):,}", chips, won, *_bet_shares(results)))
     note = f"95 % intervals over deals. Computed from {saved.name}."
     header, bets = ("loss rate", "agent", "against", "hands", "chips per hand"), ("bet < 5,000 %", "bet > 10,000 %")
     return Table("No-limit hold'em", (*header, "matches won", *bets), lines, note)
 
 
-def _bets(results: Sequence[HoldemResult]) -> tuple[str, str]:
+def _bet_shares(results: Sequence[HoldemResult]) -> tuple[str, str]:
     """The share of the hands with small and with large bets, in per cent."""
     small, large = (sum(result.bet < _SMALL for result in results), sum(result.bet > _LARGE for result in results))
     return f"{100 * small / len(results):.1f}", f"{100 * large / len(results):.1f}"
@@ -114,19 +116,19 @@ _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "
 """What the paper's prose prints of its 100 hands against its program: 5 of algorithm 1's 18 large bets were won."""
 
 
-def paper_table(saved: ex.SavedResults[HoldemResult]) -> Table:
+def printed_table(saved: ex.SavedResults[HoldemResult]) -> Table:
     """What the paper's prose prints of its matches of 100 hands, beside ours."""
     groups, lines = ex.group_by(saved.results, "reading", "a", "b"), list[ex.Comparison]()
     for agent, reading in product(_PRINTED, READINGS):
         if results := groups.get((reading, agent, "payoff")):
-            lines += _compared(f"{NAMES[agent]}, {reading}", results, *_PRINTED[agent])
+            lines += _compare_with_paper(f"{NAMES[agent]}, {reading}", results, *_PRINTED[agent])
     return ex.make_comparison_table("Tables and figures of the paper", lines, ex.source_note(saved))
 
 
-def _compared(
+def _compare_with_paper(
     name: str, results: Sequence[HoldemResult], sign: str, small: str, large: str, large_won: str
 ) -> Iterator[ex.Comparison]:
-    count, (ours_small, ours_large) = f"of {len(results):,} hands", _bets(results)
+    count, (ours_small, ours_large) = f"of {len(results):,} hands", _bet_shares(results)
     chips = chips_interval(results).plus_minus("+.0f")
     yield ex.Comparison(f"{name}, against the policy, chips per hand", sign, chips, count)
     yield ex.Comparison(f"{name}, % of hands with less than 5,000 bet", small, ours_small, count)
@@ -164,10 +166,10 @@ HOLDEM = ex.Experiment(
     tasks=lambda options: [
         (reading, *pair, match) for match in range(options.matches) for reading in READINGS for pair in PAIRINGS
     ],
-    work=play_match,
+    work=play_holdem_match,
     changeable=("matches",),
     unit="matches",
-    tables={"holdem": holdem_table, "holdem-paper": paper_table},
+    tables={"holdem": holdem_table, "holdem-paper": printed_table},
     plot=plot_holdem,
 )
 
@@ -193,15 +195,15 @@ _STEPS, _MOST = 10, 1_000
 
 @dataclass(frozen=True)
 class StreetOptions(ex.ParallelOptions):
-    """Whose win rate is counted: a hand by its seed."""
+    """Options of ``streets``: the seed of the hand whose win rate is estimated."""
 
 
-def count_wins(options: StreetOptions, street: int) -> list[StreetResult]:
+def estimate_win_rates(options: StreetOptions, street: int) -> list[StreetResult]:
     """Win rates of the hand on a street, from more and more dealt hands."""
     deck = np.random.default_rng(options.seed).permutation(52).astype(np.int64)
     rng = make_agent_generator([options.seed, street])
     return [
-        StreetResult(street, count, float(f"{showdowns(deck[:2], deck[4 : 4 + street], count, rng).mean():g}"))
+        StreetResult(street, count, float(f"{sample_showdowns(deck[:2], deck[4 : 4 + street], count, rng).mean():g}"))
         for count in range(_STEPS, _MOST + 1, _STEPS)
     ]
 
@@ -233,7 +235,7 @@ STREETS = ex.Experiment(
     result=StreetResult,
     key=("street",),
     tasks=lambda options: [(street,) for street in STREET_NAMES],
-    work=count_wins,
+    work=estimate_win_rates,
     unit="streets",
     tables={"streets": street_table},
     plot=plot_streets,

@@ -44,7 +44,7 @@ PAIRINGS: Mapping[str, tuple[str, int]] = {
 
 @dataclass(frozen=True)
 class StrengthOptions(matches.DealOptions):
-    """Which pairings of the shipped policies are played, on how many deals.
+    """Options of ``policy-strength``: which pairings are played, on how many deals.
 
     Attributes:
         only: Only this pairing (policy-rules, search-policy ...); may be repeated.
@@ -109,7 +109,7 @@ POLICY_STRENGTH = matches.make_deal_experiment(
 
 # --- Every named agent ------------------------------------------------------------------------------------------------
 
-_FIRST_OF_AGENTS = 9_000_000
+_FIRST_AGENT_DEAL = 9_000_000
 OPPONENT = "rules"
 NAMED = (
     *("random", "random-staged", "rules-without", "rules-tuned", "rlcard-rule", "policy", "policy-without"),
@@ -124,14 +124,14 @@ def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
     return {(name, OPPONENT): options.deals for name in ex.check_names("agent", options.only, NAMED)}
 
 
-def by_agent(results: Sequence[matches.TimedDealResult]) -> dict[str, list[matches.TimedDealResult]]:
-    """The deals of each agent against the rule agent."""
+def group_by_agent(results: Sequence[matches.TimedDealResult]) -> dict[str, list[matches.TimedDealResult]]:
+    """Group the deals against the rule agent by agent."""
     return ex.group_by((result for result in results if result.opponent == OPPONENT), "agent")
 
 
 def agent_strength_table(saved: ex.SavedResults[matches.TimedDealResult]) -> Table:
     """The agents, the strongest first."""
-    deals = by_agent(saved.results)
+    deals = group_by_agent(saved.results)
     rates = {agent: matches.win_interval(results) for agent, results in deals.items()}
     lines = [
         (
@@ -150,7 +150,7 @@ AGENT_STRENGTH = matches.make_deal_experiment(
     "agent-strength",
     "Play every named agent, with its default options, against the rule agent.",
     matches.DealOptions,
-    matches.Pairings(agent_pairs, _FIRST_OF_AGENTS, clock="processor"),
+    matches.Pairings(agent_pairs, _FIRST_AGENT_DEAL, clock="processor"),
     {"strengths-of-agents": agent_strength_table},
     matches.TimedDealResult,
 )
@@ -159,7 +159,7 @@ AGENT_STRENGTH = matches.make_deal_experiment(
 
 # --- The policy for points, auction and doubling included -------------------------------------------------------------
 
-_FIRST_OF_POINTS = 7_000_000
+_FIRST_POINTS_DEAL = 7_000_000
 POINTS_RULES = "bidding,doubling=true,all_decline=end"
 """A deal that all decline ends with zero, so no game is ever played on other cards."""
 POINTS = "points"
@@ -209,7 +209,7 @@ class PointsResult:
 
 @dataclass(frozen=True)
 class PointsOptions(ex.ParallelOptions):
-    """Whom the policy for points meets, on how many deals.
+    """Options of ``points-strength``: whom the policy for points meets, on how many deals.
 
     Attributes:
         agent: Who plays for points.
@@ -261,7 +261,7 @@ POINTS_STRENGTH = matches.make_deal_experiment(
     PointsOptions,
     matches.Pairings(
         points_pairs,
-        _FIRST_OF_POINTS,
+        _FIRST_POINTS_DEAL,
         rules=POINTS_RULES,
         clock="thread",
         weights=functools.partial(policy_path, POINTS),
@@ -274,21 +274,21 @@ POINTS_STRENGTH = matches.make_deal_experiment(
 
 # --- The levels of play: how far apart they are -----------------------------------------------------------------------
 
-_FIRST_OF_LEVELS = 6_000_000
+_FIRST_LEVEL_DEAL = 6_000_000
 ANCHOR, YARDSTICK = "rules", "random"
-LADDER = (YARDSTICK, *(level.agent for level in LEVELS))
+AGENTS_BY_LEVEL = (YARDSTICK, *(level.agent for level in LEVELS))
 """The agents of the levels, each stronger than the one before, above random play.
 
 The ratings of :data:`ddz_env.playing.registry.LEVELS` are added up from ``hard`` (the rule agent, 0) in both
 directions.  The agents were chosen on the deals from 500,000 on.
 """
-_LEAST, _MOST = 0.001, 0.999
+_LOWEST_RATE, _HIGHEST_RATE = 0.001, 0.999
 """Rates beyond these have no rating."""
 
 
 @dataclass(frozen=True)
 class LevelOptions(ex.ParallelOptions):
-    """On how many deals each level plays the one below it.
+    """Options of ``levels``: on how many deals each level plays the one below it.
 
     Attributes:
         seed: Seed of deals and agents.
@@ -300,10 +300,10 @@ class LevelOptions(ex.ParallelOptions):
     slow: ex.Count = 200
 
 
-def neighbours(options: LevelOptions) -> dict[matches.Pair, int]:
+def neighbour_pairs(options: LevelOptions) -> dict[matches.Pair, int]:
     """How many deals each pair of neighbouring levels plays."""
-    pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(LADDER)}
-    return pairs | {(LADDER[-1], LADDER[-2]): options.slow}
+    pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(AGENTS_BY_LEVEL)}
+    return pairs | {(AGENTS_BY_LEVEL[-1], AGENTS_BY_LEVEL[-2]): options.slow}
 
 
 def level_rates(results: Sequence[matches.DealResult]) -> Mapping[matches.Pair, statistics.Interval]:
@@ -311,20 +311,22 @@ def level_rates(results: Sequence[matches.DealResult]) -> Mapping[matches.Pair, 
     return {pair: matches.win_interval(deals) for pair, deals in ex.group_by(results, "agent", "opponent").items()}
 
 
-def ratings(results: Sequence[matches.DealResult]) -> dict[str, float]:
-    """The rating of every level by its name; the rule agent's is 0."""
+def rate_levels(results: Sequence[matches.DealResult]) -> dict[str, float]:
+    """Compute the rating of every level by its name; the rule agent's is 0."""
     rates = level_rates(results)
-    means = (rates[stronger, weaker].mean for weaker, stronger in pairwise(LADDER[1:]))
-    odds = (rate / (1 - rate) for rate in (min(max(mean, _LEAST), _MOST) for mean in means))
-    ladder = dict(zip(LADDER[1:], accumulate((400 * math.log10(ratio) for ratio in odds), initial=0.0), strict=True))
+    means = (rates[stronger, weaker].mean for weaker, stronger in pairwise(AGENTS_BY_LEVEL[1:]))
+    odds = (rate / (1 - rate) for rate in (min(max(mean, _LOWEST_RATE), _HIGHEST_RATE) for mean in means))
+    ladder = dict(
+        zip(AGENTS_BY_LEVEL[1:], accumulate((400 * math.log10(ratio) for ratio in odds), initial=0.0), strict=True)
+    )
     return {level.name: ladder[level.agent] - ladder[ANCHOR] for level in LEVELS}
 
 
 def levels_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
     """The levels, their ratings, and what each wins against the one below it."""
-    rates, rated = level_rates(saved.results), ratings(saved.results)
+    rates, rated = level_rates(saved.results), rate_levels(saved.results)
     lines = []
-    for level, below in zip(LEVELS, LADDER, strict=False):
+    for level, below in zip(LEVELS, AGENTS_BY_LEVEL, strict=False):
         rate = rates[level.agent, below]
         cells = (level.name, f"`{level.agent}`", f"{rated[level.name]:+.0f}", f"`{below}`", f"{rate.count:,}")
         lines.append((*cells, rate.text_with_range(to="–")))
@@ -336,7 +338,7 @@ LEVELS_OF_PLAY = matches.make_deal_experiment(
     "levels",
     "How far apart the levels easy, medium, hard and master are, by duplicate deals between neighbours.",
     LevelOptions,
-    matches.Pairings(neighbours, _FIRST_OF_LEVELS),
+    matches.Pairings(neighbour_pairs, _FIRST_LEVEL_DEAL),
     {"levels": levels_table},
     changeable=("deals", "slow"),
 )
@@ -344,7 +346,7 @@ LEVELS_OF_PLAY = matches.make_deal_experiment(
 
 # --- Searches by their depth ------------------------------------------------------------------------------------------
 
-FIRST_OF_DEPTHS = 70_000
+FIRST_DEPTH_DEAL = 70_000
 DEPTHS: Mapping[str, str] = {
     **{f"open hands, depth {depth}": f"cheating-alpha-beta:depth={depth}" for depth in (1, 2, 3, 4, 6)},
     "open hands, depth 4, no quiescence": "cheating-alpha-beta:depth=4,quiescence=off",
@@ -376,14 +378,14 @@ SEARCH_DEPTH = matches.make_deal_experiment(
     "search-depth",
     "Depth-limited searches against the rule agent, by depth.",
     matches.DealOptions,
-    matches.Pairings(depth_pairs, FIRST_OF_DEPTHS, DEPTHS),
+    matches.Pairings(depth_pairs, FIRST_DEPTH_DEAL, DEPTHS),
     {"search-depth": depth_table},
 )
 
 
 # --- The search with the policy, taken apart --------------------------------------------------------------------------
 
-_FIRST_OF_PARTS = 11_000_000
+_FIRST_PARTS_DEAL = 11_000_000
 ITERATIONS: Mapping[str, Mapping[tuple[str, str], int]] = {
     "300 iterations": dict.fromkeys(product(("policy", "uniform"), ("critic", "playout")), 300),
     "40 ms": {
@@ -427,6 +429,6 @@ SEARCH_PARTS = matches.make_deal_experiment(
     "What prior and critic bring to neural-ismcts, at equal iterations and at equal time.\n\nSome 10 CPU seconds "
     "for each deal; all searches play a deal before any plays the next.",
     matches.DealOptions,
-    matches.Pairings(part_pairs, _FIRST_OF_PARTS, PARTS, weights=shipped_policy_path, by_deal=True),
+    matches.Pairings(part_pairs, _FIRST_PARTS_DEAL, PARTS, weights=shipped_policy_path, by_deal=True),
     {"search-parts": parts_table},
 )

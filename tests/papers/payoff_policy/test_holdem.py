@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ddz_agents.bidding.payoff import expected_payoff
 from ddz_papers.payoff_policy.holdem import betting as at
-from ddz_papers.payoff_policy.holdem.agents import HoldemAgent, HoldemError, legal_actions, play_hand, seen_by
+from ddz_papers.payoff_policy.holdem.agents import HoldemAgent, HoldemError, bets_seen_by, legal_actions, play_hand
 from ddz_papers.payoff_policy.holdem.betting import (
     ALL_IN,
     BIG_BLIND,
@@ -21,9 +21,9 @@ from ddz_papers.payoff_policy.holdem.betting import (
     STACK,
     STEP,
     best_action,
-    bet,
+    take_action,
 )
-from ddz_papers.payoff_policy.holdem.cards import showdowns, strength
+from ddz_papers.payoff_policy.holdem.cards import hand_strength, sample_showdowns
 
 SUITS, RANKS = "SHDC", "A23456789TJQK"
 
@@ -42,15 +42,15 @@ def test_hands_compare_as_rlcard_says() -> None:
         deal = rng.permutation(52)[:9]
         sevens = [np.concatenate([deal[place : place + 2], deal[4:]]) for place in (0, 2)]
         names = [[SUITS[card // 13] + RANKS[card % 13] for card in seven] for seven in sevens]
-        mine, theirs = map(strength, sevens)
+        mine, theirs = map(hand_strength, sevens)
         assert [mine >= theirs, theirs >= mine] == [bool(won) for won in compare(names)]
 
 
 def test_win_rates_are_the_known_ones() -> None:
     rng = np.random.default_rng(1)
-    assert showdowns(cards("SA HA"), NO_CARDS, 20_000, rng).mean() == pytest.approx(0.852, abs=0.01)
-    assert showdowns(cards("S7 H2"), NO_CARDS, 20_000, rng).mean() == pytest.approx(0.346, abs=0.012)
-    royal = showdowns(cards("SA SK"), cards("SQ SJ ST H2 D3"), 50, rng)
+    assert sample_showdowns(cards("SA HA"), NO_CARDS, 20_000, rng).mean() == pytest.approx(0.852, abs=0.01)
+    assert sample_showdowns(cards("S7 H2"), NO_CARDS, 20_000, rng).mean() == pytest.approx(0.346, abs=0.012)
+    royal = sample_showdowns(cards("SA SK"), cards("SQ SJ ST H2 D3"), 50, rng)
     assert (royal == 1.0).all()
 
 
@@ -96,7 +96,7 @@ def test_the_betting_is_that_of_the_rules(button: int, draws: list[float]) -> No
         assert legal == game.legal()
         assert (bets[at.TURN], bets[at.STREET]) == (game.turn, game.street)
         index = int(draw**2 * len(legal))  # mostly calls and small raises: hands that go on
-        bet(bets, legal_actions(bets)[index])
+        take_action(bets, legal_actions(bets)[index])
         game.act(legal[index])
         assert [bets[0], bets[1]] == [game.chips[0], game.chips[1]]
         expected = {"": 0, "showdown": 1, "folded 0": 2, "folded 1": 3}[game.over]
@@ -122,7 +122,7 @@ def test_the_best_stake_follows_from_the_win_rate(full: bool, win_rate: float, s
 def test_by_stage_a_stake_is_what_is_bet_on_the_street() -> None:
     bets = at.new_bets(0)
     for action in (CALL + 2_000 // STEP, CALL):  # to the flop with 2,000 each
-        bet(bets, action)
+        take_action(bets, action)
     stakes = [at.chips_after(bets, best_action(bets, 0.75, True, by_stage)) for by_stage in (False, True)]
     assert stakes == [5_000, 2_000 + 5_000]
 
@@ -130,14 +130,14 @@ def test_by_stage_a_stake_is_what_is_bet_on_the_street() -> None:
 def test_nobody_folds_where_a_check_is_free() -> None:
     bets = at.new_bets(0)
     assert best_action(bets, 0.0, False, False) == FOLD
-    bet(bets, CALL)
+    take_action(bets, CALL)
     assert best_action(bets, 0.0, False, False) == CALL
 
 
 def facing(total: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The big blind's bets, as the first player, after the button has raised to a total."""
     bets = at.new_bets(1)
-    bet(bets, CALL + total // STEP)
+    take_action(bets, CALL + total // STEP)
     return bets
 
 
@@ -151,7 +151,7 @@ def test_agents_give_bad_hands_up_and_bet_good_ones(name: str) -> None:
 def test_the_stake_of_the_opponent_makes_the_search_careful() -> None:
     """With a win rate of 0.62 an all-in is called on the mean over dealt hands, and not on equation 3."""
     hole, rng = cards("SA H8"), np.random.default_rng(0)
-    assert 0.5 < showdowns(hole, NO_CARDS, 5000, rng).mean() < 2 / 3
+    assert 0.5 < sample_showdowns(hole, NO_CARDS, 5000, rng).mean() < 2 / 3
     assert HoldemAgent("uct-dealt").act(hole, NO_CARDS, facing(STACK), rng) == CALL
     assert HoldemAgent("uct-stake").act(hole, NO_CARDS, facing(STACK), rng) == FOLD
     assert ALL_IN not in legal_actions(facing(STACK))
@@ -179,5 +179,5 @@ def test_a_hand_is_zero_sum_repeats_and_is_fair_to_both_seats() -> None:
 
 def test_bets_are_seen_with_oneself_as_the_first_player() -> None:
     bets = at.new_bets(0)
-    assert [*seen_by(bets, 0)] == [*bets]
-    assert [*seen_by(bets, 1)][: at.RAISE] == [BIG_BLIND, SMALL_BLIND, 1, 0, 0, 1]
+    assert [*bets_seen_by(bets, 0)] == [*bets]
+    assert [*bets_seen_by(bets, 1)][: at.RAISE] == [BIG_BLIND, SMALL_BLIND, 1, 0, 0, 1]

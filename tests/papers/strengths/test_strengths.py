@@ -115,6 +115,6 @@ def test_a_deal_with_an_auction_is_added_up_from_its_six_games() -> None:
 
 def test_the_levels_are_as_far_apart_as_their_committed_games_say() -> None:
     saved = committed(DealResult, "levels")
-    assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in st.ratings(saved).items()}
+    assert {level.name: level.elo for level in LEVELS} == {n: round(elo) for n, elo in st.rate_levels(saved).items()}
     assert all(60 <= stronger.elo - weaker.elo <= 250 for weaker, stronger in pairwise(LEVELS))
     assert st.level_rates(saved)[LEVELS[0].agent, "random"].mean >= 0.85

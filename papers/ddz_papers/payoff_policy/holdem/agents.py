@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import Options, Range, takes_options
 from ddz_papers.payoff_policy.holdem import betting as at
-from ddz_papers.payoff_policy.holdem.cards import showdowns, strength
+from ddz_papers.payoff_policy.holdem.cards import hand_strength, sample_showdowns
 
 _BOARD = (0, 3, 4, 5)
 """Cards on the table by street."""
@@ -64,7 +64,7 @@ class HoldemAgent:
         self.options = options
 
     def act(self, hole: Cards, board: Cards, bets: npt.NDArray[np.int64], rng: np.random.Generator) -> int:
-        """Choose an action.
+        """Choose an action in the betting.
 
         Args:
             hole: Its own two cards (:mod:`ddz_papers.payoff_policy.holdem.cards`).
@@ -76,12 +76,12 @@ class HoldemAgent:
         if options.name == "random":
             return int(rng.choice(legal_actions(bets)))
         if options.name == "payoff":
-            rate = float(showdowns(hole, board, options.hands, rng).mean())
+            rate = float(sample_showdowns(hole, board, options.hands, rng).mean())
             return int(at.best_action(bets, rate, options.full, options.by_stage))
-        rates = showdowns(hole, board, options.iterations * options.hands_each, rng)
+        rates = sample_showdowns(hole, board, options.iterations * options.hands_each, rng)
         means = rates.reshape(options.iterations, -1).mean(axis=1)
         simulation = at.STAKE if options.name == "uct-stake" else at.DEALT
-        visits, _ = at.search_bets(bets, means, simulation, options.full, options.by_stage, options.exploration)
+        visits, _ = at.search_betting(bets, means, simulation, options.full, options.by_stage, options.exploration)
         return int(visits.argmax())
 
 
@@ -90,7 +90,7 @@ def legal_actions(bets: npt.NDArray[np.int64]) -> list[int]:
     return [action for action in range(at.ACTIONS) if at.is_legal(bets, action)]
 
 
-def seen_by(bets: npt.NDArray[np.int64], player: int) -> npt.NDArray[np.int64]:
+def bets_seen_by(bets: npt.NDArray[np.int64], player: int) -> npt.NDArray[np.int64]:
     """The bets with a player as the first, shape ``[PLACES]``, int64."""
     view = bets.copy()
     if player:
@@ -102,7 +102,7 @@ def seen_by(bets: npt.NDArray[np.int64], player: int) -> npt.NDArray[np.int64]:
 def play_hand(
     players: Sequence[HoldemAgent], deck: Cards, button: int, rngs: Sequence[np.random.Generator]
 ) -> tuple[int, int]:
-    """Play a hand.
+    """Play a hand of hold'em between two agents.
 
     Args:
         players: The two agents.
@@ -117,10 +117,10 @@ def play_hand(
     while not bets[at.OVER]:
         player = int(bets[at.TURN])
         board = deck[4 : 4 + _BOARD[bets[at.STREET]]]
-        at.bet(bets, players[player].act(holes[player], board, seen_by(bets, player), rngs[player]))
+        at.take_action(bets, players[player].act(holes[player], board, bets_seen_by(bets, player), rngs[player]))
     if bets[at.OVER] > 1:
         won = -bets[0] if bets[at.OVER] == 2 else bets[1]
     else:
-        ours, theirs = (strength(np.concatenate([holes[player], deck[4:9]])) for player in (0, 1))
+        ours, theirs = (hand_strength(np.concatenate([holes[player], deck[4:9]])) for player in (0, 1))
         won = bets[0] * (int(ours > theirs) - int(ours < theirs))
     return int(won), int(bets[0])

@@ -64,7 +64,7 @@ def is_legal(bets: np.ndarray, action: int) -> bool:
 
 
 @inline_kernel
-def is_free(bets: np.ndarray) -> bool:
+def can_check(bets: np.ndarray) -> bool:
     """Whether the player to act may check."""
     return bool(bets[bets[TURN]] == max(bets[0], bets[1]))
 
@@ -78,7 +78,7 @@ def chips_after(bets: np.ndarray, action: int) -> int:
 
 
 @pure_kernel
-def bet(bets: np.ndarray, action: int) -> None:
+def take_action(bets: np.ndarray, action: int) -> None:
     """Take a legal action, in place."""
     turn = bets[TURN]
     if action == FOLD:
@@ -108,7 +108,7 @@ def best_action(bets: np.ndarray, win_rate: float, full: bool, by_stage: bool) -
     best, best_payoff = CALL, -1e9
     before = float(bets[STAGE]) if by_stage else 0.0
     for action in range(FOLD, ACTIONS):
-        if not is_legal(bets, action) or (action == FOLD and is_free(bets)):
+        if not is_legal(bets, action) or (action == FOLD and can_check(bets)):
             continue
         chips = float(chips_after(bets, action))
         payoff = -chips if action == FOLD else _payoff(win_rate, chips - before, float(STACK), None, full)
@@ -118,8 +118,8 @@ def best_action(bets: np.ndarray, win_rate: float, full: bool, by_stage: bool) -
 
 
 @inline_kernel
-def _theirs(bets: np.ndarray, win_rate: float, how: int) -> float:
-    """The opponent's win rate."""
+def _opponent_win_rate(bets: np.ndarray, win_rate: float, how: int) -> float:
+    """The opponent's win rate as a simulation takes it: as dealt, or from its stake."""
     return _opponent(win_rate, bets[1] / float(STACK) if how == STAKE else 0.0)
 
 
@@ -127,15 +127,15 @@ def _theirs(bets: np.ndarray, win_rate: float, how: int) -> float:
 def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: bool) -> float:
     """Bet to the end, both sides by the policy; returns the searcher's payoff by equation 4, or what a fold loses."""
     while bets[OVER] == 0:
-        rate = win_rate if bets[TURN] == 0 else _theirs(bets, win_rate, how)
-        bet(bets, best_action(bets, rate, full, by_stage))
+        rate = win_rate if bets[TURN] == 0 else _opponent_win_rate(bets, win_rate, how)
+        take_action(bets, best_action(bets, rate, full, by_stage))
     if bets[OVER] > 1:
         return -float(bets[0]) if bets[OVER] == 2 else float(bets[1])
-    return _final(win_rate, _theirs(bets, win_rate, how), float(bets[0]))
+    return _final(win_rate, _opponent_win_rate(bets, win_rate, how), float(bets[0]))
 
 
 @kernel
-def search_bets(
+def search_betting(
     bets: np.ndarray, win_rates: np.ndarray, how: int, full: bool, by_stage: bool, exploration: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """UCT over the betting, with one iteration per win rate.
@@ -158,7 +158,7 @@ def search_bets(
         position[:] = bets
         node, depth, expanded = 0, 0, False
         while position[OVER] == 0 and not expanded:
-            turn, free = position[TURN], is_free(position)
+            turn, free = position[TURN], can_check(position)
             best, best_score = np.int64(CALL), -1e9
             for action in range(ACTIONS):
                 if not is_legal(position, action) or (action == FOLD and free):
@@ -169,7 +169,7 @@ def search_bets(
             expanded = tree.child[node, best] == 0
             node = descend(tree, node, best, depth, turn)
             depth += 1
-            bet(position, best)
+            take_action(position, best)
         worth[0] = simulate(position, win_rates[iteration], how, full, by_stage)
         worth[1] = -worth[0]
         backpropagate(tree, depth, worth)

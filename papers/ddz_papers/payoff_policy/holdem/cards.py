@@ -36,7 +36,7 @@ def _highest(ranks: int, count: int) -> int:
 
 
 @pure_kernel
-def strength(cards: np.ndarray) -> int:
+def hand_strength(cards: np.ndarray) -> int:
     """The strength of seven cards: higher for the better hand, equal where two hands tie.
 
     Args:
@@ -92,7 +92,7 @@ def strength(cards: np.ndarray) -> int:
 
 
 @kernel
-def deal_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, state: np.uint64) -> None:
+def write_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, state: np.uint64) -> None:
     """Deal the opponent's cards and the rest of the board, uniformly, and compare the hands.
 
     Args:
@@ -119,11 +119,11 @@ def deal_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, sta
         for index in range(5):
             card = board[index] if index < board.size else deck[2 + index - board.size]
             mine[2 + index] = other[2 + index] = card
-        own_strength, other_strength = strength(mine), strength(other)
+        own_strength, other_strength = hand_strength(mine), hand_strength(other)
         results[number] = 1.0 if own_strength > other_strength else (0.5 if own_strength == other_strength else 0.0)
 
 
-def showdowns(
+def sample_showdowns(
     hole: npt.NDArray[np.int64], board: npt.NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.float64]:
     """Results of showdowns against random hands: 1, 0 or a half, shape ``[count]``.
@@ -135,5 +135,5 @@ def showdowns(
         rng: Deals them.
     """
     results = np.empty(count)
-    deal_showdowns(hole, board, results, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
+    write_showdowns(hole, board, results, np.uint64(rng.integers(0, 2**64, dtype=np.uint64)))
     return results

@@ -79,13 +79,13 @@ class Layout:
     def word_offsets(self) -> Any:
         """The 64-bit word at which each feature begins, by name; features inside a word are left out."""
         starts = {name: offset // WORD for name, offset in self.offsets.items() if offset % WORD == 0}
-        return namedtuple("words_of", starts)(**starts)
+        return namedtuple("word_offsets", starts)(**starts)
 
     def byte_offsets_from(self, name: str) -> Any:
         """Return how many bytes after a feature it and each later feature begin, by name; uint64."""
         first = self.offsets[name]
         distances = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
-        return namedtuple("bytes_behind", distances)(**distances)
+        return namedtuple("byte_offsets", distances)(**distances)
 
     def split(self, vector: npt.NDArray[np.int8]) -> dict[str, npt.NDArray[np.int8]]:
         """Split a vector, or a batch of vectors, into its features by name.

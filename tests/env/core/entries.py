@@ -75,7 +75,7 @@ def _notation() -> dict[str, Entry]:
         "Move.from_ids": Move.from_ids,
         "Move.from_words(main)": lambda wrong: Move.from_words(wrong, 0),
         "Move.from_words": lambda wrong: Move.from_words(wrong, wrong),
-        "readings_of": lambda wrong: list_readings(wrong, rules),
+        "list_readings": lambda wrong: list_readings(wrong, rules),
         "action_name": action_name,
         "segments_of": segments_of,
         "card_rank": card_rank,
@@ -180,7 +180,7 @@ def _agents() -> dict[str, Entry]:
         "make_agent": make_agent,
         "make_agent(option)": lambda wrong: make_agent(f"isuct:{written(wrong)}"),
         "make_agent(value)": lambda wrong: make_agent(f"isuct:exploration={written(wrong)}"),
-        "agent_options": list_agent_options,
+        "list_agent_options": list_agent_options,
     }
 
 

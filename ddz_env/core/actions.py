@@ -94,7 +94,7 @@ PASS_CATEGORY, BOMB_CATEGORY, ROCKET_CATEGORY, PLANE_CATEGORY = (
 
 @dataclass(frozen=True)
 class MainGroup:
-    """One row of the action table.
+    """A main group: one row of the action table.
 
     Attributes:
         id: The action id, below ``NUM_MAIN``.

@@ -239,7 +239,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
             raise InvalidMoveError(f"an action is one integer from 0 to {NUM_ACTIONS - 1}, not {short_repr(action)}")
         checked = self._games.check(np.asarray([number]), self._all, refuse=self._raises_on_illegal)
         self._games.step(checked, self._all)
-        (ended,), (reward,), _ = self._games.outcome()
+        (ended,), (reward,), _ = self._games.get_outcome()
         observed, info = self._make_outputs()
         return observed, float(reward), bool(ended), False, info
 
@@ -403,7 +403,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         played = ~self._ended if self.autoreset_mode == AutoresetMode.NEXT_STEP else self._all
         checked = self._games.check(actions, played, refuse=self._raises_on_illegal)
         self._games.step(checked, played)
-        ended, rewards, illegal = self._games.outcome()
+        ended, rewards, illegal = self._games.get_outcome()
         truncated = np.zeros(self.num_envs, np.bool_)
         if self._max_steps < _NO_LIMIT:
             self._elapsed_steps = np.where(played, self._elapsed_steps + 1, 0)

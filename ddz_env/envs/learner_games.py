@@ -373,7 +373,7 @@ class LearnerGames(GameBatch):
         self.slots.games["action"] = actions
         self._play_to_learners(orders)
 
-    def outcome(self) -> tuple[GameMask, npt.NDArray[np.float64], GameMask]:
+    def get_outcome(self) -> tuple[GameMask, npt.NDArray[np.float64], GameMask]:
         """Return copies of which games the last step ended, the rewards, and which actions were illegal."""
         games = self.slots.games
         ended = games["done"].copy()

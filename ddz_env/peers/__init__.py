@@ -1,1 +1,1 @@
-"""Other people's platforms: Botzone, OpenSpiel, and RLCard's flat actions."""
+"""Adapters to other platforms: Botzone, OpenSpiel, and RLCard's flat actions."""

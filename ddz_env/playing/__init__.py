@@ -1,5 +1,5 @@
 """Agents: their interface, names and options, and the loop of a game between them."""
 
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 
-__all__ = ["play_game", "seat_generators"]
+__all__ = ["make_seat_generators", "play_game"]

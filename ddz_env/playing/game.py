@@ -120,7 +120,7 @@ def _locate_user_code(error: BaseException) -> str:
     return ""
 
 
-def seat_generators(
+def make_seat_generators(
     key: Sequence[int], players: int, make: MakeGenerator = make_agent_generator
 ) -> list[np.random.Generator]:
     """Make one random generator per seat, keyed by the game and the seat.
@@ -141,7 +141,7 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
     Args:
         state: The game, played on in place.
         agents: One agent per seat; the same object may sit on several seats.
-        rngs: One generator per seat (:func:`seat_generators`).
+        rngs: One generator per seat (:func:`make_seat_generators`).
 
     Returns:
         The finished state (the same object).
@@ -153,7 +153,7 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
     Example:
         >>> from ddz_env.playing.registry import make_agent
-        >>> play_game(State.new(seed=1), [make_agent("random")] * 3, seat_generators([1, 0], 3)).is_over
+        >>> play_game(State.new(seed=1), [make_agent("random")] * 3, make_seat_generators([1, 0], 3)).is_over
         True
     """
     players = state.rules.players

@@ -42,7 +42,7 @@ class Texts:
 
     @property
     def catalogue(self) -> Mapping[str, tuple[str, str]]:
-        """Every text by its key, in English and in Chinese."""
+        """The texts of the catalogue by their keys, each in English and in Chinese."""
         return table_texts()
 
     def __call__(self, key: str, **values: object) -> str:

@@ -112,7 +112,7 @@ class Deal:
         return next((seat for seat, hand in enumerate(hands) if hand is not None), 0)
 
     def state(self, moves: Moves = ()) -> State:
-        """Return the game after some moves.
+        """Return the game that starts from these cards, after some moves.
 
         Args:
             moves: All moves since the beginning, declined auctions included.

@@ -188,7 +188,7 @@ class _KernelCache:
             return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep a compiled kernel."""
+        """Store a compiled kernel in its files, unless a source has changed."""
         if self._files is None:
             return
         changed = self._find_changed_source()

@@ -113,7 +113,7 @@ class Option(NamedTuple):
 
     @property
     def is_textual(self) -> bool:
-        """Whether a text can denote a value other than none."""
+        """Whether a value other than None can be given as text."""
         return bool(self.choices or {int, float, bool, str, tuple, object}.intersection(self.kinds))
 
     @property

@@ -9,7 +9,7 @@ import pytest
 
 from ddz_env import PRESETS, Move, State
 from ddz_env.playing.agent import agent_input, is_cheating
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError, InvalidAgentOptionError
 from tests.agents.tree_search.test_mcts_decisions import view_with
@@ -88,7 +88,7 @@ def test_what_does_not_search_is_as_good_as_new_too(spec: str, rules: str, packa
 def test_whole_games_are_played_legally(spec: str, preset: str) -> None:
     players = PRESETS[preset].players
     agents = [make_agent(spec.format(16)) for _ in range(players)]
-    assert play_game(State.new(5, preset), agents, seat_generators([5, 0], players)).is_over
+    assert play_game(State.new(5, preset), agents, make_seat_generators([5, 0], players)).is_over
 
 
 @pytest.mark.parametrize(("seed", "moves", "preset"), [(6, 0, "standard"), (6, 11, "standard"), (1, 0, "bidding")])

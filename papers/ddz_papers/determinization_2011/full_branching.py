@@ -22,7 +22,7 @@ import numpy as np
 
 from ddz_env import State
 from ddz_env.core.engine.moves import list_moves
-from ddz_env.playing.game import play_turn, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_turn
 from ddz_env.playing.generators import make_published_generator
 from ddz_env.playing.registry import make_agent
 from ddz_papers.determinization_2011.full_games import PAPER, DealListOptions, game_number, games_note
@@ -118,7 +118,7 @@ def play_and_count(options: DealListOptions, player: str, deal: int) -> list[Bra
     state = options.new_game(deal)
     first_by_suit, agents = count_moves_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
-    rngs = seat_generators([options.seed, number], len(agents), make_published_generator)
+    rngs = make_seat_generators([options.seed, number], len(agents), make_published_generator)
     choices: tuple[list[ChoiceCounts], list[ChoiceCounts]] = [], []
     while not state.is_over:
         choices[not state.view().on_lead].append(count_choices(state))

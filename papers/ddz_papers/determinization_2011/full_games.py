@@ -25,7 +25,7 @@ import numpy as np
 
 from ddz_env import Rules, State
 from ddz_env.core.engine.random import stream_state
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.generators import make_published_generator
 from ddz_env.support.options import Range
 from ddz_papers.experiments import experiment as ex
@@ -187,7 +187,9 @@ class GameWorker(AgentPool):
         game, deal, lineup, specs = task
         number, state = game_number(self._experiment, lineup, deal, game), self._options.new_game(deal)
         agents = [self.get(spec, seat) for seat, spec in enumerate(specs)]
-        play_game(state, agents, seat_generators([self._options.seed, number], len(agents), make_published_generator))
+        play_game(
+            state, agents, make_seat_generators([self._options.seed, number], len(agents), make_published_generator)
+        )
         return [GameResult(game, deal, lineup, int(state.winner or 0), len(state.history))]
 
 

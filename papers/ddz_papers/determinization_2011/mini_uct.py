@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from ddz_agents.tree_search.agent import DeterminizedUctAgent, IsUctAgent
 from ddz_env import State
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.generators import make_published_generator
 from ddz_env.support.options import Range
 from ddz_papers.determinization_2011.mini_experiments import MINI, PAPER, list_mini_deals
@@ -76,7 +76,7 @@ def _count_wins(options: UctOptions, deal: int, kind: int, agents: Sequence[Agen
     won, deals = 0, list_mini_deals()
     for repetition in range(options.games):
         number = (repetition * len(deals) + deal) * 2 + kind
-        rngs = seat_generators([options.seed, number], 2, make_published_generator)
+        rngs = make_seat_generators([options.seed, number], 2, make_published_generator)
         won += play_game(State(deals[deal].row.copy(), MINI), agents, rngs).winner == 0
     return won
 

@@ -21,7 +21,7 @@ from typing import Annotated
 import numpy as np
 
 from ddz_env import State
-from ddz_env.playing.game import play_turn, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_turn
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.options import Range
 from ddz_papers.determinization_2011.full_branching import count_choices
@@ -87,7 +87,7 @@ def count_games(options: SizeOptions, name: str, block: int) -> list[SizeResult]
         return [SizeResult(name, block, int(played.lengths.sum()), int(played.choices.sum()))]
     agents, counts = [make_agent(PLAYS[name])] * 3, list[int]()
     for number, state in enumerate(states, first):
-        rngs = seat_generators([options.seed, number], len(agents))
+        rngs = make_seat_generators([options.seed, number], len(agents))
         while not state.is_over:
             counts.append(count_choices(state).whole_moves)
             play_turn(state, agents, rngs)

@@ -25,7 +25,7 @@ from ddz_agents.bidding.worlds import Outcomes, simulate_outcomes
 from ddz_env import Hand, Move, Rules, State, View
 from ddz_env.core.engine.layout import HANDS, HIDDEN, KNOWN, LANDLORD, ROW_WORDS
 from ddz_env.playing.bidder import AgentWithBidder
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.many import WaitingGames
 from ddz_env.playing.registry import make_agent, parse_agent, split_bidder
 from ddz_env.support.errors import (
@@ -171,7 +171,7 @@ def test_worlds_of_a_shown_hand_hold_it_and_are_those_of_the_hidden_one() -> Non
     assert (first.returns[:, view.seat] == second.returns[:, view.seat]).all()  # of one base stake: not doubled
     state = State.new(4, "robbing,showing=true")
     agent = make_agent("payoff:worlds=4")
-    assert play_game(state, [agent] * 3, seat_generators([1], 3)).is_over
+    assert play_game(state, [agent] * 3, make_seat_generators([1], 3)).is_over
 
 
 @pytest.mark.parametrize("simulation", ["random", "dealt", "stake"])
@@ -265,7 +265,7 @@ def test_any_agent_takes_a_bidder() -> None:
         move = agent.act(state.view(), rng)
         assert move == rules.act(state.view(), rng)
         state.step(move)
-    assert play_game(State.new(2, RULES), [agent] * 3, seat_generators([1], 3)).is_over
+    assert play_game(State.new(2, RULES), [agent] * 3, make_seat_generators([1], 3)).is_over
     assert len({agent.act(state.view(), RNG(seed)) for seed in range(20)}) > 5  # the cards are still played at random
     views = [State.new(seed, RULES).view() for seed in range(3)]
     moves = agent.act_many(WaitingGames.from_views([*views, state.view()], [RNG(seed) for seed in range(4)]))

@@ -31,7 +31,7 @@ from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import MOVES
 from ddz_env.core.engine.moves import list_all_moves
 from ddz_env.core.observation import observe
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.many import WaitingGames
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidRulesError
@@ -156,7 +156,7 @@ def test_decisions_in_bunched_deals_are_those_of_the_released_package(theirs: Th
 @pytest.mark.parametrize("preset", [name for name, rules in PRESETS.items() if rules.players == 3])
 def test_it_plays_every_game_of_three(preset: str, agent: DouZeroAgent) -> None:
     """Auctions as ``rules`` does; moves that DouZero does not know (shuttles) by their cards."""
-    assert play_game(State.new(5, preset), [agent] * 3, seat_generators([5, 0], 3)).is_over
+    assert play_game(State.new(5, preset), [agent] * 3, make_seat_generators([5, 0], 3)).is_over
 
 
 def test_values_are_those_of_the_moves_and_the_best_is_played(agent: DouZeroAgent) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ddz_agents.external.rlcard_rule import MissingPeerError, RLCardRuleAgent, card_string
 from ddz_env import Hand, State
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidRulesError
 
@@ -48,7 +48,7 @@ def test_it_answers_as_in_rlcards_own_games() -> None:
 def test_a_seed_gives_the_game_and_numpys_global_generator_is_left_as_it_was() -> None:
     pytest.importorskip("rlcard")
     np.random.seed(17)  # noqa: NPY002
-    games = [play_game(State.new(4), [RLCardRuleAgent()] * 3, seat_generators([9, 0], 3)) for _ in range(2)]
+    games = [play_game(State.new(4), [RLCardRuleAgent()] * 3, make_seat_generators([9, 0], 3)) for _ in range(2)]
     assert games[0] == games[1]
     after = np.random.random()  # noqa: NPY002
     np.random.seed(17)  # noqa: NPY002
@@ -60,7 +60,7 @@ def test_it_plays_every_game_of_three_and_refuses_those_of_two(preset: str) -> N
     pytest.importorskip("rlcard")
     agent = RLCardRuleAgent()
     for game in range(4):
-        assert play_game(State.new(5, preset, game), [agent] * 3, seat_generators([5, game], 3)).is_over
+        assert play_game(State.new(5, preset, game), [agent] * 3, make_seat_generators([5, game], 3)).is_over
     with pytest.raises(InvalidRulesError, match="mini"):
         agent.act(State.new(1, "mini").view(), np.random.default_rng(0))
 

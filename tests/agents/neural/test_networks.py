@@ -38,7 +38,7 @@ from ddz_env.core.cards import counts_to_word
 from ddz_env.core.notation import Hand
 from ddz_env.core.observation import CONCEALED_WORDS, HISTORY, action_mask, observe, write_concealed
 from ddz_env.envs.batch import SelfPlayBatch
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from tests.hidden import permuted
 from tests.oracles import columns_reference as reference
 from tests.oracles.network_policy import NetworkPolicy
@@ -264,9 +264,9 @@ def said_without(packages: tuple[str, ...], program: str, folder: Path) -> list[
 CORE_ALONE = """
 import numpy as np
 from ddz_env import State
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import play_game, make_seat_generators
 from ddz_env.playing.registry import make_agent
-game = play_game(State.new(5), [make_agent('policy')] * 3, seat_generators([5, 0], 3))
+game = play_game(State.new(5), [make_agent('policy')] * 3, make_seat_generators([5, 0], 3))
 print(*game.history, sep=';')
 search = make_agent('neural-ismcts:iterations=40,particles=16,trees=2')
 print(search.model.leaf, search.act(State.new(5).view(), np.random.default_rng(0)) in State.new(5).legal_moves())
@@ -279,7 +279,7 @@ def test_it_plays_and_searches_where_nothing_but_the_core_is_installed(tmp_path:
     """The same game as here, a search, and the arena by its command."""
     extras = ("torch", "safetensors", "onnx", "onnxruntime", "stable_baselines3")
     game, search, *table = said_without(extras, CORE_ALONE, tmp_path)
-    here = play_game(State.new(5), [ModelAgent(shipped)] * 3, seat_generators([5, 0], 3))
+    here = play_game(State.new(5), [ModelAgent(shipped)] * 3, make_seat_generators([5, 0], 3))
     assert game == ";".join(map(str, here.history))
     assert search == "critic True"
     assert any("policy" in line for line in table)

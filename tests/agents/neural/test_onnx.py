@@ -31,7 +31,7 @@ from ddz_agents.neural.onnx_policy import NO_DIGEST, OnnxPolicy, compute_digest
 from ddz_agents.neural.shipped import policy_path
 from ddz_agents.neural.weights import Weights, save_weights
 from ddz_env import Rules, State
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidRulesError
 from ddz_training.cli.app import app
@@ -152,14 +152,14 @@ def test_the_file_says_what_it_is_for_and_its_suffix_what_reads_it(exported: Pat
 def test_it_plays_the_games_that_pytorch_plays_where_there_is_none(exported: Path, tmp_path: Path) -> None:
     program = (
         "from ddz_env import State\n"
-        "from ddz_env.playing.game import play_game, seat_generators\n"
+        "from ddz_env.playing.game import play_game, make_seat_generators\n"
         "from ddz_env.playing.registry import make_agent\n"
         f"agent = make_agent('policy:path={exported.as_posix()}')\n"
         "for seed in range(3):\n"
-        "    print(*play_game(State.new(seed), [agent] * 3, seat_generators([seed, 0], 3)).history)\n"
+        "    print(*play_game(State.new(seed), [agent] * 3, make_seat_generators([seed, 0], 3)).history)\n"
     )
     agent = ModelAgent(TorchModel(small()))
-    games = [play_game(State.new(seed), [agent] * 3, seat_generators([seed, 0], 3)) for seed in range(3)]
+    games = [play_game(State.new(seed), [agent] * 3, make_seat_generators([seed, 0], 3)) for seed in range(3)]
     said = said_without(("torch", "safetensors", "onnx", "onnxscript"), program, tmp_path)
     assert said == [" ".join(map(str, game.history)) for game in games]
 

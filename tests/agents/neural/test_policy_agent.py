@@ -17,7 +17,7 @@ from ddz_agents.neural.shipped import shipped_policy_path
 from ddz_agents.neural.weights import Weights, load_weights, save_weights
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.observation import action_mask, observe
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.many import WaitingGames
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import IllegalMoveError, InvalidAgentOptionError, InvalidOptionError
@@ -49,7 +49,7 @@ def test_every_move_is_legal(preset: str, temperature: float, model: NetworkPoli
     players = PRESETS[preset].players
     for seed in range(3):
         agents = [ModelAgent(model, temperature)] * players
-        assert play_game(State.new(seed, preset), agents, seat_generators([seed, 0], players)).is_over
+        assert play_game(State.new(seed, preset), agents, make_seat_generators([seed, 0], players)).is_over
 
 
 def test_each_stage_is_decided_from_the_position_of_that_stage() -> None:

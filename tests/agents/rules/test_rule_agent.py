@@ -22,7 +22,7 @@ from ddz_env.core.actions import MAIN_GROUPS
 from ddz_env.core.cards import FULL_DECK, NUM_RANKS
 from ddz_env.core.engine.layout import HIDDEN, OWNER, PLAYED, SEAT
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from tests.oracles.reference import cards_of, category_of, moves_to_play, without
 from tests.oracles.splits import Prices, cheapest
 
@@ -120,7 +120,7 @@ def test_it_wins_against_random_from_both_sides(preset: str) -> None:
         for seat in (0, 1):
             agents: list[Agent] = [rules if (s == 0) == (seat == 0) else uniform for s in range(3)]
             state = State.new(8, preset, game)
-            play_game(state, agents[: state.rules.players], seat_generators([8, game], state.rules.players))
+            play_game(state, agents[: state.rules.players], make_seat_generators([8, game], state.rules.players))
             wins += (state.winner == 0) == (seat == 0)
             games += 1
     assert wins / games >= (0.7 if preset == "mini" else 0.9)

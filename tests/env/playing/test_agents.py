@@ -13,7 +13,7 @@ from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_env import PRESETS, Move, State, View
 from ddz_env.core.engine.layout import HISTORY_MOVES
 from ddz_env.playing.agent import Agent, StagedAdapter, agent_input, close_agent, is_cheating
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.many import WaitingGames, request_moves
 from ddz_env.support.errors import DouDizhuError, IllegalMoveError
 
@@ -22,7 +22,7 @@ AGENTS = [RandomAgent, RandomStagedAgent, RulesAgent]
 
 def _game(agents: list[Agent], preset: str, seed: int) -> State:
     state = State.new(seed, preset)
-    return play_game(state, agents[: state.rules.players], seat_generators([seed, 0], state.rules.players))
+    return play_game(state, agents[: state.rules.players], make_seat_generators([seed, 0], state.rules.players))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -81,7 +81,7 @@ class _Spy(RandomAgent):
 
 def test_optional_methods_are_called_and_only_cheats_see_the_state() -> None:
     honest, cheat = _Spy(), _Spy(cheating=True)
-    state = play_game(State.new(3), [honest, cheat, RandomAgent()], seat_generators([3, 0], 3))
+    state = play_game(State.new(3), [honest, cheat, RandomAgent()], make_seat_generators([3, 0], 3))
     assert honest.told[0] == ("reset", 0)
     assert [entry for entry in honest.told if isinstance(entry, tuple)][1:] == list(state.history)
     for spy, kind in ((honest, "View"), (cheat, "State")):
@@ -91,7 +91,7 @@ def test_optional_methods_are_called_and_only_cheats_see_the_state() -> None:
     close_agent(RandomAgent())
     assert honest.told[-1] == "closed"
     with pytest.raises(DouDizhuError, match="3 seats"):
-        play_game(State.new(1), [RandomAgent()], seat_generators([0, 0], 3))
+        play_game(State.new(1), [RandomAgent()], make_seat_generators([0, 0], 3))
     fresh = State.new(3)
     seen = agent_input(cheat, fresh)
     assert isinstance(seen, State)
@@ -115,9 +115,9 @@ def test_agents_are_asked_in_many_games_as_in_one(agent: Agent) -> None:
         np.stack([state.row for state in states]),
         np.zeros((3, HISTORY_MOVES, 2), np.uint64),
         states[0].rules,
-        seat_generators([0, 0], 3).__getitem__,
+        make_seat_generators([0, 0], 3).__getitem__,
     )
-    alone = [agent.act(state.view(), rng) for state, rng in zip(states, seat_generators([0, 0], 3), strict=True)]
+    alone = [agent.act(state.view(), rng) for state, rng in zip(states, make_seat_generators([0, 0], 3), strict=True)]
     assert [Move.from_words(*move) for move in request_moves(agent, games).tolist()] == alone
 
 

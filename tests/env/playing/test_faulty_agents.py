@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ddz_env import Move, Rules, State, View, gym
-from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, play_game, seat_generators
+from ddz_env.playing.game import AgentFaultError, IllegalAgentMoveError, make_seat_generators, play_game
 from ddz_env.playing.generators import make_agent_generator, make_published_generator
 from ddz_training.cli.app import app
 from ddz_training.measure.agent_process import AgentProcesses, wait_for_answer
@@ -128,7 +128,7 @@ def test_stakes_of_a_lost_game_are_those_of_the_moment() -> None:
     state = State.from_hands(["44445", "33399", "TJ"], check_sizes=False)
     agents = [Faulty("act", bombs), Faulty("act", bombs), Honest()]
     with pytest.raises(AgentFaultError) as fault:
-        play_game(state, agents, seat_generators([0], 3))
+        play_game(state, agents, make_seat_generators([0], 3))
     assert (fault.value.seat, str(state.history[0][1])) == (1, "4444")
     assert forfeit(state, "abb", "b").returns("stake") == (4.0, -2.0, -2.0)
     assert not state.is_over
@@ -188,7 +188,7 @@ class Stalls(Honest):
 def test_an_agent_in_a_process_of_its_own_that_waits_or_dies_has_lost() -> None:
     def play(preset: str, agent: Any) -> State:
         state = State.new(4, preset)
-        return play_game(state, [agent] * state.rules.players, seat_generators([4, 0], state.rules.players))
+        return play_game(state, [agent] * state.rules.players, make_seat_generators([4, 0], state.rules.players))
 
     for preset, seconds, fault in (
         ("rlcard", 0.05, "no answer within"),

@@ -93,7 +93,7 @@ def test_an_agent_that_fails_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> N
 AFTERWARDS = """
 from numba.core import event
 from ddz_env import Rules, State
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import play_game, make_seat_generators
 from ddz_env.playing.registry import make_agent
 
 class Counting(event.Listener):
@@ -106,7 +106,7 @@ rules = Rules.preset("bidding,doubling=true")
 agents = [make_agent(name, rules) for name in ("rules", "policy", "isuct:iterations=50")]
 event.register("numba:compiler_lock", Counting())
 for seed in range(2):
-    assert play_game(State.new(seed, rules), agents, seat_generators([seed, 0], 3)).is_over
+    assert play_game(State.new(seed, rules), agents, make_seat_generators([seed, 0], 3)).is_over
 """
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from ddz_env import State
 from ddz_env.playing.agent import Agent
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.registry import make_agent
 from tests.packages import ROOT
 
@@ -48,7 +48,7 @@ def test_the_search_of_the_tutorial_beats_random_play(search: Callable[..., Agen
         for landlord in (True, False):
             state = State.new(30, game=game)
             agents = [mine if (seat == state.seat) == landlord else other for seat in range(3)]
-            over = play_game(state, agents, seat_generators([30, game], 3))
+            over = play_game(state, agents, make_seat_generators([30, game], 3))
             won += (over.winner is not None and over.role(over.winner) == "landlord") == landlord
     assert won >= 17
 

@@ -32,7 +32,7 @@ from ddz_agents.neural.torch_model import TorchModel
 from ddz_env import State
 from ddz_env.envs.batch import SelfPlayBatch
 from ddz_env.envs.gym import DouDizhuEnv
-from ddz_env.playing.game import play_game, seat_generators
+from ddz_env.playing.game import make_seat_generators, play_game
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_training.learn.sb3.train import Sb3Config
@@ -130,7 +130,9 @@ def test_a_training_without_onnx_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_zip_is_an_agent_by_name_if_it_is_trusted(saved: Path, model: MaskablePPO) -> None:
     agent = make_agent(f"policy:path={saved},trust_file=true")
     ours = ModelAgent(TorchModel(Sb3Module(model.policy), "int8"))
-    games = [play_game(State.new(4, "rlcard"), [player] * 3, seat_generators([4, 0], 3)) for player in (agent, ours)]
+    games = [
+        play_game(State.new(4, "rlcard"), [player] * 3, make_seat_generators([4, 0], 3)) for player in (agent, ours)
+    ]
     assert games[0].is_over
     assert games[0] == games[1]
 

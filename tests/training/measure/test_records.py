@@ -14,7 +14,7 @@ from ddz_agents.rules.agent import RulesAgent
 from ddz_env import Move, Rules, State
 from ddz_env.core.engine.layout import HANDS, SEAT
 from ddz_env.core.view import ROLES
-from ddz_env.playing.game import AgentFaultError, play_game, seat_generators
+from ddz_env.playing.game import AgentFaultError, make_seat_generators, play_game
 from ddz_env.playing.many import WaitingGames, Words
 from ddz_env.playing.registry import make_agent
 from ddz_env.support.errors import UnknownAgentError
@@ -64,7 +64,7 @@ class Failing(RulesAgent):
 def finished(state: State, agent: Any) -> State:
     """The end of a game that an agent plays on in all seats, asked game by game."""
     players = state.rules.players
-    return play_game(state.copy(), [agent] * players, seat_generators([0], players))
+    return play_game(state.copy(), [agent] * players, make_seat_generators([0], players))
 
 
 def landlord_won(over: State) -> int:

@@ -35,9 +35,9 @@ from ddz_env.playing.game import (
     AgentFaultError,
     MakeGenerator,
     call_agent,
+    make_seat_generators,
     notify_of_game,
     play_and_notify,
-    seat_generators,
 )
 from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.many import WaitingGames, Words, request_moves
@@ -386,7 +386,7 @@ class DealPlayer:
                 call_agent(names[index], seat, "construction", self.agents.get, specs[index], seat)
                 for seat, index in enumerate(indices)
             ]
-            rngs = seat_generators([self.seed, deal, number], players, self._make_generator)
+            rngs = make_seat_generators([self.seed, deal, number], players, self._make_generator)
             self._play_to_end(played, agents, rngs, ask)
         except AgentFaultError as fault:
             if isinstance(fault.__cause__, (UnknownAgentError, InvalidAgentOptionError)):

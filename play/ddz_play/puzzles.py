@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ddz_agents.open_cards.per_rules import PerRules
-from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position
+from ddz_agents.open_cards.solver.position import InvalidPositionError, deal_position
 from ddz_agents.open_cards.solver.solver import OpenSolver
 from ddz_env import Hand, Move, Rules, State
 from ddz_env.core.engine.layout import HANDS
@@ -109,7 +109,7 @@ def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puz
     """
     solvers, in_vain = PerRules(partial(OpenSolver, megabytes=8)), 0
     while in_vain < _MAX_FAILED_DEALS:
-        state = dealt_position(sizes, rng)
+        state = deal_position(sizes, rng)
         puzzle = _make_puzzle(state, solvers[state.rules])
         in_vain = in_vain + 1 if puzzle is None else 0
         if puzzle is not None:

@@ -193,7 +193,7 @@ class BeliefModel(WritableAfterUnpickling):
         self._added = np.pad(arrays["counts"], ((0, 0), (1, 0), (0, 0)))  # a count of none adds nothing
         self._buffers = new_buffers(0, COLUMNS, architecture.width, 0, 0)
 
-    def proposal(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
+    def propose(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
         """Draw deals from the network, for importance weighting; None where the network does not apply.
 
         Args:
@@ -256,7 +256,7 @@ def sample_belief_worlds(view: View, count: int, rng: np.random.Generator, netwo
     Raises:
         TensorFileError: If the shipped network cannot be read.
     """
-    proposal = (network or _shipped_belief()).proposal(view, rng, count)
+    proposal = (network or _shipped_belief()).propose(view, rng, count)
     return view.sample_worlds(count, rng) if proposal is None else proposal.hands
 
 
@@ -327,7 +327,7 @@ def load_belief(path: str | Path | None = None) -> BeliefModel:
         sizes, extract_network_arrays(arrays, _PREFIX, sizes.layers.shapes() | sizes.head, str(path)), notes
     )
     with np.errstate(all="ignore"):
-        proposal = model.proposal(State.new(0).view(), np.random.default_rng(0), 1)
+        proposal = model.propose(State.new(0).view(), np.random.default_rng(0), 1)
     if proposal is None or not np.isfinite(proposal.logs).all():  # large weights may be finite, and their sums not
         raise TensorFileError(f"{path} answers with numbers that are not finite")
     return model

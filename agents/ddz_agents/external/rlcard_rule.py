@@ -103,7 +103,7 @@ class RLCardRuleAgent:
         target = view.target
         if target is None or card_string(target[1]) not in self._tools.CARD_TYPE[0]:
             return []
-        player = SimpleNamespace(current_hand=[_card(rank) for rank in str(view.hand)])
+        player = SimpleNamespace(current_hand=[_make_card(rank) for rank in str(view.hand)])
         greater = SimpleNamespace(played_cards=card_string(target[1]))
         return list(self._tools.get_gt_cards(player, greater))
 
@@ -122,7 +122,7 @@ def card_string(move: Move) -> str:
     return "pass" if move.is_pass else str(move.cards)
 
 
-def _card(rank: str) -> SimpleNamespace:
+def _make_card(rank: str) -> SimpleNamespace:
     """Make a card as RLCard's functions read it: jokers have a suit and no rank."""
     return SimpleNamespace(rank="" if rank in RANK_NAMES[13:] else rank, suit=f"{rank}J")
 

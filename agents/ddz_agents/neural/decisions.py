@@ -64,7 +64,7 @@ class Decisions(NamedTuple):
     hand_values: npt.NDArray[np.int16]
 
 
-class HandMemory(NamedTuple):
+class HandValueCache(NamedTuple):
     """A cache of hand values, which hold until something that they depend on changes.
 
     Attributes:
@@ -89,9 +89,9 @@ def new_legal_actions(count: int) -> tuple[npt.NDArray[np.int16], npt.NDArray[np
     return np.zeros(count, np.int16), np.zeros((count, HAND_VALUES), np.int16)
 
 
-def new_hand_memory(games: int) -> HandMemory:
+def new_hand_value_cache(games: int) -> HandValueCache:
     """Allocate an empty cache of hand values."""
-    return HandMemory(np.zeros((games, SEATS, 3), np.uint64), np.zeros((games, SEATS, HAND_VALUES), np.int16))
+    return HandValueCache(np.zeros((games, SEATS, 3), np.uint64), np.zeros((games, SEATS, HAND_VALUES), np.int16))
 
 
 # --- One decision -----------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def _value_known_hand(
     other: np.uint64,
     third: np.uint64,
     slot: tuple[int, int],
-    memory: HandMemory,
+    memory: HandValueCache,
     workspace: RuleWorkspace,
 ) -> None:
     """Make sure that a slot of the cache holds the values of a hand against two known others."""
@@ -151,7 +151,7 @@ def _value_known_hand(
 
 @pure_kernel
 def value_all_hands(
-    seen: np.ndarray, game: int, seat: int, memory: HandMemory, workspace: RuleWorkspace, hand_values: np.ndarray
+    seen: np.ndarray, game: int, seat: int, memory: HandValueCache, workspace: RuleWorkspace, hand_values: np.ndarray
 ) -> None:
     """Write the hand values of all three hands, as a critic reads them.
 
@@ -228,7 +228,7 @@ def _describe_actions(
 
 @part_kernel
 def _describe_decision(
-    game: int, slots: Slots, memory: HandMemory, workspace: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
+    game: int, slots: Slots, memory: HandValueCache, workspace: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
 ) -> None:
     """Describe the decision of one game of a batch, without its actions."""
     encode_observation(slots.observations[game], seen)
@@ -245,7 +245,7 @@ def describe_decisions(
     rows: np.ndarray,
     pair_starts: np.ndarray,
     against_rules: np.ndarray,
-    memory: HandMemory,
+    memory: HandValueCache,
     workspace: RuleWorkspace,
     decisions: Decisions,
     legal_actions: np.ndarray,
@@ -308,7 +308,7 @@ def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDA
     """
     out = np.empty((len(concealed), len(CRITIC_FIELDS.before)), np.float32)
     flags = np.zeros(len(concealed), np.bool_) if against_rules is None else against_rules
-    memory = new_rule_workspace(), new_hand_memory(1), new_decisions(1)
+    memory = new_rule_workspace(), new_hand_value_cache(1), new_decisions(1)
     _fill_games(observations, concealed, flags, CRITIC_FIELDS, memory, out)
     return out
 
@@ -368,7 +368,7 @@ def _fill_games(
     concealed: np.ndarray,
     against_rules: np.ndarray,
     table: Fields,
-    memory: tuple[RuleWorkspace, HandMemory, Decisions],
+    memory: tuple[RuleWorkspace, HandValueCache, Decisions],
     out: np.ndarray,
 ) -> None:
     places, factors = np.empty(table.most, np.int64), np.empty(table.most, np.float32)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ddz_agents.neural.architecture import Layers
-from ddz_agents.neural.decisions import SEATS, Decisions, HandMemory
+from ddz_agents.neural.decisions import SEATS, Decisions, HandValueCache
 from ddz_agents.neural.feature_table import DECISION_HANDS, DECISION_SIZE, REST_COLUMNS
 from ddz_agents.neural.features import HAND_VALUES
 from ddz_agents.neural.model import Floats
@@ -86,7 +86,7 @@ class ForwardBuffers(NamedTuple):
 
     workspaces: RuleWorkspace
     decisions: Decisions
-    hands: HandMemory
+    hands: HandValueCache
     columns: Floats
     states: Floats
     normals: Floats
@@ -110,7 +110,7 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
         Decisions(
             np.zeros((rows + 1, DECISION_SIZE), np.int8), np.zeros((rows + 1, DECISION_HANDS, HAND_VALUES), np.int16)
         ),
-        HandMemory(np.zeros((1, SEATS, 3), np.uint64), np.zeros((1, SEATS, HAND_VALUES), np.int16)),
+        HandValueCache(np.zeros((1, SEATS, 3), np.uint64), np.zeros((1, SEATS, HAND_VALUES), np.int16)),
         np.zeros(columns, np.float32),
         np.zeros((ROWS, width), np.float32),
         np.zeros((ROWS, width), np.float32),

@@ -75,7 +75,7 @@ class Beliefs:
             self._price /= 2
             return None
         began = time.perf_counter()
-        proposal = None if self._network is None else self._network.proposal(view, rng, particles)
+        proposal = None if self._network is None else self._network.propose(view, rng, particles)
         weighed = infer_if_possible(view, rng, particles, self._kinds, self._rounds, proposal)
         spent = (time.perf_counter() - began) * 1000
         self._price = max(spent / (particles * moves), self._price / 2)

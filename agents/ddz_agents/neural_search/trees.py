@@ -153,10 +153,12 @@ class RootParallelTrees(WritableAfterUnpickling):
         moves = _actions_of_moves(request_moves(self._players[int(seat)], waiting))
         for index, part in enumerate(self._parts):
             own = numbers // self.batch == index
-            self._follow(index, part, numbers[own] - index * self.batch, moves[own])
+            self._play_answers(index, part, numbers[own] - index * self.batch, moves[own])
         return True
 
-    def _follow(self, index: int, part: Descents, chosen: npt.NDArray[np.intp], moves: npt.NDArray[np.int16]) -> None:
+    def _play_answers(
+        self, index: int, part: Descents, chosen: npt.NDArray[np.intp], moves: npt.NDArray[np.int16]
+    ) -> None:
         """Play players' moves in a tree's descents, growing the tree when it is full."""
         while True:
             tree, priors, state = self.trees[index], self.priors[index], self._states[index]

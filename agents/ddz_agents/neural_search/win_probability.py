@@ -165,7 +165,7 @@ def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: 
                     apply_and_record(games.rows[index], games.rings[index], np.uint64(moves[move, stage]), rules)
 
 
-def games_after_moves(view: View, moves: Sequence[Move], worlds: Words) -> LeafGames:
+def play_moves_in_worlds(view: View, moves: Sequence[Move], worlds: Words) -> LeafGames:
     """Play every move in every world; the games of one world lie side by side.
 
     Args:
@@ -272,7 +272,7 @@ class WinProbability:
 
     def _ask_critic(self, view: View, moves: Sequence[Move], worlds: Words) -> Reals:
         """Ask the critic what each move is worth in each world, 0 to 1, shape ``[worlds, moves]``."""
-        games = games_after_moves(view, moves, worlds)
+        games = play_moves_in_worlds(view, moves, worlds)
         play_forced(games, np.arange(len(games.waits)), view.rule_words)
         seats = np.full(len(games.waits), view.seat, np.uint64)
         values = values_for_seats(games, seats, partial(evaluate_with_critic, self._model))
@@ -283,7 +283,7 @@ class WinProbability:
         self, view: View, move: Move, worlds: Words, weights: Reals, others: RuleAgentOpponents
     ) -> float:
         """Compute :meth:`playout_win_rate` in given worlds."""
-        games = games_after_moves(view, [move], worlds)
+        games = play_moves_in_worlds(view, [move], worlds)
         won = play_out_against_rules(self._model, games, view.seat, view.rule_words, others.weights)
         return min(float(weights @ won), 1.0)
 

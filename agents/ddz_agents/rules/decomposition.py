@@ -69,7 +69,7 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorksp
                 rank = words.lowest_bit(starts)
                 memory[at.CHAIN + count] = (np.uint64(segment) << U4) | rank
                 memory[at.CHAIN_CARDS + count] = words.cards_of_ranks(words.body_mask(rank, length), copies)
-                memory[at.CHAIN_PRICE + count] = np.uint64(prices.price_among(segment, rank, unseen, scratch))
+                memory[at.CHAIN_PRICE + count] = np.uint64(prices.price_among_groups(segment, rank, unseen, scratch))
                 starts &= starts - U1
                 count += 1
     return count

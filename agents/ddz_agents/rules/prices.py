@@ -129,7 +129,7 @@ def find_unseen_groups(segment: int, scratch: HandWorkspace) -> np.uint64:
 
 
 @inline_kernel
-def price_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: HandWorkspace) -> int:
+def price_among_groups(segment: int, rank: np.uint64, groups: np.uint64, scratch: HandWorkspace) -> int:
     """Return both prices of a pair, a trio or a longer group, given the groups that others could hold."""
     return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(words.popcount(groups >> (rank + U1)))]
 
@@ -138,7 +138,7 @@ def price_among(segment: int, rank: np.uint64, groups: np.uint64, scratch: HandW
 def price_of_quad(segment: int, rank: np.uint64, scratch: HandWorkspace) -> int:
     """Return both prices of a bomb, or of a quad with kickers."""
     bare = at.PRICE_SEGMENT[segment]
-    return price_among(bare, rank, find_unseen_groups(bare, scratch), scratch)
+    return price_among_groups(bare, rank, find_unseen_groups(bare, scratch), scratch)
 
 
 # --- Solos, pairs and trios -------------------------------------------------------------------------------------------
@@ -200,8 +200,8 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
         rank -= U1
         index = _index_of_rank(rank)
         prices[index + at.SOLOS] = prices[at.BY_SHARE + np.int64(shares[higher])]
-        prices[index + at.PAIRS] = price_among(at.PAIR, rank, pairs, scratch)
-        prices[at.TRIO_PRICE + np.int64(rank)] = price_among(at.TRIO, rank, trios, scratch)
+        prices[index + at.PAIRS] = price_among_groups(at.PAIR, rank, pairs, scratch)
+        prices[at.TRIO_PRICE + np.int64(rank)] = price_among_groups(at.TRIO, rank, trios, scratch)
         higher += words.count_of(pool, rank)
     for subset in range(3, 16):
         first, rest = at.SUMS + 8 * (subset & -subset), at.SUMS + 8 * (subset & (subset - 1))

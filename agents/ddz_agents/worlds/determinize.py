@@ -76,7 +76,7 @@ def uniform_pool() -> WorldPool:
 
 
 @part_kernel
-def _pick(cumulative: np.ndarray, point: float) -> int:
+def _find_entry(cumulative: np.ndarray, point: float) -> int:
     """Find the first entry above a point of the unit interval."""
     low, high = 0, cumulative.size - 1
     while low < high:
@@ -108,7 +108,7 @@ def draw_world(
     if pool.cumulative.size == 0:
         return determinize(view, seat, rules, state, row)
     state = advance(state)
-    index = _pick(pool.cumulative, np.float64(mix(state) >> _ELEVEN) * _UNIT)
+    index = _find_entry(pool.cumulative, np.float64(mix(state) >> _ELEVEN) * _UNIT)
     for word in range(at.ROW_WORDS):
         row[word] = view[word]
     for other in range(3):

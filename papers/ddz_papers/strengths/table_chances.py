@@ -35,8 +35,8 @@ from ddz_agents.neural_search.win_probability import (
     WORLDS,
     Calibration,
     WinProbability,
-    games_after_moves,
     likely_moves,
+    play_moves_in_worlds,
     role_number,
 )
 from ddz_agents.worlds.determinize import Reals
@@ -145,7 +145,7 @@ def _win_shares(options: TableChanceOptions, level: str, deal: int, view: View, 
     rows, weights = many.sample_worlds(view, make_published_generator([options.seed, deal, _PARTICLES]))
     rng = make_published_generator([options.seed, deal, _PLAYOUTS])
     drawn = rng.choice(len(rows), options.worlds, p=weights / weights.sum())
-    games = games_after_moves(view, moves, rows[drawn])
+    games = play_moves_in_worlds(view, moves, rows[drawn])
     play_out(games, view, policy, other, rng)
     landlords = games.rows[:, LANDLORD].astype(np.int64)
     landlord_won = games.rows[:, WINNER].astype(np.int64) - 1 == landlords

@@ -56,7 +56,7 @@ def positions(count: int = 12) -> list[State]:
 def test_every_world_is_a_deal_of_the_right_cards() -> None:
     model = network(2.0)
     for state in positions():
-        proposal = model.proposal(state.view(), RNG(0), 50)
+        proposal = model.propose(state.view(), RNG(0), 50)
         assert proposal is not None
         assert proposal.hands.shape == (50, 4)
         for deal in proposal.hands:
@@ -70,7 +70,7 @@ def test_a_network_without_opinions_deals_cards_as_they_fall() -> None:
             counts(state.row[HANDS + seat]) - (counts(state.row[KNOWN]) if seat == state.view().landlord else 0)
             for seat in ((state.seat + 1) % 3, (state.seat + 2) % 3)
         )
-        proposal = model.proposal(state.view(), RNG(0), 20)
+        proposal = model.propose(state.view(), RNG(0), 20)
         assert proposal is not None
         # Plain dealing gives every deal what the network gives it: one of all the ways to choose the cards.
         expected = log(comb(int((following + previous).sum()), int(following.sum())))
@@ -87,7 +87,7 @@ def late_view() -> View:
 def test_worlds_come_as_often_as_their_probabilities_say() -> None:
     view, model = late_view(), network(1.0)
     following = (view.seat + 1) % 3
-    proposal = model.proposal(view, RNG(1), 20_000)
+    proposal = model.propose(view, RNG(1), 20_000)
     assert proposal is not None
     known = np.array(view.known_cards.counts if view.landlord == following else (0,) * 15)
     pool = np.array(view.unseen.counts) - (view.known_cards.counts if view.landlord != view.seat else 0)
@@ -105,7 +105,7 @@ def test_weighed_worlds_do_not_depend_on_what_the_network_believes() -> None:
     """A deal that the network draws too often counts the less: what is left is plain dealing and what moves say."""
     view, chances, drawn = late_view(), list[Counter[int]](), list[Counter[int]]()
     for opinion in (0.0, 0.4):
-        proposal = network(opinion).proposal(view, RNG(1), 20_000)
+        proposal = network(opinion).propose(view, RNG(1), 20_000)
         assert proposal is not None
         known = infer(view, RNG(0), models=(Recorder(),), proposal=proposal)
         hands = known.hands[:, (view.seat + 1) % 3].tolist()
@@ -122,7 +122,7 @@ def test_where_there_is_nothing_to_say_nothing_is_proposed() -> None:
     bare = State.new(seed=1).view()
     bare.row[MOVES] = 3
     for view in (bare, *(State.new(seed=1, rules=preset).view() for preset in ("bidding", "mini", "perfect"))):
-        assert network(1.0).proposal(view, RNG(0), 10) is None
+        assert network(1.0).propose(view, RNG(0), 10) is None
 
 
 def test_conduct_is_counted() -> None:
@@ -156,7 +156,7 @@ def test_a_file_says_what_it_is_for(tmp_path: Path) -> None:
     path, view = tmp_path / "belief.safetensors", State.new(seed=2).view()
     save_belief(path, SMALL, weights(1.0), "standard", {"positions": 3})
     assert load_belief(path).notes == {"positions": 3}
-    found, expected = (model.proposal(view, RNG(3), 8) for model in (load_belief(path), network(1.0)))
+    found, expected = (model.propose(view, RNG(3), 8) for model in (load_belief(path), network(1.0)))
     assert found is not None
     assert expected is not None
     assert (found.hands == expected.hands).all()

@@ -19,9 +19,9 @@ from ddz_agents.external.douzero.features import (
     POSITIONS,
     ROUND_COLUMNS,
     ROUNDS,
+    find_roles,
     history_columns,
     move_columns,
-    roles_of,
     state_columns,
 )
 from ddz_agents.external.douzero.network import new_networks
@@ -99,7 +99,7 @@ def compare(theirs: Theirs, agent: DouZeroAgent, infoset: Any, view: View) -> tu
         return move, -1
     seen, observation = theirs.features(infoset), observe(view)[None]
     candidates = Candidates(*list_all_moves(view.row, view.rule_words))
-    assert roles_of(observation).tolist() == [role]
+    assert find_roles(observation).tolist() == [role]
     assert np.array_equal(history_columns(observation)[0], seen["z"])
     assert np.array_equal(state_columns(observation, POSITIONS[role])[0], seen["x_no_action"])
     order = {move_cards(candidates.move(index)): index for index in range(len(candidates.mains))}

@@ -99,7 +99,7 @@ def drawn(model: BeliefModel) -> str:
     for game in range(8):
         state = State.new(game)
         while not state.is_over:
-            proposal = model.proposal(state.view(), np.random.default_rng(game), 4)
+            proposal = model.propose(state.view(), np.random.default_rng(game), 4)
             assert proposal is not None
             hands.append(proposal.hands.astype("<u8").tobytes())
             legal = state.legal_actions()

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from ddz_agents.open_cards.solver.agents import CheatingSolverAgent, DeterminizedSolverAgent
-from ddz_agents.open_cards.solver.position import InvalidPositionError, dealt_position, open_position
+from ddz_agents.open_cards.solver.position import InvalidPositionError, deal_position, open_position
 from ddz_agents.open_cards.solver.solver import OpenSolver, UnsolvablePositionError
 from ddz_env import Hand, Rules, State
 from ddz_env.core.engine.layout import LANDLORD
@@ -142,7 +142,7 @@ def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:
     rng = np.random.default_rng(3)
     solver = OpenSolver(rules_for("standard", 3), megabytes=1)
     for _ in range(10):
-        state = dealt_position([6, 6, 6], rng)
+        state = deal_position([6, 6, 6], rng)
         won = solver.solve(state).landlord_wins
         values = solver.move_values(state)
         assert [move for move, _ in values] == state.legal_moves()
@@ -155,7 +155,7 @@ def test_every_move_has_its_value_and_the_line_keeps_the_verdict() -> None:
 
 
 def test_a_limit_gives_an_honest_unknown_and_a_longer_search_the_verdict() -> None:
-    state = dealt_position([10, 10, 10], np.random.default_rng(1))
+    state = deal_position([10, 10, 10], np.random.default_rng(1))
     solver = OpenSolver(state.rules, megabytes=1, nodes=3)
     stopped = solver.solve(state)
     assert (stopped.landlord_wins, stopped.reason, stopped.nodes) == (None, "nodes", 3)
@@ -204,7 +204,7 @@ def test_what_is_no_position_has_a_named_error() -> None:
 def test_the_cheating_solver_wins_what_can_be_won() -> None:
     rng, agent, solver = np.random.default_rng(2), CheatingSolverAgent(megabytes=1), None
     for _ in range(8):
-        state = dealt_position([6, 6], rng)
+        state = deal_position([6, 6], rng)
         solver = solver or OpenSolver(state.rules, megabytes=1)
         side = 0 if solver.solve(state).landlord_wins else 1
         while not state.is_over:
@@ -283,6 +283,6 @@ def test_the_command_answers_in_json_and_in_words(tmp_path: Path) -> None:
     assert "3 / 4: the first hand wins (" in words
     assert "34 / 5 / 67: 3, pass: the peasants win (" in words
     ddz("solve", "3333 / 34", code=2)
-    hard = dealt_position([10, 10, 10], np.random.default_rng(1))
+    hard = deal_position([10, 10, 10], np.random.default_rng(1))
     text = " / ".join(str(hard.hand(seat)) for seat in range(3))
     assert json.loads(ddz("solve", text, "--nodes", "1", "--json", code=4))["reason"] == "nodes"

@@ -47,7 +47,7 @@ def test_sampled_worlds_fit_the_view(sample: Callable[[View, int, np.random.Gene
 
 def test_the_belief_networks_worlds_are_those_that_it_proposes() -> None:
     view, network = played(3, 9).view(), load_belief()
-    proposal = network.proposal(view, np.random.default_rng(2), 50)
+    proposal = network.propose(view, np.random.default_rng(2), 50)
     assert proposal is not None
     for worlds in (sample_belief_worlds(view, 50, np.random.default_rng(2), network), proposal.hands):
         assert worlds.tobytes() == proposal.hands.tobytes()

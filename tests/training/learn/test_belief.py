@@ -48,7 +48,7 @@ def test_the_compiled_network_is_the_one_that_learns() -> None:
         tallies = count_move_statistics(state.history, view.landlord or 0)
         seen = (part[None] for part in (observe(state), concealed(state), tallies))
         batch = make_belief_batch(*seen, np.array([state.seat], np.int8))
-        proposal = model.proposal(view, np.random.default_rng(0), 5)
+        proposal = model.propose(view, np.random.default_rng(0), 5)
         assert proposal is not None
         known = np.array(view.known_cards.counts) if view.landlord == next_seat else 0
         hands = np.array([word_to_counts(int(deal[next_seat])) for deal in proposal.hands], np.int64) - known

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from ddz_agents.external.botzone.agent import BotzoneAgent
-from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, command_of
+from ddz_agents.external.botzone.program import BotFaultError, BotProgram, Limits, build_command
 from ddz_env.peers.botzone.games import SEATS, BotzoneGame
 from ddz_env.peers.botzone.judges import next_output
 from ddz_env.peers.botzone.log import BotzoneLog
@@ -43,7 +43,7 @@ class _ProgramSeat:
     def __init__(self, agent: BotzoneAgent) -> None:
         options = agent.options
         limits = Limits(options.seconds, options.megabytes, options.kilobytes)
-        self.program = BotProgram(command_of(options.path), limits, options.keep_running)
+        self.program = BotProgram(build_command(options.path), limits, options.keep_running)
         self._requests: list[Mapping[str, Any]] = []
         self._responses: list[Any] = []
         self._kept: dict[str, Any] = {}

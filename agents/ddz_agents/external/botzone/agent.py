@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ddz_agents.external.botzone.program import BotProgram, Limits, command_of
+from ddz_agents.external.botzone.program import BotProgram, Limits, build_command
 from ddz_agents.external.botzone.session import BotSession
 from ddz_env import Move, Rules, View
 from ddz_env.peers.botzone.games import game_for_rules
@@ -53,7 +53,7 @@ class BotzoneAgent:
     @takes_options(BotzoneOptions)
     def __init__(self, options: BotzoneOptions) -> None:
         self.options = options
-        self._command = command_of(options.path)
+        self._command = build_command(options.path)
         self._limits = Limits(options.seconds, options.megabytes, options.kilobytes)
         self._seats: dict[int, tuple[BotSession, BotProgram]] = {}
         self._globaldata: Any = None

@@ -71,7 +71,7 @@ class BotAnswer:
     megabytes: int
 
 
-def command_of(path: str | Path) -> list[str]:
+def build_command(path: str | Path) -> list[str]:
     """Return how a bot is started: Python sources and archives by this Python, others as executables.
 
     Raises:
@@ -118,13 +118,13 @@ class BotProgram:
             text, asks_to_stay = self._exchange(process, request.encode() + b"\n", start + self._limits.seconds)
             if asks_to_stay and self._may_stay:
                 self._signal(signal.SIGSTOP)  # no thinking in the others' time
-                return BotAnswer(text, True, _milliseconds(start), 0)
+                return BotAnswer(text, True, _milliseconds_since(start), 0)
             megabytes = self._wait(process, start + self._limits.seconds)
         except BaseException:
             self.end()
             raise
         self.end()
-        return BotAnswer(text, False, _milliseconds(start), megabytes)
+        return BotAnswer(text, False, _milliseconds_since(start), megabytes)
 
     def end(self) -> None:
         """End the bot's process and all that it started."""
@@ -230,5 +230,5 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _milliseconds(start: float) -> int:
+def _milliseconds_since(start: float) -> int:
     return round(1000 * (time.monotonic() - start))

@@ -140,7 +140,7 @@ class DouZeroAgent:
             IllegalMoveError: If it is not the seat's turn.
             InvalidRulesError: If the rules are not for three players.
         """
-        return self._moves([view], rng)[0]
+        return self._choose_moves([view], rng)[0]
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
         """Choose a move in each of several games; all candidates of a role are valued together.
@@ -148,10 +148,10 @@ class DouZeroAgent:
         Raises:
             InvalidRulesError: If the rules are not for three players.
         """
-        moves = self._moves([waiting.view(index) for index in range(len(waiting.rows))], waiting.rng(0))
+        moves = self._choose_moves([waiting.view(index) for index in range(len(waiting.rows))], waiting.rng(0))
         return np.array([move.words for move in moves], np.uint64).reshape(-1, 2)
 
-    def _moves(self, views: Sequence[View], rng: np.random.Generator) -> list[Move]:
+    def _choose_moves(self, views: Sequence[View], rng: np.random.Generator) -> list[Move]:
         chosen = iter(
             self._best_moves([_observe_with_moves(view) for view in views if view.stage not in AUCTION_STAGES])
         )
@@ -179,7 +179,7 @@ class DouZeroAgent:
             For each decision the values of its moves, float32.
         """
         values: list[Floats] = [np.empty(0, np.float32)] * len(candidates)
-        roles = features.roles_of(observations)
+        roles = features.find_roles(observations)
         for role in np.unique(roles).tolist():
             own_rows = np.flatnonzero(roles == role).tolist()
             for first in range(0, len(own_rows), _AT_ONCE):

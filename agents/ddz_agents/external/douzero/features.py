@@ -52,7 +52,7 @@ class RoleColumns(NamedTuple):
         return CARDS * len(self.cards) + sum(most for _, most in self.sizes) + _MOST_BOMBS
 
 
-def _peasant(name: str, landlord: str, mate: str) -> RoleColumns:
+def _peasant_columns(name: str, landlord: str, mate: str) -> RoleColumns:
     """Make the columns of a peasant, from where the landlord and the other peasant sit."""
     played = f"played_{landlord}", f"played_{mate}"
     cards = ("hand", "others", *played, "target", f"last_{landlord}", f"last_{mate}")
@@ -65,8 +65,8 @@ POSITIONS = (
         ("hand", "others", "target", "played_previous", "played_next"),
         (("cards_left_previous", _PEASANT_HAND), ("cards_left_next", _PEASANT_HAND)),
     ),
-    _peasant("landlord_down", landlord="previous", mate="next"),
-    _peasant("landlord_up", landlord="next", mate="previous"),
+    _peasant_columns("landlord_down", landlord="previous", mate="next"),
+    _peasant_columns("landlord_up", landlord="next", mate="previous"),
 )
 """The roles, in the order of :data:`ddz_env.core.view.ROLES`."""
 
@@ -91,7 +91,7 @@ def card_columns(counts: Bytes) -> Floats:
     return columns
 
 
-def roles_of(observations: Bytes) -> npt.NDArray[np.intp]:
+def find_roles(observations: Bytes) -> npt.NDArray[np.intp]:
     """Return the role of each observer as an index into :data:`POSITIONS`; without a landlord the first.
 
     Args:

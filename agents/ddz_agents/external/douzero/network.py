@@ -117,7 +117,7 @@ def _read_checkpoint(path: Path) -> Any:
     try:
         if zipfile.is_zipfile(path):
             check_archive(path)
-            _check_sums(path)
+            _check_finite(path)
         return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise TensorFileError(f"{path} is not a checkpoint, or holds more than tensors and plain values") from error
@@ -126,7 +126,7 @@ def _read_checkpoint(path: Path) -> Any:
         raise TensorFileError(f"{path} is not a checkpoint of PyTorch, or is damaged: {reason}") from error
 
 
-def _check_sums(path: Path) -> None:
+def _check_finite(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         damaged = archive.testzip()
     if damaged is not None:

@@ -74,7 +74,7 @@ def open_position(
     return state
 
 
-def dealt_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | Rules = "standard") -> State:
+def deal_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | Rules = "standard") -> State:
     """Deal hands of given sizes uniformly from the whole deck; the first hand is the landlord's and leads.
 
     Args:
@@ -96,7 +96,7 @@ def dealt_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | 
     return open_position(text, rules)
 
 
-def hand_sizes(text: str) -> list[int]:
+def parse_hand_sizes(text: str) -> list[int]:
     """Read the sizes of hands to deal from text such as ``12+13``.
 
     Args:
@@ -106,7 +106,7 @@ def hand_sizes(text: str) -> list[int]:
         InvalidPositionError: If the text is something else.
 
     Example:
-        >>> hand_sizes("12+13")
+        >>> parse_hand_sizes("12+13")
         [12, 13]
     """
     sizes = text.split("+")

@@ -19,7 +19,7 @@ from ddz_agents.neural.decisions import (
     Decisions,
     describe_decisions,
     new_decisions,
-    new_hand_memory,
+    new_hand_value_cache,
     new_legal_actions,
 )
 from ddz_agents.rules.workspace import RuleWorkspace
@@ -160,7 +160,7 @@ class RolloutGames:
         self.legal_actions, self.legal_values = self._room(new_legal_actions(0))
         self.learner_games = self.past_self_games = np.empty(0, np.intp)
         self.opponent_turns, self.sizes = np.zeros(count, np.bool_), np.empty(0, np.int64)
-        self._memory = new_hand_memory(count)
+        self._memory = new_hand_value_cache(count)
         self._legal, self._rows, self._pair_starts = (np.zeros(count, np.int32) for _ in range(3))
         self._draw_sides(self.sides == NO_SIDE)
 

@@ -1,0 +1,33 @@
+"""The package's README: its example runs, its doors exist, its links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+
+from ddz_training.cli.app import list_commands
+from tests.packages import SOURCES
+
+README = SOURCES["ddz_play"] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
+
+
+def test_the_example_runs() -> None:
+    ran = doctest.testfile(str(README), module_relative=False)
+    assert (ran.failed, ran.attempted) == (0, 10)
+
+
+def test_every_door_exists() -> None:
+    doors = TEXT.partition("## Doors")[2].partition("## An example")[0]
+    commands = {*re.findall(r"`ddz (\w+)`", doors)}
+    assert len(commands) == 8
+    assert commands <= {name for _, name, _ in list_commands()}
+    for module in re.findall(r"`(ddz_play\.\w+)`", doors):
+        assert importlib.import_module(module).__doc__
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#]+)", TEXT)
+    assert links
+    assert [link for link in links if not (README.parent / link).exists()] == []

@@ -50,11 +50,11 @@ def played_out(agent: ModelAgent, games: list[State], seat: int) -> np.ndarray:
     return np.array([game.returns()[seat] > 0 for game in ended])
 
 
-def reference(agent: ModelAgent, judge: WinProbability, state: State, move: Move, worlds: int) -> float:
+def reference(agent: ModelAgent, estimator: WinProbability, state: State, move: Move, worlds: int) -> float:
     """The share of so many worlds that are won after a move."""
     view: View = state.view()
     rng = np.random.default_rng([2, len(view.history)])
-    rows, weights = judge.sample_worlds(view, rng)
+    rows, weights = estimator.sample_worlds(view, rng)
     drawn, counts = np.unique(rng.choice(len(rows), worlds, p=weights / weights.sum()), return_counts=True)
     games = []
     for row in rows[drawn]:

@@ -87,11 +87,11 @@ class ChanceEstimator:
         certain = min(plans, key=lambda move: (move != advice.move, len(plans[move])), default=advice.move)
         moves = list(dict.fromkeys((certain, advice.move, *more, *known, *likely)))[:_MAX_MOVES]
         options, opponents = [], calibration_opponents(players, view.seat)
-        for move, judgement in zip(moves, self.estimate_moves(view, moves, plans, opponents), strict=True):
+        for move, estimate in zip(moves, self.estimate_moves(view, moves, plans, opponents), strict=True):
             option = known.get(move, RankedMove(move.main, move))
             line, prior = plans.get(move, option.line), likely.get(move)
             about = replace(option, score=None, prior=prior, line=line, certain=move in plans)
-            options.append(replace(about, chance=judgement.chance, noise=judgement.noise))
+            options.append(replace(about, chance=estimate.chance, noise=estimate.noise))
         return replace(advice, move=certain, options=tuple(options), source="critic", opponents=opponents)
 
     def estimate_moves(
@@ -99,10 +99,10 @@ class ChanceEstimator:
     ) -> list[WinEstimate]:
         """Estimate the chance of winning after each of some moves, 1 where the win is forced; equal at every call."""
         with self._lock:
-            judgements = self._win_probability.estimate(view, moves, _make_generator(view), opponents)
+            estimates = self._win_probability.estimate(view, moves, _make_generator(view), opponents)
         return [
-            judgement._replace(chance=1.0) if move in certain else judgement
-            for move, judgement in zip(moves, judgements, strict=True)
+            estimate._replace(chance=1.0) if move in certain else estimate
+            for move, estimate in zip(moves, estimates, strict=True)
         ]
 
     def review(self, replay: Replay) -> MoveReview:
@@ -124,12 +124,12 @@ class ChanceEstimator:
         plans = find_forced_wins(view)
         moves = list(dict.fromkeys((*(move for _, move in played), *plans, *self._likely_moves(view))))[:_MAX_MOVES]
         opponents = calibration_opponents(replay.game.players, seat) if replay.game.players[seat] == PERSON else STRONG
-        judgements = self.estimate_moves(view, moves, plans, opponents)
-        best = max(range(len(moves)), key=lambda place: judgements[place].chance)
-        loss = judgements[best].chance - judgements[0].chance
-        if loss < max(EQUAL_WITHIN, judgements[0].noise):
+        estimates = self.estimate_moves(view, moves, plans, opponents)
+        best = max(range(len(moves)), key=lambda place: estimates[place].chance)
+        loss = estimates[best].chance - estimates[0].chance
+        if loss < max(EQUAL_WITHIN, estimates[0].noise):
             best, loss = 0, 0.0
-        chance = judgements[best].chance
+        chance = estimates[best].chance
         landlord = chance if seat == view.landlord else 1 - chance
         found = undecided._replace(landlord=round(landlord, 4), opponents=opponents)
         if not played or len(view.legal_moves()) == 1:

@@ -269,10 +269,10 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
         start, stop = about["data_offsets"]
         array: npt.NDArray[Any] = np.ndarray(about["shape"], _DTYPES[about["dtype"]], data, first + start)
         if first + start != end or array.nbytes != stop - start:
-            raise ValueError(f"{name} does not fill the place behind the array before it")
+            raise ValueError(f"it is damaged: the bytes of {name} do not follow those of the array before it")
         arrays[name], end = array.copy(), end + array.nbytes
     if end != len(data):
-        raise ValueError("there are bytes behind the last array")
+        raise ValueError("it is damaged: there are bytes behind the last array")
     return metadata, arrays
 
 

@@ -48,7 +48,7 @@ class TorchModel:
         self.module = module
         self._form = ObservationForm("vector", dtype, "observation", "action_mask")
         zeros, free = np.zeros((2, OBSERVATION_SIZE), np.int8), np.ones((2, NUM_ACTIONS), np.int8)
-        values = self._evaluate(zeros, free)[1]  # and wrong shapes come to light before a game
+        values = self._evaluate(zeros, free)[1]  # wrong shapes must show before a game begins
         self.leaf: LeafValue = "playout" if values is None else "value"
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:

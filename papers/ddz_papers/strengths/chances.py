@@ -1,6 +1,6 @@
 """Whether the chances of winning that people see come true, in games of the policy with itself.
 
-At some decisions of every game the judge (:mod:`ddz_agents.neural_search.win_probability`) values the move that is then
+At some decisions of every game :mod:`ddz_agents.neural_search.win_probability` values the move that is then
 played, from what its seat knows; the game says who won.  The map from the critic's means to chances is fitted on the
 games with even numbers, and the table counts those with odd ones.
 """
@@ -107,7 +107,7 @@ def _load_players() -> tuple[ModelAgent, WinProbability]:
 
 def play_and_estimate(options: ChanceOptions, deal: int) -> list[ChanceResult]:
     """Play a game of the policy with itself, and estimate the chances of some of its moves."""
-    (agent, judge), seed, rng = _load_players(), options.seed, make_published_generator
+    (agent, estimator), seed, rng = _load_players(), options.seed, make_published_generator
     state, decisions = State.new(seed, game=deal), []
     while not state.is_over:
         view = state.view()
@@ -120,7 +120,7 @@ def play_and_estimate(options: ChanceOptions, deal: int) -> list[ChanceResult]:
     chosen = sorted(rng([seed, deal, _CHOICE]).choice(len(decisions), count, replace=False).tolist())
     lines = []
     for number, view, move in (decisions[index] for index in chosen):
-        mean = round(float(judge.critic_means(view, [move], rng([seed, deal, _WORLDS, number]))[0]), 4)
+        mean = round(float(estimator.critic_means(view, [move], rng([seed, deal, _WORLDS, number]))[0]), 4)
         lines.append(ChanceResult(deal, number, int(view.seat == view.landlord), mean, int(returns[view.seat] > 0)))
     return lines
 

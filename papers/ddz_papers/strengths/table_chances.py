@@ -1,10 +1,10 @@
 """Whether the chances of winning that people see hold at a table of a level: the policy among two opponents of it.
 
-At one decision of every game the judge (:mod:`ddz_agents.neural_search.win_probability`) values the move that the
-policy plays. The game says who won, and the maps from the critic's means to chances are fitted on the games with even
+At one decision of every game :mod:`ddz_agents.neural_search.win_probability` values the move that the policy
+plays. The game says who won, and the maps from the critic's means to chances are fitted on the games with even
 numbers.
 
-Among levels that are the rule agent the move is also played out in the judge's worlds, as for a hint, and the share of
+Among levels that are the rule agent the move is also played out in the sampled worlds, as for a hint, and the share of
 worlds that are won has maps of its own, fitted in the same way.
 
 At some decisions the policy's two likeliest moves are played out besides, in worlds that are inferred from many more
@@ -89,7 +89,7 @@ class TableChanceResult:
         rival_mean: The critic's mean after its second likeliest move; -1 where nothing was played out.
         wins: The share of worlds won after its move; -1 likewise.
         rival_wins: The share of the same worlds won after the second move; -1 likewise.
-        share: The share of the judge's worlds won after the policy's move among rule agents; -1 where there is none.
+        share: The share of the sampled worlds won after the policy's move among rule agents; -1 where there is none.
     """
 
     opponents: str
@@ -106,14 +106,14 @@ class TableChanceResult:
 
 @functools.cache
 def _load_players(level: str) -> tuple[ModelAgent, Agent, WinProbability, WinProbability]:
-    """The policy, an opponent, the judge of hints, and one with many particles."""
+    """The policy, an opponent, the estimator of chances that hints use, and one with many particles."""
     model = load_policy()
     return ModelAgent(model), make_agent(level), WinProbability(model), WinProbability(model, worlds=PARTICLES)
 
 
 def estimate_at_table(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
     """Play a game of the policy among opponents of a level, and estimate the chances of one of its moves."""
-    (policy, other, judge, _), rng = _load_players(level), make_published_generator
+    (policy, other, estimator, _), rng = _load_players(level), make_published_generator
     state, seat, decisions = State.new(options.seed, game=deal), deal % 3, list[tuple[View, Move]]()
     generator = rng([options.seed, deal, _GAME])
     while not state.is_over:
@@ -129,11 +129,11 @@ def estimate_at_table(options: TableChanceOptions, level: str, deal: int) -> lis
     moves, place = [move], deal - FIRST_DEAL
     if place % 2 and place < 2 * options.played_out:
         moves += [line.move for line in likely_moves(policy.model, view, 2) if line.move != move][:1]
-    means = judge.critic_means(view, moves, rng([options.seed, deal, _WORLDS])).round(4).tolist()
+    means = estimator.critic_means(view, moves, rng([options.seed, deal, _WORLDS])).round(4).tolist()
     shares = [_UNKNOWN, _UNKNOWN] if len(moves) == 1 else _win_shares(options, level, deal, view, moves)
     share = _UNKNOWN
     if level in RULE_AGENTS:
-        share = judge.playout_win_rate(view, move, rng([options.seed, deal, _WORLDS]), RULE_AGENTS[level])
+        share = estimator.playout_win_rate(view, move, rng([options.seed, deal, _WORLDS]), RULE_AGENTS[level])
     rival, (wins, rival_wins) = means[1] if len(moves) > 1 else _UNKNOWN, shares
     number, role = len(view.history), role_number(view)
     return [TableChanceResult(level, deal, number, role, means[0], won, rival, wins, rival_wins, round(share, 4))]

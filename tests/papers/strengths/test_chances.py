@@ -37,7 +37,7 @@ def test_chances_are_borne_out_in_every_tenth_and_come_out_again() -> None:
     saved = committed(chances.ChanceResult, "chances")
     assert (
         chances.fit_calibration(saved) == CALIBRATIONS[STRONG]
-    )  # new weights: `ddz reproduce chances`, then the constants of the judge
+    )  # new weights: `ddz reproduce chances`, then the constants of the estimator
     tenths = chances.bin_by_chance(saved)
     assert sum(map(len, tenths)) > 1000
     assert all(abs(fmean(told for told, _ in part) - fmean(won for _, won in part)) < 0.05 for part in tenths)
@@ -76,22 +76,22 @@ def test_chances_hold_at_a_table_of_a_level(level: str) -> None:
 
 def test_chances_are_for_who_sits_at_the_table() -> None:
     view = State.new(seed=8).view()
-    moves, judge = view.legal_moves()[:3], WinProbability(worlds=4)
-    told = {name: judge.estimate(view, moves, RNG(3), name)[0].chance for name in CALIBRATIONS}
+    moves, estimator = view.legal_moves()[:3], WinProbability(worlds=4)
+    told = {name: estimator.estimate(view, moves, RNG(3), name)[0].chance for name in CALIBRATIONS}
     assert told["easy"] > told["medium"] > told["hard"] > told[STRONG]  # the landlord's
 
 
 @pytest.mark.parametrize("opponents", [STRONG, "medium"])
 def test_no_chance_depends_on_hidden_cards(opponents: str) -> None:
-    judge, rng, state = WinProbability(worlds=4), RNG(1), State.new(seed=8)
+    estimator, rng, state = WinProbability(worlds=4), RNG(1), State.new(seed=8)
     for _ in range(6):
         twin, moves = permuted(state, state.seat, rng), state.legal_moves()
-        told = [judge.estimate(game.view(), moves[:4], RNG(3), opponents) for game in (state, twin)]
+        told = [estimator.estimate(game.view(), moves[:4], RNG(3), opponents) for game in (state, twin)]
         assert told[0] == told[1]
         state.step(moves[-1])
     auction = State.new(1, Rules.preset("bidding"))
     with pytest.raises(IllegalMoveError, match="plays no cards now"):
-        judge.estimate(auction.view(), auction.legal_moves(), RNG(0))
+        estimator.estimate(auction.view(), auction.legal_moves(), RNG(0))
 
 
 @pytest.mark.parametrize("level", RULE_AGENTS)
@@ -127,5 +127,5 @@ def test_what_is_forced_is_played_before_the_critic_judges() -> None:
     state = State.from_hands(["46", "3T8", "789R"], check_sizes=False)
     state.step("4")
     state.step("pass")
-    judge = WinProbability(Strict(), worlds=3)  # type: ignore[arg-type]
-    assert judge.critic_means(state.view(), [Move.parse("R")], RNG(0)).tolist() == pytest.approx([0.75])
+    estimator = WinProbability(Strict(), worlds=3)  # type: ignore[arg-type]
+    assert estimator.critic_means(state.view(), [Move.parse("R")], RNG(0)).tolist() == pytest.approx([0.75])

@@ -38,7 +38,7 @@ def main(folder: Path, updates: int, dies: bool) -> None:
 
         train(run, Budget(updates=updates), folder, on_update=on_update)
         if processes.is_leader:
-            torch.save_checkpoint([weight.grad for weight in run.learner.policy.parameters()], folder / "gradients.pt")
+            torch.save([weight.grad for weight in run.learner.policy.parameters()], folder / "gradients.pt")
         run.close()
 
 

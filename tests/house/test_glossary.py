@@ -18,16 +18,22 @@ from tests.packages import ROOT, SOURCES
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 
 RETIRED = {
+    "Advisers": "AdviserPool",
     "AgentKeeper": "AgentPool",
     "BlindPolicyAgent": "AblatedPolicyAgent",
+    "Cast": "Lineups, or Pairings",
     "CertainWins": "ForcedWins",
     "Forest": "RootParallelTrees",
     "Judge": "WinProbability",
+    "JudgedDeal": "DealTendency",
+    "Judges": "TendencyAgents",
+    "Ladder": "EquivalentSearch",
     "OwnsArrays": "a base class for arrays out of pickles",
     "Scratch": "HandWorkspace",
     "Sight": "SeatView",
     "Thought": "statistics of a search",
     "absorb": "backpropagate",
+    "answered_move": "parse_answer",
     "behind": "a name that says which prefix goes",
     "look_around": "read_public_state",
     "may_ride": "are_kickers_legal",

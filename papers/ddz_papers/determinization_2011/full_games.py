@@ -318,7 +318,7 @@ CHEATING_RATES = {
 
 
 def cheating_lineups(options: FullOptions) -> Lineups:
-    """The line-ups of table 1."""
+    """Make the line-ups of table 1: nobody cheats, or one or two of the players."""
     cheat, plain = options.cheating, options.determinized
     lineups = {name: tuple(cheat if seat in seats else plain for seat in range(3)) for name, seats in CHEATS.items()}
     return Lineups(lineups, {"cheating": cheat, "determinized": plain})
@@ -341,7 +341,7 @@ def _make_bars(label: str, names: Sequence[str], rows: Sequence[RateRow], result
 
 
 def plot_cheating(saved: ex.SavedResults[GameResult], path: Path) -> None:
-    """Table 1: win rates of the side that cheats beside those of the baseline."""
+    """Plot table 1: win rates of the side that cheats beside those of the baseline."""
     cheating, determinized, _ = zip(*map(cheating_rows, CHEATING_RATES), strict=True)
     groups = {"determinized": determinized, "cheating": cheating}
     bars = [_make_bars(label, [*CHEATING_RATES], rows, saved.results) for label, rows in groups.items()]
@@ -371,7 +371,7 @@ LANDLORD_RATES = [
 
 
 def landlord_lineups(options: FullOptions) -> Lineups:
-    """The three landlords against determinized UCT."""
+    """Make the line-ups of three searches as landlord against determinized UCT."""
     agents = dict(zip(LANDLORDS, (options.cheating, options.determinized, options.information_set()), strict=True))
     peasant = options.determinized
     lineups = {name: (landlord, peasant, peasant) for name, landlord in agents.items()}
@@ -379,7 +379,7 @@ def landlord_lineups(options: FullOptions) -> Lineups:
 
 
 def plot_landlord(saved: ex.SavedResults[GameResult], path: Path) -> None:
-    """The three landlords beside the paper."""
+    """Plot the win rates of the three landlords beside the paper's."""
     bars = _make_bars("", [f"{name}\nUCT" for name in LANDLORDS], LANDLORD_RATES, saved.results)
     save_plot(path, Panel([bars], "", "landlord wins, %"), size=(5.5, 3.6))
 

@@ -119,7 +119,7 @@ def uct_table(saved: ex.SavedResults[UctResult]) -> Table:
 
 
 def plot_mini_uct(saved: ex.SavedResults[UctResult], path: Path) -> None:
-    """Both kinds of player 1 beside the paper."""
+    """Plot the win rates of both kinds of player 1 beside the paper's."""
     printed = [float(rate) for rate in PAPER_RATES.values()]
     bars = Series("", [*PAPER_RATES], [*uct_rates(saved).values()], "bars", printed)
     save_plot(path, Panel([bars], "", "player 1 wins, %", axes={"ylim": (0, 100)}), size=(5.5, 3.6))

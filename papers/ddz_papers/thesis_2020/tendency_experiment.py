@@ -60,13 +60,13 @@ class TendencyOptions(ex.ChosenOptions):
 
 
 @functools.cache
-def _player(seed: int) -> DealPlayer:
+def _make_player(seed: int) -> DealPlayer:
     return DealPlayer(Rules(), seed, timing=False)
 
 
 def measure_tendency(options: TendencyOptions, name: str, deal: int) -> list[TendencyResult]:
     """Measure a deal's tendency: a strong and a weak agent play it from both sides."""
-    judged = TendencyAgents(*TENDENCY_AGENTS[name], seed=options.seed).measure(_player(options.seed), deal)
+    judged = TendencyAgents(*TENDENCY_AGENTS[name], seed=options.seed).measure(_make_player(options.seed), deal)
     return [TendencyResult(name, deal, judged.tendency, judged.top_wins)]
 
 

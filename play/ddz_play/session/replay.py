@@ -116,7 +116,7 @@ class Replay(Session):
 
 
 def _chance_of(advice: Advice, move: Move) -> float | None:
-    """The chance that an advice gives to a move, or else to its main group."""
+    """The chance of winning that advice gives to a move, or else to its main group."""
     whole = [option.chance for option in advice.options if option.move == move]
     group = [option.chance for option in advice.options if option.move is None and option.main == move.main]
     return next(iter(whole + group), None)

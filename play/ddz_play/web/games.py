@@ -53,7 +53,7 @@ class RequestError(DouDizhuError):
 
 
 class WebOptionError(DouDizhuError):
-    """The server cannot be started like that."""
+    """An option with which the server cannot be started."""
 
 
 @dataclass(frozen=True)

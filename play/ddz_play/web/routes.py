@@ -240,13 +240,13 @@ class TimeLimitedProtocol(H11Protocol):
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Set the time limit."""
+        """Begin the time in which the request of a new connection has to arrive."""
         super().connection_made(transport)
         self.head_lines = 0
         self.loop.call_later(REQUEST_SECONDS, self._close_without_request)
 
     def data_received(self, data: bytes) -> None:
-        """Count the lines of the head before it is read."""
+        """Count the lines of a request's head before they are read."""
         if not self.cycle:
             self.head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
         if self.head_lines > MAX_HEADER_LINES:

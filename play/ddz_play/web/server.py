@@ -252,7 +252,7 @@ class Server:
     @functools.cached_property
     def _cheaters(self) -> list[str]:
         """Agents on offer that look at hidden cards; ours say so without being made, which may compile."""
-        return [name for name in self._others if _cheats(name)]
+        return [name for name in self._others if _looks_at_hidden_cards(name)]
 
     def _choose_adviser(self, body: Json) -> str:
         """Choose who advises and wait until it is compiled; until then quicker agents replace the usual adviser."""
@@ -317,7 +317,7 @@ class RefusedMoveError(RequestError):
         self.about: Json = {"line": line, "reason": reason}
 
 
-def _cheats(agent: str) -> bool:
+def _looks_at_hidden_cards(agent: str) -> bool:
     """Whether an agent looks at hidden cards."""
     if estimate_compile_seconds(agent) is not None:
         return any(getattr(parse_agent(part)[0], "cheats", False) for part in filter(None, split_bidder(agent)))

@@ -64,7 +64,7 @@ def _marked(path: Path) -> Any:
     return pytest.param(path, id=path.stem, marks=() if path.stem.startswith("5") else pytest.mark.long)
 
 
-@pytest.mark.parametrize("path", map(_marked, NOTEBOOKS))
+@pytest.mark.parametrize("path", [_marked(path) for path in NOTEBOOKS])
 def test_notebooks_run_and_print_what_is_saved(path: Path) -> None:
     """``make notebooks`` keeps what they print today."""
     client = pytest.importorskip("nbclient")

@@ -89,7 +89,7 @@ def test_with_depth_enough_every_move_is_valued_exactly(preset: str, sizes: Sequ
             if values:  # no move ends the game at once
                 set_position_prices(state.row, state.rule_words, space.appraiser, WEIGHTS)
                 landlord, expected = state.role() == "landlord", dict.fromkeys(values, 0.0)
-                for main, kickers in zip(*agent._moves(Position.from_games(state)), strict=True):
+                for main, kickers in zip(*agent._list_moves(Position.of(state)), strict=True):
                     move = Move.from_words(int(main), int(kickers))
                     wins = landlord_wins(space, after(state, move)) == landlord
                     expected[move.main] = max(expected[move.main], float(wins))
@@ -135,20 +135,20 @@ def test_pruning_and_the_table_change_no_value(depth: int) -> None:
 def drawn(agent: ExpectiminimaxAgent, sizes: Sequence[int]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """Deals of decisions, and the moves and the depth."""
     for state in endgames(8, sizes, 9):
-        decision = Position.from_games(state.view())
-        agent._memory(decision)
-        deals = agent._deals(state.view(), decision, np.random.default_rng(0))
-        yield deals, (*agent._moves(decision), agent.options.depth)
+        decision = Position.of(state.view())
+        agent._get_memory(decision)
+        deals = agent._draw_worlds(state.view(), decision, np.random.default_rng(0))
+        yield deals, (*agent._list_moves(decision), agent.options.depth)
 
 
 def test_the_next_move_is_one_for_all_deals_in_which_the_others_answer_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     agent, less = ExpectiminimaxAgent(depth=4, worlds=8), 0
-    answers, number = agent._answers, itertools.count()
+    answers, number = agent._play_to_next_turn, itertools.count()
     for deals, given in drawn(agent, (9, 8, 8)):
-        values = agent._mean_values(deals, *given)
+        values = agent._average_moves(deals, *given)
         with monkeypatch.context() as patch:  # no answers come twice, as if the seat saw the deal at its next move
-            patch.setattr(agent, "_answers", lambda *played: (answers(*played), next(number)))
-            seeing = agent._mean_values(deals, *given)
+            patch.setattr(agent, "_play_to_next_turn", lambda *played: (answers(*played), next(number)))
+            seeing = agent._average_moves(deals, *given)
         assert (values <= seeing + 1e-9).all()
         less += (values < seeing - 1e-9).any()
     assert less > 4

@@ -84,7 +84,7 @@ def _own_agents() -> metadata.EntryPoints:
 
 def agent_options_tables() -> str:
     """The options of every agent that has some, each under a heading."""
-    every = {name: tables.options_table(name, list_agent_options(name)) for name in sorted(_own_agents().names)}
+    every = {name: tables.make_options_table(name, list_agent_options(name)) for name in sorted(_own_agents().names)}
     return "\n\n".join(f"### `{name}`\n\n{page_table(table)}" for name, table in every.items() if table.lines)
 
 
@@ -176,12 +176,12 @@ def demo_link() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "demo": demo_link,
-    "actions": lambda: page_table(tables.action_table()),
-    "observation": lambda: page_table(tables.layout_table("Observation", OBSERVATION)),
-    "state": lambda: page_table(tables.layout_table("State", STATE)),
+    "actions": lambda: page_table(tables.make_action_table()),
+    "observation": lambda: page_table(tables.make_layout_table("Observation", OBSERVATION)),
+    "state": lambda: page_table(tables.make_layout_table("State", STATE)),
     "infos": info_table,
     "presets": preset_table,
-    "preset-differences": lambda: page_table(tables.preset_differences()),
+    "preset-differences": lambda: page_table(tables.make_preset_table()),
     "options": lambda: meaning_table("option", Rules),
     "agents": agents_table,
     "agent-options": agent_options_tables,

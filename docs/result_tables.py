@@ -240,7 +240,7 @@ def policy_model_index() -> str:
 
 def training_stages() -> str:
     """The stages of the training and what they took."""
-    return training_curves.stage_table(training_curves.load_training(RESULTS)).markdown()
+    return training_curves.make_stage_table(training_curves.load_training(RESULTS)).markdown()
 
 
 def campaign() -> str:

@@ -19,9 +19,9 @@ from ddz_training.cli.options import (
     Workers,
     combine_options,
     deal_file_option,
-    options_of,
     plot_option,
     results_option,
+    take_options_of,
     work_under_bar,
 )
 from ddz_training.cli.renamed import RenamedGroup
@@ -69,7 +69,7 @@ class HalfDeckOptions(PlayingOptions):
 @option("--precision", type=click.FloatRange(1.01), default=1.25, help="End when the interval is within this factor.")
 @option("--most", type=COUNT, default=1_000_000, help="The most iterations that are tried.")
 @option("--tendency", is_flag=True, help="Pass over deals that lean to a side by the games of policy and rules.")
-@options_of(HalfDeckOptions)
+@take_options_of(HalfDeckOptions)
 def equivalent(
     agent: str,
     out: Path | None,
@@ -127,7 +127,7 @@ def equivalent(
     "--top", multiple=True, default=TENDENCY_AGENTS[0], help="A strong agent; of several one is drawn for each deal."
 )
 @option("--bottom", multiple=True, default=TENDENCY_AGENTS[1], help="A weak agent, likewise.")
-@options_of(PlayingOptions)
+@take_options_of(PlayingOptions)
 def tendency(
     out: Path | None,
     deals: int,
@@ -205,7 +205,7 @@ def reproduce(context: click.Context) -> None:
 def _make_experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
     """The command of an experiment: its options are the experiment's."""
     known = {option.name for option in experiment.options.options()}
-    taken = [results_option, options_of(Workers, "workers")]
+    taken = [results_option, take_options_of(Workers, "workers")]
     taken += [plot_option] if experiment.plot is not None else []
     taken += [deal_file_option] if "deal_file" in known else []
 

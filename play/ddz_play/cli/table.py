@@ -19,7 +19,7 @@ from ddz_env.support.errors import DouDizhuError
 from ddz_env.support.options import Options
 from ddz_training.cli.console import make_console, quote_path
 from ddz_training.cli.faults import CommandLineError
-from ddz_training.cli.options import NEW, options_of
+from ddz_training.cli.options import NEW, take_options_of
 
 if TYPE_CHECKING:
     from ddz_env import Rules
@@ -65,7 +65,7 @@ _lang_option = option(
     "--agents", default="isuct", help="Opponents in playing order, 'rules;policy', or one for all; person is a human."
 )
 @option("--seat", default=0, help="Your seat; without an auction seat 0 is the landlord.")
-@options_of(TableOptions)
+@take_options_of(TableOptions)
 @_lang_option
 def play(agents: str, seat: int, lang: str, options: TableOptions) -> None:
     """Play against agents: type a move (333+4, pass, bid 2), hint (or hint AGENT), help, or quit.
@@ -84,7 +84,7 @@ def play(agents: str, seat: int, lang: str, options: TableOptions) -> None:
 @click.command()
 @argument("agents", nargs=-1, help="An agent per seat, seat 0 first, or one for all (isuct by default).")
 @option("--pause", type=click.FloatRange(0, 60), default=0.0, help="Seconds between two moves.")
-@options_of(TableOptions)
+@take_options_of(TableOptions)
 @_lang_option
 def watch(agents: tuple[str, ...], pause: float, lang: str, options: TableOptions) -> None:
     """Watch agents play with open hands.

@@ -26,7 +26,7 @@ from ddz_training.cli import console
 from ddz_training.cli.app import HEADINGS, app
 from ddz_training.cli.console import STOPPING_MESSAGE, stop_on_interrupt
 from ddz_training.cli.info import ABLATIONS
-from ddz_training.cli.options import Count, Workers, options_of
+from ddz_training.cli.options import Count, Workers, take_options_of
 from ddz_training.cli.tables import read_strengths
 from ddz_training.cli.train import train_under_bar
 from ddz_training.measure.store import read_results
@@ -91,7 +91,7 @@ class What(Where):
 
 def test_the_fields_of_options_are_options_of_a_command_which_gets_one_object() -> None:
     got: list[Options] = []
-    command = click.command()(options_of(What)(lambda options: got.append(options)))
+    command = click.command()(take_options_of(What)(lambda options: got.append(options)))
     assert [option.opts[0] for option in command.params] == [
         "--at-most",
         "--timing",

@@ -51,7 +51,7 @@ def cut_off() -> SystemError:
 def test_every_error_is_one_message_and_a_traceback_only_on_request(
     error: BaseException, message: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "action_table", Mock(side_effect=error))
+    monkeypatch.setattr(tables, "make_action_table", Mock(side_effect=error))
     result = ddz("show", "actions")
     [said] = result.stderr.splitlines()
     assert (message in said, len(said) < 2_100, result.exit_code) == (True, True, code)
@@ -237,10 +237,10 @@ import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background has it ignored
 from ddz_training.cli import tables
 from ddz_training.cli.app import main
-def action_table():
+def make_action_table():
     print("ready", flush=True)
     time.sleep(60)
-tables.action_table = action_table
+tables.action_table = make_action_table
 main()
 """
 

@@ -310,7 +310,7 @@ def test_the_policy_learns_from_large_advantages_alone(decisions: Rollout, quant
         decisions, choice=decisions.choice._replace(loss_weights=decisions.choice.loss_weights.clone())
     )
     learner = learner_of(Threads(1), advantage_quantile=quantile, advantage_floor=floor)
-    usable, _ = learner.note_estimates(
+    usable, _ = learner.store_estimates(
         rollout, np.zeros(len(counts), np.float32), Advantages(advantages, targets, known)
     )
     assert torch.equal(rollout.choice.loss_weights, counts)

@@ -134,7 +134,7 @@ def test_decisions_are_learned_from_as_they_were_noted() -> None:
     run.step()
     rollout = run._collect()
     values, found = run.learner.estimate(rollout)
-    known, explained = run.learner.note_estimates(rollout, values, found)
+    known, explained = run.learner.store_estimates(rollout, values, found)
     decides, noted = rollout.played.decides, rollout.played.rows[found.known]
     assert 0 < found.known[decides].mean() < 1
     assert all(decides[:, 8 * group : 8 * group + 8].any() for group in range(3))
@@ -281,11 +281,11 @@ def test_an_evaluation_that_was_cut_off_is_made_when_the_run_goes_on(updates: in
 
 
 def test_a_budget_counts_what_was_done_before() -> None:
-    assert Budget(updates=4).share(Counters()) == 0
+    assert Budget(updates=4).share_spent(Counters()) == 0
     done = Counters(update=1, seconds=90.0, decisions=30)
-    assert Budget(updates=4).share(done) == 0.25
-    assert Budget(minutes=3, decisions=300).share(done) == 0.5
-    assert Budget(updates=4, minutes=1).share(done) == 1
+    assert Budget(updates=4).share_spent(done) == 0.25
+    assert Budget(minutes=3, decisions=300).share_spent(done) == 0.5
+    assert Budget(updates=4, minutes=1).share_spent(done) == 1
     for wrong in ({}, {"updates": 0}, {"minutes": -1.0}, {"decisions": 0}):
         with pytest.raises(InvalidTrainingError):
             Budget(**wrong)

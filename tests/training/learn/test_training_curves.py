@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ddz_training.learn.training_curves import load_training, plot_training, read_run, save_training, stage_table
+from ddz_training.learn.training_curves import load_training, make_stage_table, plot_training, read_run, save_training
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.plotting import can_plot
 from tests.training.cli.terminal import ddz, refused
@@ -38,7 +38,7 @@ def test_stages_are_read_as_they_were_saved(runs: tuple[Path, Path], tmp_path: P
         assert stage.updates == [{**line, "stage": stage.name} for line in before.updates]
         assert stage.evaluations == [{**line, "stage": stage.name} for line in before.evaluations]
     assert [stages[0].counter_at("decisions", line) for line in stages[0].evaluations] == [0, 1000, 2500, 2500]
-    assert stage_table(stages).lines == [
+    assert make_stage_table(stages).lines == [
         ("one", "2", "90", "2,500", "1.00", "90.0 (85.0–95.0)", "25.0 (20.0–30.0)"),
         ("two", "1", "30", "700", "0.25", "", ""),
         ("all", "3", "120", "3,200", "1.25", "", ""),

@@ -12,11 +12,11 @@ import pytest
 from ddz_training.measure.duplicate import GameResult
 from ddz_training.measure.league import (
     Pair,
-    cross_table,
     find_decided_pairs,
     list_pairs,
+    make_cross_table,
+    make_ratings_table,
     plan_next_round,
-    ratings_table,
 )
 from ddz_training.measure.ratings import ELO, fisher_information, fit_logistic, rate_agents
 from ddz_training.measure.statistics import Interval, balanced_win_share, group_by_pair
@@ -160,8 +160,8 @@ def test_pairs_are_decided_with_the_error_of_the_whole_league() -> None:
 def test_tables_are_in_the_order_of_the_ratings() -> None:
     games = league(STRENGTHS, STRENGTHS, everybody("abc", 200), np.random.default_rng(8))
     ratings, advantage = rate_agents(games, replicates=50)
-    assert [line[1] for line in ratings_table(ratings, advantage, "title", None).lines] == ["a", "b", "c"]
-    cross = cross_table(ratings, games)
+    assert [line[1] for line in make_ratings_table(ratings, advantage, "title", None).lines] == ["a", "b", "c"]
+    cross = make_cross_table(ratings, games)
     assert [line[2:][rank] for rank, line in enumerate(cross.lines)] == ["–"] * 3
     one, other = cross.lines[0][4], cross.lines[2][2]
     assert one.endswith("*")

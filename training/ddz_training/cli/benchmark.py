@@ -21,8 +21,8 @@ from ddz_training.cli.options import (
     OutputFile,
     Workers,
     deal_file_option,
-    options_of,
     results_option,
+    take_options_of,
     work_under_bar,
 )
 from ddz_training.cli.renamed import RenamedGroup
@@ -79,7 +79,7 @@ class BenchmarkOptions(Options):
 @option("--name", default="", help="What results call it; its specification by default.")
 @deal_file_option
 @results_option
-@options_of(BenchmarkOptions)
+@take_options_of(BenchmarkOptions)
 def run(agent: str, name: str, deal_file: Path | None, out: Path | None, options: BenchmarkOptions) -> None:
     """Rate an agent against fixed opponents, in about five minutes; with --full by results that can be cited.
 
@@ -98,7 +98,7 @@ def run(agent: str, name: str, deal_file: Path | None, out: Path | None, options
 @benchmark.command()
 @deal_file_option
 @results_option
-@options_of(BenchmarkOptions)
+@take_options_of(BenchmarkOptions)
 def field(deal_file: Path | None, out: Path | None, options: BenchmarkOptions) -> None:
     """Play the opponents against each other, which gives their ratings; hours with --full.
 
@@ -115,7 +115,7 @@ def field(deal_file: Path | None, out: Path | None, options: BenchmarkOptions) -
 @benchmark.command()
 @argument("file", type=Path)
 @option("--sample", type=COUNT, default=10, help="Deals per pair that are played at most, drawn afresh each time.")
-@options_of(Workers, "workers")
+@take_options_of(Workers, "workers")
 def check(file: Path, sample: int, workers: Workers) -> None:
     """Check a file of results by playing some of its deals again.
 
@@ -178,7 +178,7 @@ def _play_and_report(
 
 def _print_results(results: play.BenchmarkResults) -> None:
     """Print the tables of an agent's results, or of the field's ratings."""
-    from ddz_training.cli.tables import CPU_TIME, intervals_note, results_table
+    from ddz_training.cli.tables import CPU_TIME, explain_intervals, make_results_table
     from ddz_training.measure import statistics
     from ddz_training.measure.benchmark import field, leaderboard
     from ddz_training.measure.benchmark.play import SCORING
@@ -188,12 +188,16 @@ def _print_results(results: play.BenchmarkResults) -> None:
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
         title = f"{name}: {pluralize(results.deals, 'duplicate deal')} each, list {deals.name!r}"
-        print_table(results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1])
-    print_prose(intervals_note(SCORING), dim=True)
+        print_table(
+            make_results_table([*lines, totals[name]], title, SCORING, "agent", CPU_TIME), sections=[len(lines) - 1]
+        )
+    print_prose(explain_intervals(SCORING), dim=True)
     for name in own:
         ratings = leaderboard.read_field_ratings()
         print_table(
-            leaderboard.placement_table(name, leaderboard.rate_in_field(results.records, name, ratings.fixed), ratings)
+            leaderboard.make_placement_table(
+                name, leaderboard.rate_in_field(results.records, name, ratings.fixed), ratings
+            )
         )
     if deals.name != _CITED_LIST:
         print_prose(f"Not for citing: what --full plays, the list {_CITED_LIST!r}, can be cited and checked.")
@@ -229,7 +233,7 @@ def records(
       ddz benchmark records matches.jsonl --agent policy --agent rules
       ddz benchmark records douzero.jsonl --agent policy-v3 --agent policy:path=new.safetensors --games 1500
     """
-    from ddz_training.cli.tables import kinds_table, records_table
+    from ddz_training.cli.tables import make_kinds_table, make_records_table
     from ddz_training.data.games import find_games_file
     from ddz_training.data.sources import read_won_games
     from ddz_training.measure.provenance import Provenance, rules_to_settings
@@ -256,6 +260,6 @@ def records(
         about = {"players": players, "rules": rules_to_settings(positions.rules), "repeats": repeats, "seed": seed}
         write_csv(out, {"format": "ddz-records-1", **about, **provenance.to_settings()}, GameLead, leads)
     title = f"{pluralize(len(chosen), 'game')} of {players} · {positions.rules.name} rules"
-    print_table(records_table(leads, title))
+    print_table(make_records_table(leads, title))
     print_prose(f"Left out, without a winner or not whole: {left_out}." * bool(left_out), dim=True)
-    print_table(kinds_table(comparisons[0], _KINDS_SHOWN))
+    print_table(make_kinds_table(comparisons[0], _KINDS_SHOWN))

@@ -19,7 +19,7 @@ from ddz_training.cli.options import (
     OutputFile,
     PlayingOptions,
     deal_file_option,
-    options_of,
+    take_options_of,
     work_under_bar,
 )
 
@@ -43,7 +43,7 @@ ONNX = ".onnx"
 @deal_file_option
 @option("--visits", is_flag=True, help="Record what searches think of every action; all agents must be searches.")
 @option("--format", "form", type=click.Choice(("parquet", "minari")), default="parquet", help="Tables, or episodes.")
-@options_of(PlayingOptions)
+@take_options_of(PlayingOptions)
 def record(
     agents: tuple[str, ...],
     sources: tuple[Path, ...],

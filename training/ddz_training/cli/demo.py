@@ -14,7 +14,7 @@ from click import option
 from ddz_env.support.errors import format_command, pluralize
 from ddz_training.cli.console import print_prose, print_table, quote_path, suggest_command
 from ddz_training.cli.faults import CommandLineError
-from ddz_training.cli.options import COUNT, FOLDER, Workers, options_of, work_under_bar
+from ddz_training.cli.options import COUNT, FOLDER, Workers, take_options_of, work_under_bar
 from ddz_training.cli.train import train_under_bar
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _PICTURE = "ratings.png"
 @option("--milliseconds", type=click.FloatRange(0.1), default=20.0, help="Milliseconds of a search per decision.")
 @option("--seed", default=0, help="Seed of deals, agents and training.")
 @option("--out", type=FOLDER, default=Path("demo-report"), help="Folder for report and policy; old ones are replaced.")
-@options_of(Workers, "workers")
+@take_options_of(Workers, "workers")
 def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, workers: Workers) -> None:
     """Play a game, train a policy from nothing, and compare it with the shipped one, searches and baselines.
 
@@ -89,14 +89,16 @@ def _write_report(records: Sequence[GameResult], compared: str, out: Path) -> No
     from rich.console import Console
 
     from ddz_env.support.atomic_files import replace_file
-    from ddz_training.cli.tables import CPU_TIME, intervals_note, results_table
+    from ddz_training.cli.tables import CPU_TIME, explain_intervals, make_results_table
     from ddz_training.measure import league, plotting, ratings, statistics
 
-    totals = results_table(statistics.compute_standings(records), "Against all others", _SCORING, "against", CPU_TIME)
+    totals = make_results_table(
+        statistics.compute_standings(records), "Against all others", _SCORING, "against", CPU_TIME
+    )
     rated, _ = ratings.rate_agents(records)
     tables = [
-        dataclasses.replace(totals, note=f"{intervals_note(_SCORING)} Repeated by: {compared}"),
-        league.cross_table(rated, records),
+        dataclasses.replace(totals, note=f"{explain_intervals(_SCORING)} Repeated by: {compared}"),
+        league.make_cross_table(rated, records),
     ]
     page = Console(record=True, file=io.StringIO(), width=120)
     for table in tables:

@@ -122,9 +122,9 @@ def _explain_agent(name: str) -> None:
 
 def print_options(what: str, options: Iterable[Option]) -> None:
     """Print a table of options without markup, or say that there are none."""
-    from ddz_training.cli.tables import options_table
+    from ddz_training.cli.tables import make_options_table
 
-    table = options_table(what, options)
+    table = make_options_table(what, options)
     if table.lines:
         print_table(dataclasses.replace(table, lines=[tuple(map(strip_markup, line)) for line in table.lines]))
     else:
@@ -156,10 +156,10 @@ def rules(preset: str | None) -> None:
     """
     from ddz_env import Rules
     from ddz_env.support.options import format_option_value
-    from ddz_training.cli.tables import preset_differences
+    from ddz_training.cli.tables import make_preset_table
 
     if preset is None:
-        print_table(preset_differences())
+        print_table(make_preset_table())
         return
     chosen, standard, lines = Rules.preset(preset), Rules(), []
     for field in dataclasses.fields(Rules):
@@ -182,11 +182,11 @@ def actions(move: tuple[str, ...], rules: str) -> None:
     """
     from ddz_env.core.actions import NUM_ACTIONS, action_name
     from ddz_env.core.notation import Move
-    from ddz_training.cli.tables import action_table
+    from ddz_training.cli.tables import make_action_table
 
     text = " ".join(move)
     if not text:
-        print_table(action_table())
+        print_table(make_action_table())
         return
     try:
         parsed = Move.parse(text, rules)
@@ -213,6 +213,6 @@ def observation(state: bool) -> None:
       ddz show observation --state
     """
     from ddz_env.core.observation import OBSERVATION, STATE
-    from ddz_training.cli.tables import layout_table
+    from ddz_training.cli.tables import make_layout_table
 
-    print_table(layout_table("State", STATE) if state else layout_table("Observation", OBSERVATION))
+    print_table(make_layout_table("State", STATE) if state else make_layout_table("Observation", OBSERVATION))

@@ -23,9 +23,9 @@ from ddz_training.cli.options import (
     TABLE,
     PlayingOptions,
     deal_file_option,
-    options_of,
     plot_option,
     results_option,
+    take_options_of,
     work_under_bar,
 )
 from ddz_training.measure.errors import InvalidArenaError
@@ -117,7 +117,7 @@ def print_faults(records: Sequence[duplicate.GameResult]) -> None:
     "--scoring", type=click.Choice(("win", "stake", "botzone")), help="What scores are of; by default as the rules."
 )
 @option("--table", type=TABLE, help="Write the final table here (FILE.csv), or table and settings (FILE.json).")
-@options_of(ContestOptions)
+@take_options_of(ContestOptions)
 def arena(
     agents: tuple[str, ...],
     out: Path | None,
@@ -171,7 +171,7 @@ def _print_arena(
 ) -> list[statistics.AgentResult]:
     """Print the tables of an arena, and return the results that are in them."""
     from ddz_env.playing.registry import has_time_limit
-    from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, intervals_note
+    from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, explain_intervals
     from ddz_training.measure import statistics
 
     measured = contest.timing and contest.time_limit is None
@@ -184,7 +184,7 @@ def _print_arena(
     _print_results(results, title, scoring, *hidden, sections=range(1, len(results), 2))
     if totals:
         _print_results(totals, "Against all others", scoring, "against", *hidden)
-    print_prose(intervals_note(scoring) + (_PEASANTS_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
+    print_prose(explain_intervals(scoring) + (_PEASANTS_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
     if (most := max(deals_for_one_percent(result.wins) for result in results)) > deals:
         print_prose(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)
     print_faults(records)
@@ -195,15 +195,15 @@ def _print_results(
     results: Sequence[statistics.AgentResult], title: str, scoring: str, *hidden: str, sections: Collection[int] = ()
 ) -> None:
     """Print results as a table; on a narrow screen the scores, where they are not those of wins, in a second one."""
-    from ddz_training.cli.tables import results_table
+    from ddz_training.cli.tables import make_results_table
 
     if scoring == "win" or make_console().width >= _WIDE_SCREEN:
-        print_table(results_table(results, title, scoring, *hidden), sections=sections)
+        print_table(make_results_table(results, title, scoring, *hidden), sections=sections)
         return
-    wins = results_table(results, title, "win", *hidden)
+    wins = make_results_table(results, title, "win", *hidden)
     only_there = [column for column in wins.header if column not in ("agent", "against", "deals")]
     print_table(wins, sections=sections)
-    print_table(results_table(results, "Scores", scoring, *hidden, *only_there), sections=sections)
+    print_table(make_results_table(results, "Scores", scoring, *hidden, *only_there), sections=sections)
 
 
 # --- ddz rate ----------------------------------------------------------------
@@ -217,7 +217,7 @@ def _print_results(
 @option("--anchor", help="The agent that is rated 0, or mean (of the league); by default rules, where it plays.")
 @option("--table", type=TABLE, help="Write the ratings here (FILE.csv), or ratings, pairs and settings (FILE.json).")
 @plot_option
-@options_of(ContestOptions)
+@take_options_of(ContestOptions)
 def rate(
     agents: tuple[str, ...],
     out: Path,
@@ -269,8 +269,8 @@ def _print_league(out: Path, anchor: str | None, table: Path | None, plot: Path 
     anchor = {None: ANCHOR if plays else None, MEAN: None}.get(anchor, anchor)
     rated, advantage = ratings.rate_agents(games, anchor)
     title = f"{pluralize(len(games), 'game')} · {settings['rules']['name']} rules · seed {settings['seed']}"
-    print_table(league.ratings_table(rated, advantage, title, anchor))
-    print_table(league.cross_table(rated, games))
+    print_table(league.make_ratings_table(rated, advantage, title, anchor))
+    print_table(league.make_cross_table(rated, games))
     print_faults(games)
     if table is not None:
         write_table(table, settings, rated, statistics.summarize(games))

@@ -33,7 +33,7 @@ def combine_options(*options: Any) -> Callable[[Command], Command]:
     return lambda function: functools.reduce(lambda made, decorate: decorate(made), reversed(options), function)
 
 
-def options_of(kind: type[Options], name: str = "options") -> Callable[[Command], Command]:
+def take_options_of(kind: type[Options], name: str = "options") -> Callable[[Command], Command]:
     """Decorate a command with the fields of a class of options, which it gets as one object.
 
     What a field may be is its annotation, its help is what the docstring's ``Attributes:`` say of it.  A set of options

@@ -34,7 +34,7 @@ STRENGTHS_FILE = Path(__file__).with_name("strengths.json")
 """What ``docs/generate.py`` computes from committed results: the package is installed without ``docs/``."""
 
 
-def action_table() -> Table:
+def make_action_table() -> Table:
     """Make the table of the actions, one line per category: ids, how many, an example."""
     rows: list[tuple[str, ...]] = []
     for index, category in enumerate(actions.CATEGORIES):
@@ -56,7 +56,7 @@ def action_table() -> Table:
     return Table(title, ("ids", "category", "count", "length", "kickers", "first"), rows)
 
 
-def layout_table(title: str, layout: Layout) -> Table:
+def make_layout_table(title: str, layout: Layout) -> Table:
     """Make the table of a vector's features; the moves further back, which are alike, share a row."""
     rows = [row for row in layout.table_rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
     if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
@@ -67,7 +67,7 @@ def layout_table(title: str, layout: Layout) -> Table:
     return Table(f"{title}, {layout.size} bytes", ("bytes", "feature", "range", "meaning"), rows)
 
 
-def preset_differences() -> Table:
+def make_preset_table() -> Table:
     """Make the table of what each preset changes of the standard rules."""
     standard = Rules()
     rows = []
@@ -82,7 +82,7 @@ def preset_differences() -> Table:
     return Table("Rule presets", ("preset", "differs from `standard` in"), rows, note)
 
 
-def options_table(what: str, options: Iterable[Option]) -> Table:
+def make_options_table(what: str, options: Iterable[Option]) -> Table:
     """Make the table of the options of an agent or an experiment."""
     lines = [(f"`{option.name}`", option.default_text, option.allowed_values, option.meaning) for option in options]
     return Table(f"Options of {what}", ("option", "default", "values", "meaning"), lines)
@@ -115,7 +115,7 @@ _RESULT_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
 }
 
 
-def results_table(results: Sequence[statistics.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
+def make_results_table(results: Sequence[statistics.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
     """Make the table of results that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` end with.
 
     Args:
@@ -131,7 +131,7 @@ def results_table(results: Sequence[statistics.AgentResult], title: str, scoring
     return Table(title, list(columns), [[cell(result) for cell in columns.values()] for result in results])
 
 
-def intervals_note(scoring: str) -> str:
+def explain_intervals(scoring: str) -> str:
     """Return the note on intervals below tables of results."""
     intervals = "95 % intervals: Wilson for one role, normal on the means of the deals for the rest."
     return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
@@ -184,7 +184,7 @@ def _flatten_intervals(row: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
+def make_evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     """Make the table of the evaluations after one update, one line per opponent."""
     updates, deals = pluralize(evaluations[0].update, "update"), pluralize(evaluations[0].deals, "duplicate deal")
     title = f"After {updates}, {deals} each"
@@ -200,7 +200,7 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     return Table(title, ("against", "wins %", "landlord %", "peasants %"), lines)
 
 
-def records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Table:
+def make_records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Table:
     """Make the table of what each agent is estimated to win against the players of recorded games."""
     first, *others = records.estimate_strengths(leads)
     lines = [
@@ -217,7 +217,7 @@ def records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Tabl
     return Table(title, header if others else header[:-1], [line if others else line[:-1] for line in lines], note)
 
 
-def kinds_table(comparison: Comparison, most: int) -> Table:
+def make_kinds_table(comparison: Comparison, most: int) -> Table:
     """Make the table of the kinds of recorded move that lose the players most against an agent, and gain them most.
 
     Args:

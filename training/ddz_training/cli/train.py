@@ -25,7 +25,7 @@ from ddz_training.cli.console import (
     suggest_command,
 )
 from ddz_training.cli.faults import CommandLineError
-from ddz_training.cli.options import COUNT, FOLDER, NEW_WEIGHTS, WEIGHTS_OR_ID, options_of, plot_option
+from ddz_training.cli.options import COUNT, FOLDER, NEW_WEIGHTS, WEIGHTS_OR_ID, plot_option, take_options_of
 from ddz_training.cli.settings import SettingsCommand
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def train_under_bar(
 
     The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
-    from ddz_training.cli.tables import evaluation_table
+    from ddz_training.cli.tables import make_evaluation_table
     from ddz_training.learn import loop
 
     decisions, seconds = run.counters.decisions, run.counters.seconds
@@ -153,14 +153,14 @@ def train_under_bar(
         def on_update(line: Any) -> None:
             done = run.counters
             speed = (done.decisions - decisions) / max(done.seconds - seconds, 1e-9)
-            spent, state = budget.share(done), f"{line} · {speed:,.0f} decisions/s"
+            spent, state = budget.share_spent(done), f"{line} · {speed:,.0f} decisions/s"
             progress.update(bar, completed=spent, state=state, visible=True)
             if not drawn and pace.is_due(spent):
                 click.echo(f"{100 * spent:.0f} % · {state}", err=True)
 
         def on_evaluation(results: Sequence[Evaluation]) -> None:
             if results:
-                print_table(evaluation_table(results), screen=progress.console)
+                print_table(make_evaluation_table(results), screen=progress.console)
 
         calls = {"on_update": on_update, "on_evaluation": on_evaluation}
         loop.train(run, budget, folder, tensorboard=tensorboard, stop=stop, **calls)
@@ -195,7 +195,7 @@ def _import_belief_config() -> type[TrainingSettings]:
 
 
 @train.command(cls=SettingsCommand, options=_import_selfplay_config)
-@options_of(SelfPlayOptions)
+@take_options_of(SelfPlayOptions)
 def selfplay(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
     """Learn all three roles by self-play (PPO, with a critic that sees every hand).
 
@@ -214,7 +214,7 @@ def selfplay(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
 
 
 @train.command(cls=SettingsCommand, options=_import_dmc_config)
-@options_of(SelfPlayOptions)
+@take_options_of(SelfPlayOptions)
 def dmc(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
     """Learn all three roles by deep Monte Carlo, DouZero's method: a baseline.
 
@@ -268,7 +268,7 @@ def _train_on_own_games(kind: type[SelfPlay], options: SelfPlayOptions, settings
 @option("--opponents", help="random (default), rules or any agent (ddz agents).")
 @option("--resume", is_flag=True, help="Resume from the model in --out.")
 @option("--trust", is_flag=True, help="With --resume: allow the model's zip to run the code in it.")
-@options_of(RunOptions)
+@take_options_of(RunOptions)
 def sb3(
     timesteps: int, opponents: str | None, resume: bool, trust: bool, options: RunOptions, settings: tuple[str, ...]
 ) -> None:
@@ -316,7 +316,7 @@ def sb3(
 @option("--decisions", type=COUNT, help="Decisions to learn from; 2,000,000, with --data at most ten times the set's.")
 @option("--data", type=Path, help="Imitate a data set of ddz record, by its visits if it has them, instead of rules.")
 @option("--init", type=WEIGHTS_OR_ID, help="With --data: start from these weights, a file or an id (policy-v3).")
-@options_of(LearningOptions)
+@take_options_of(LearningOptions)
 def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | None, options: LearningOptions) -> None:
     """Learn a warm start by imitating the rule agent, or the recorded games of another.
 
@@ -362,7 +362,7 @@ def imitate(out: Path, decisions: int | None, data: Path | None, init: Path | No
 
 @train.command(cls=SettingsCommand, options=_import_belief_config)
 @option("--positions", type=COUNT, help="Positions to learn from; 3,000,000 by default.")
-@options_of(RunOptions)
+@take_options_of(RunOptions)
 def belief(positions: int | None, options: RunOptions, settings: tuple[str, ...]) -> None:
     """Learn where the hidden cards are, from games of many kinds of players.
 
@@ -411,7 +411,7 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
             known = {stage.name: stage for stage in training_curves.load_training(folder)} if add else {}
             training_curves.save_training([*(known | read).values()], folder)
     stages = training_curves.load_training(folder)
-    print_table(training_curves.stage_table(stages))
+    print_table(training_curves.make_stage_table(stages))
     if plot is not None:
         training_curves.plot_training(stages, plot)
 

@@ -236,7 +236,7 @@ class BeliefTraining(Training):
         for index, agent in enumerate(self._agents):
             games = np.flatnonzero(acting == index)
             if len(games):
-                actions[games] = agent.actions(games)
+                actions[games] = agent.choose_actions(games)
         count_actions(batch.rows, actions, self._tallies, self._tricks)
         batch.step(actions)
         self._draw_players(np.flatnonzero(batch.done))

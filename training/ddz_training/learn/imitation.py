@@ -156,7 +156,7 @@ class ImitationTraining(Training):
         agrees = (log_probabilities.argmax(axis=1) == shares.argmax(axis=1)) & taught
         return log_probabilities, {"loss": sum(losses) / count, "agreement": float(agrees.sum()) / count}
 
-    def evaluation_policy(self) -> CompiledPolicy:
+    def make_evaluation_policy(self) -> CompiledPolicy:
         """Make the policy with its present weights, for evaluations."""
         return CompiledPolicy(self.to_weights({}))
 

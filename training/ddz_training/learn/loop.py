@@ -90,7 +90,7 @@ class Budget(Options):
         if all(limit is None for limit in vars(self).values()):
             raise InvalidTrainingError("say how long to train: --minutes 60, or --updates 500")
 
-    def share(self, counters: Counters) -> float:
+    def share_spent(self, counters: Counters) -> float:
         """Compute the share of the budget that is spent, 0 to 1."""
         done = {"updates": counters.update, "minutes": counters.seconds / 60, "decisions": counters.decisions}
         shares = [done[name] / limit for name, limit in vars(self).items() if limit is not None]
@@ -136,7 +136,7 @@ class Training(ABC):
     def close(self) -> None:
         """End the threads of the training, and close its agents."""
 
-    def evaluation_policy(self) -> PolicyModel | None:
+    def make_evaluation_policy(self) -> PolicyModel | None:
         """Make the policy with its present weights, for evaluations; None if the training has none."""
         return None
 
@@ -168,7 +168,7 @@ class Training(ABC):
         Args:
             stop: Called before every deal; True ends the measurement without a result.
         """
-        player, config = self.evaluation_policy(), self.config
+        player, config = self.make_evaluation_policy(), self.config
         if player is None:
             return []
         results = measure_strength(
@@ -219,7 +219,7 @@ def train(
         log = stack.enter_context(contextlib.closing(RunLog(run.tables, *targets, run.counters.update)))
 
         def evaluate() -> None:
-            at_an_end = run.counters.update == 0 or budget.share(run.counters) >= 1.0
+            at_an_end = run.counters.update == 0 or budget.share_spent(run.counters) >= 1.0
             if run.is_leader and (run.is_evaluation_due() or (at_an_end and run.config.eval_freq)):
                 evaluations = run.evaluate(stop)
                 for evaluation in evaluations:
@@ -228,10 +228,10 @@ def train(
 
         if run.counters.update == 0 or (folder is not None and log.last_evaluation < run.counters.update):
             evaluate()
-        while not stopped and budget.share(run.counters) < 1.0:
-            run.spent = budget.share(run.counters)
+        while not stopped and budget.share_spent(run.counters) < 1.0:
+            run.spent = budget.share_spent(run.counters)
             line = run.step()
-            last = budget.share(run.counters) >= 1.0
+            last = budget.share_spent(run.counters) >= 1.0
             log.write(line)
             on_update(line)
             evaluate()

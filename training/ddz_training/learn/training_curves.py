@@ -120,7 +120,7 @@ def _write_lines(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> 
     replace_file(path, text.getvalue().encode())
 
 
-def stage_table(stages: Sequence[Stage]) -> Table:
+def make_stage_table(stages: Sequence[Stage]) -> Table:
     """Make the table of a training: how long each stage took, and how strong the policy was at its end."""
     met = (line["opponent"] for stage in stages for line in stage.evaluations)
     opponents = sorted({*met, "random", "rules"})

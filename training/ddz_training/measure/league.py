@@ -240,7 +240,7 @@ def plan_next_round(
 _COLUMNS = ("overall", "landlord", "peasants")
 
 
-def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
+def make_ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
     """Make the table of a league's ratings, the best first.
 
     There is no column for the share of games won, since the schedule decides whom an agent meets.
@@ -263,7 +263,7 @@ def ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, an
     return Table(title, ("", "agent", *_COLUMNS, "deals", "games"), lines, note)
 
 
-def cross_table(ratings: Sequence[Rating], games: Sequence[GameResult]) -> Table:
+def make_cross_table(ratings: Sequence[Rating], games: Sequence[GameResult]) -> Table:
     """Make the table of the win rates of all agents against each other, in the order of the ratings."""
     settled, played = find_decided_pairs(games), group_by_pair(games)
     order = [rating.agent for rating in ratings]

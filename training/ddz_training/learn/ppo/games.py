@@ -229,7 +229,7 @@ class RolloutGames:
         for number, agent in enumerate(self.agents, 1):
             games = np.flatnonzero(self.opponent_turns & (self.opponent_ids == number))
             if len(games):  # forced stages too: the first says which kickers follow
-                chosen[games] = agent.actions(games)
+                chosen[games] = agent.choose_actions(games)
 
     def play(self, first: int, stop: int) -> None:
         """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""

@@ -55,7 +55,7 @@ class FrozenAgent:
         reads_moves = not has_act_many(self._agent)
         self.logs = np.zeros((batch.num_games if reads_moves else 0, LOG_MOVES, HISTORY_WORDS), np.uint64)
 
-    def actions(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    def choose_actions(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
         """Ask the agent for its action in each of the given games; in all of them it is to act.
 
         Args:

@@ -5,7 +5,7 @@ J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy
 1. :func:`collect_rollout`: play many games on for some steps, and keep what the policy saw and did;
 2. :meth:`PpoLearner.estimate`: let a critic that sees all hands value the decisions, and turn values and rewards into
    advantages (:func:`compute_seat_gae`), seat by seat;
-3. :meth:`Learner.note_estimates`: note those of the decisions of which enough is known, the advantages normalized; a
+3. :meth:`Learner.store_estimates`: note those of the decisions of which enough is known, the advantages normalized; a
    filter may leave those of small advantage to the critic alone (:func:`find_large_advantages`);
 4. :meth:`Learner.update`: go through the decisions in minibatches; their loss is :meth:`PpoLearner.loss`, the clipped
    surrogate, the values and the entropy.
@@ -79,7 +79,7 @@ class Rollout:
         played: Who acted and what it brought, on the processor.
         starts: The first legal action of each decision, shape ``[n]``, int64.
         advantages: Normalized advantages of the decisions of which enough is known, shape ``[n]``, float32; empty
-            before :meth:`Learner.note_estimates`.
+            before :meth:`Learner.store_estimates`.
         targets: The critic's targets for them, likewise.
         trains_policy: Whether each decision counts for the policy, on the processor, shape ``[n]``, bool; empty
             before :meth:`Learner.update`.
@@ -467,7 +467,7 @@ class Learner(ABC):
             spent: The share of the budget that is spent.
         """
 
-    def note_estimates(
+    def store_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
     ) -> tuple[npt.NDArray[np.intp], float]:
         """Write targets and normalized advantages into the rollout, for the decisions of which enough is known.
@@ -577,11 +577,11 @@ class PpoLearner(Learner):
         steps = played.rewards, played.seats, decides, played.begins, played.done
         return values, compute_seat_gae(valued, *steps, config.gamma, config.gae_lambda, config.target_lambda)
 
-    def note_estimates(
+    def store_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
     ) -> tuple[npt.NDArray[np.intp], float]:
         """Note the estimates, and leave decisions of small advantage to the critic alone."""
-        noted, known = super().note_estimates(rollout, values, estimates), estimates.known
+        noted, known = super().store_estimates(rollout, values, estimates), estimates.known
         quantile, floor = self._config.advantage_quantile, self._config.advantage_floor
         small = rollout.played.rows[known][~find_large_advantages(estimates.advantages[known], quantile, floor)]
         rollout.choice.loss_weights[torch.from_numpy(small).to(rollout.seen.device)] = 0.0

@@ -168,7 +168,7 @@ class SelfPlay(Training):
         rollout = self._collect()
         meter.end_rollout()
         values, advantages = self.learner.estimate(rollout)
-        usable, explained = self.learner.note_estimates(rollout, values, advantages)
+        usable, explained = self.learner.store_estimates(rollout, values, advantages)
         shuffler = np.random.default_rng([self.config.seed, _SHUFFLE_STREAM, update, self.processes.rank])
         statistics = self.learner.update(rollout, usable, shuffler, update, self.spent)
         self._update_averages()
@@ -219,7 +219,7 @@ class SelfPlay(Training):
         """The critic to save, whose values training uses: the running average if there is one."""
         return self.learner.trusted_critic
 
-    def evaluation_policy(self) -> CompiledPolicy:
+    def make_evaluation_policy(self) -> CompiledPolicy:
         """Make the policy with its present weights, for evaluations."""
         return CompiledPolicy(self.to_weights())
 

@@ -167,7 +167,7 @@ class Sb3Training(Training):
         decisions, every = self.counters.decisions, self.config.eval_freq
         return bool(every) and decisions // every > (decisions - self._size) // every
 
-    def evaluation_policy(self) -> TorchModel:
+    def make_evaluation_policy(self) -> TorchModel:
         """Make the policy with its present weights, for evaluations."""
         module = Sb3Module(self.model.policy)
         return TorchModel(module, module.dtype)

@@ -56,7 +56,7 @@ def rate_in_field(records: Sequence[GameResult], name: str, ratings: Mapping[str
     return fit_ratings(make_scores(played), ratings)[name]
 
 
-def placement_table(name: str, rating: Interval, ratings: FieldRatings) -> Table:
+def make_placement_table(name: str, rating: Interval, ratings: FieldRatings) -> Table:
     """Make the table of the field's ratings and one more agent's, the strongest first."""
     ranking = sorted({**ratings.elo, name: rating}.items(), key=lambda item: -item[1].mean)
     rows = [(f"→ {player}" if player == name else player, elo.elo()) for player, elo in ranking]

@@ -407,7 +407,7 @@ class Move:
 
 
 @functools.cache
-def _groups_with_cards(cards: int) -> tuple[MainGroup, ...]:
+def _groups_of_size(cards: int) -> tuple[MainGroup, ...]:
     """Return the main groups of all moves with a number of cards, kickers included."""
     return tuple(group for group in MAIN_GROUPS[1:] if group.cards == cards)
 
@@ -421,7 +421,7 @@ def list_readings(cards: Hand, rules: Rules) -> list[Move]:
     if not isinstance(cards, Hand):
         raise InvalidHandError(f"readings are those of a Hand, not of {short_repr(cards)}")
     readings = []
-    for group in _groups_with_cards(len(cards)):
+    for group in _groups_of_size(len(cards)):
         kickers = tuple(a - b for a, b in zip(cards.counts, group.need, strict=True))
         if min(kickers) >= 0:
             move = _complete_move(group, kickers, rules)

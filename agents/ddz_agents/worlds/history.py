@@ -120,7 +120,7 @@ def rewind_all(history: PublicHistory, hands: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def play_move_in_all(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
+def play_move_in_all_worlds(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
     """Play a whole move in every row, in place."""
     for index in range(rows.shape[0]):
         play_move(rows[index], main, kickers, rules)
@@ -220,7 +220,7 @@ def history_log_likelihoods(
                 )
             logs[:, number, int(seat)] += answer
         _record_move(ring, rows[0], move, words)
-        play_move_in_all(rows, main, kickers, words)
+        play_move_in_all_worlds(rows, main, kickers, words)
     return logs
 
 

@@ -160,7 +160,7 @@ def _write_history(row: np.ndarray, ring: np.ndarray, seat: np.uint64, players: 
 
 
 @part_kernel
-def _write_table(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
+def _write_trick(row: np.ndarray, ring: np.ndarray, seat: np.uint64, out: np.ndarray) -> None:
     """Write the landlord cards, the move to beat and the observer's half-built move."""
     face_up = row[at.BOTTOM] if row[at.LANDLORD] != _NO_SEAT else U0
     _write_cards(out, _O.landlord_cards, face_up, row[at.BOMBS])
@@ -231,7 +231,7 @@ def write_observation(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat
     players = rules[R_PLAYERS]
     _write_seats(row, rules, seat, players, out)
     _write_history(row, ring, seat, players, out)
-    _write_table(row, ring, seat, out)
+    _write_trick(row, ring, seat, out)
     _write_tail(row, seat, players, out)
 
 

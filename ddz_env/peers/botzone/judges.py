@@ -95,14 +95,14 @@ class _MatchTable:
         self._played_cards.update(cards)
 
     @property
-    def turn(self) -> int:
+    def seat_to_act(self) -> int:
         """The seat to act."""
         return (self._landlord + len(self.played)) % SEATS
 
     @property
     def remaining_cards(self) -> list[int]:
         """The cards that the seat to act still holds."""
-        return [card for card in self.dealt[self.turn] if card not in self._played_cards]
+        return [card for card in self.dealt[self.seat_to_act] if card not in self._played_cards]
 
     @property
     def event(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class _MatchTable:
         response, newer = answer.get("response"), self._game.has_auction
         if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
             return f"INVALID_INPUT_VERDICT_{answer['verdict']}"
-        dealt, cards = self.dealt[self.turn], list(response)  # type: ignore[arg-type]  # TypeError: the older judge's BAD_FORMAT
+        dealt, cards = self.dealt[self.seat_to_act], list(response)  # type: ignore[arg-type]  # TypeError: the older judge's BAD_FORMAT
         for index, card in enumerate(cards):
             if card not in dealt or (newer and isinstance(card, float)):
                 return "MISSING_CARD"
@@ -139,7 +139,7 @@ class _MatchTable:
 
     @property
     def _last_seat(self) -> int:
-        return (self.turn - 1) % SEATS
+        return (self.seat_to_act - 1) % SEATS
 
 
 # --- the older game: seat 0 is the landlord ---
@@ -148,7 +148,7 @@ class _MatchTable:
 def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
     table = _MatchTable(OLDER, deal, 0)
     for entry in log[1::2]:
-        answer = entry.get(str(table.turn), {})
+        answer = entry.get(str(table.seat_to_act), {})
         try:
             reason = table.find_fault(answer)
         except Exception:  # answers of other types than the judge expects
@@ -157,16 +157,16 @@ def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
             return _end_by_fault(table, answer, reason)
         table.play(sorted(answer["response"]))
     if table.is_over:
-        return _final_output(score_fixed_game(table.played, (table.turn - 1) % SEATS), table.event)
+        return _final_output(score_fixed_game(table.played, (table.seat_to_act - 1) % SEATS), table.event)
     content: dict[str, Any] = {"history": games.last_two_moves(table.played)}
     if len(table.played) < SEATS:
-        content = {"own": deal.allocation[table.turn], **content, "publiccard": deal.publiccard}
-    return _make_request(table.turn, content, table.event or deal._asdict())
+        content = {"own": deal.allocation[table.seat_to_act], **content, "publiccard": deal.publiccard}
+    return _make_request(table.seat_to_act, content, table.event or deal._asdict())
 
 
 def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) -> dict[str, Any]:
     """Make the output that ends a match by a fault; an unreadable first answer counts as that of a seat -1."""
-    turn, response = table.turn, answer.get("response")
+    turn, response = table.seat_to_act, answer.get("response")
     action: Any = table.played[-1] if table.played else []
     if not table.played and (reason.startswith("INVALID_INPUT") or not hasattr(response, "__len__")):
         turn = -1
@@ -219,7 +219,7 @@ def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
         return _final_output([-1] * SEATS, {}, errored=errors)
     if table.is_over:
         return _final_output(score_bidding_game(table.played, bids, landlord), table.event, landlord=landlord)
-    seat = table.turn
+    seat = table.seat_to_act
     content: dict[str, Any] = {"history": games.last_two_moves(table.played)}
     if len(table.played) < SEATS:
         content |= {"own": deal.allocation[seat], "publiccard": deal.publiccard, "landlord": landlord}
@@ -230,9 +230,9 @@ def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
 
 def _cards_that_count(table: _MatchTable, entry: Mapping[str, Any], errors: Errors) -> list[int]:
     """Return the cards of an answer that count: after a fault a pass, or on lead the smallest card."""
-    answer = entry.get(str(table.turn), {"verdict": "OK", "response": []})
+    answer = entry.get(str(table.seat_to_act), {"verdict": "OK", "response": []})
     if reason := table.find_fault(answer):
-        errors[table.turn] = errors[table.turn] or reason
+        errors[table.seat_to_act] = errors[table.seat_to_act] or reason
         return [] if table.target else [min(table.remaining_cards)]
     return sorted(answer["response"])
 

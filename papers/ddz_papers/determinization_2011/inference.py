@@ -23,7 +23,7 @@ from ddz_agents.open_cards.information_set import InformationSet, information_se
 from ddz_agents.rules.agent import choose_move
 from ddz_agents.rules.workspace import new_rule_workspace
 from ddz_agents.worlds.determinize import Words
-from ddz_agents.worlds.history import play_move_in_all
+from ddz_agents.worlds.history import play_move_in_all_worlds
 from ddz_env.core.engine.layout import HANDS
 from ddz_env.core.notation import Move
 from ddz_env.core.rules import Rules
@@ -141,7 +141,7 @@ class Inference(WritableAfterUnpickling):
 
     def _play_move(self, states: InformationSet, move: Move) -> InformationSet:
         rows = states.rows.copy()
-        play_move_in_all(rows, *move.words, self._words)
+        play_move_in_all_worlds(rows, *move.words, self._words)
         return InformationSet(rows, states.deals)
 
 

@@ -132,7 +132,7 @@ def _keep_bombs(stack: SearchStack, ply: int) -> None:
 
 
 @part_kernel
-def _evaluate_leaf(space: SearchMemory, ply: int, depth: int, settings: Settings) -> tuple[bool, float]:
+def _evaluate_if_leaf(space: SearchMemory, ply: int, depth: int, settings: Settings) -> tuple[bool, float]:
     """Whether the position at a ply needs no search, and its value then.
 
     The game is over or the next move ends it, the search has run out of positions, or the depth limit is reached and
@@ -174,7 +174,7 @@ def _open_position(
     space: SearchMemory, ply: int, depth: int, alpha: float, beta: float, settings: Settings
 ) -> tuple[bool, float]:
     """Open the position at a ply; returns whether its value is known already, and the value."""
-    decided, value = _evaluate_leaf(space, ply, depth, settings)
+    decided, value = _evaluate_if_leaf(space, ply, depth, settings)
     if decided:
         return True, value
     frame = space.stack.frames[ply]

@@ -227,7 +227,7 @@ class Subject(ABC):
         return tuned
 
     @abstractmethod
-    def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
+    def play_games(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
         """Play one deal after the other against the rule agent: the share of each that is won, shape ``[n]``."""
 
 
@@ -248,7 +248,7 @@ class RuleWeights(Subject):
         tuned[list(STEPS)] = np.maximum(1.0, tuned[list(STEPS)])
         return tuned
 
-    def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
+    def play_games(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
         """Play one game per deal."""
         won, tuned = np.zeros(len(games)), weights.astype(np.int64)
         landlord, peasants = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
@@ -271,7 +271,7 @@ class PositionWeights(Subject):
         self._mains, self._kickers = np.zeros((2, _COMPARED), np.uint64)
         self._scores, self._values = np.zeros(_COMPARED, np.int64), np.zeros(_COMPARED)
 
-    def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
+    def play_games(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
         """Play two games per deal, one from each side."""
         wins = np.zeros(len(games))
         for landlord in (True, False):

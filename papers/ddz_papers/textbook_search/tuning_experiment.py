@@ -86,7 +86,7 @@ class WeightRace:
 
     def __init__(self, subject: Subject, games: Sequence[np.ndarray]) -> None:
         self._subject, self._games = subject, games
-        self._today = [subject.play(subject.start, batch) for batch in games]
+        self._today = [subject.play_games(subject.start, batch) for batch in games]
         nothing = np.zeros(sum(map(len, games)))
         self.finalists: list[tuple[Floats, Floats]] = [(nothing, subject.start)]
         self.curve: list[tuple[int, Interval, Floats]] = []
@@ -97,7 +97,7 @@ class WeightRace:
         weights = self._subject.weights(point)
         gains = np.zeros(0)
         for batch, today in zip(self._games, self._today, strict=True):
-            gains = np.concatenate([gains, self._subject.play(weights, batch) - today])
+            gains = np.concatenate([gains, self._subject.play_games(weights, batch) - today])
             if normal_interval((gains - self.finalists[0][0][: len(gains)]).tolist()).high <= 0.0:
                 break
         else:
@@ -116,8 +116,10 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
     def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:
         """How much more each wins than today's weights."""
         games = deal_keys(options.seed, first, subject.equivalent_deals(count))
-        today = subject.play(subject.start, games)
-        return [(normal_interval((subject.play(weights, games) - today).tolist()), weights) for weights in finalists]
+        today = subject.play_games(subject.start, games)
+        return [
+            (normal_interval((subject.play_games(weights, games) - today).tolist()), weights) for weights in finalists
+        ]
 
     def make_result(stage: str, evaluation: int, played: int, gain: Interval, weights: Floats) -> TuningResult:
         digits = tuple(float(f"{weight:.4g}") for weight in weights)

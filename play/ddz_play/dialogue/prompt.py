@@ -55,7 +55,7 @@ def rules_text(rules: Rules) -> str:
 def _rules_lines(rules: Rules) -> Iterator[str]:
     opponents = "two peasants, who win or lose together" if rules.players == 3 else "one peasant"
     yield f"Dou Dizhu ({rules.name} rules): a landlord against {opponents}. Who is first without cards wins."
-    ranks = f"Ranks from low to high, with their cards: {_count_text(Hand(rules.deck))}."
+    ranks = f"Ranks from low to high, with their cards: {_format_card_count(Hand(rules.deck))}."
     yield f"{ranks} B is the black and R the red joker; T is the ten."
     stronger = ", or a bomb or the rocket" if rules.bombs and "rocket" in rules.categories else ""
     beats = f"a higher move of the same category, length and kind of kickers{stronger}"
@@ -133,7 +133,7 @@ def _knowledge_lines(view: View) -> Iterator[str]:
     if table.left_out:
         yield f"Left out of the game: {table.left_out}"
     hidden = f", {table.undealt} of them undealt" if table.undealt else ""
-    yield f"Unseen cards ({len(view.unseen)}{hidden}): {_count_text(view.unseen)}"
+    yield f"Unseen cards ({len(view.unseen)}{hidden}): {_format_card_count(view.unseen)}"
     said = (f"{seat} {past_move_name(view.history, at, view.rules)}" for at, (seat, _) in enumerate(view.history))
     yield f"Moves so far: {', '.join(said) or 'none'}"
     owner = f"; seat {view.target[0]} played it" if view.target and table.acting else ""
@@ -178,7 +178,7 @@ def _kicker_line(moves: list[Move]) -> str:
     return f"{group.name.split()[-1]} with {kind} of {' '.join(ranks)}: {pluralize(len(moves), 'move')}, as {moves[0]}"
 
 
-def _count_text(cards: Hand) -> str:
+def _format_card_count(cards: Hand) -> str:
     """Cards as text: every rank with its count, as ``3x2 4x1``."""
     counts = [f"{name}x{count}" for name, count in zip(RANK_NAMES, cards.counts, strict=True) if count]
     return " ".join(counts) or "none"

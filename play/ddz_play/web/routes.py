@@ -197,14 +197,14 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
         return route(method, f"games/{{game}}{path}", run, thinking)
 
     routes = [
-        route("GET", "choices", server.choices),
+        route("GET", "choices", server.list_choices),
         route("GET", "puzzles", server.puzzles),
         route("GET", "ready", server.ready),
         route("POST", "games", server.begin),
         route("POST", "ask", server.ask, thinking=True),
         game_route("GET", "", server.state),
         game_route("GET", "/record", server.record),
-        game_route("POST", "/choice", server.choice),
+        game_route("POST", "/choice", server.explain_choice),
         game_route("POST", "/move", server.move, exclusive=True),
         game_route("POST", "/undo", server.undo, exclusive=True),
         game_route("POST", "/replace", server.replace, exclusive=True),

@@ -59,7 +59,7 @@ class Server:
         """What is not compiled yet, and for how long."""
         return self.preparation.status()
 
-    def choices(self, body: Json) -> Json:
+    def list_choices(self, body: Json) -> Json:
         """The rules, levels and agents that a form offers."""
         return {
             "api": API,
@@ -105,7 +105,7 @@ class Server:
         session.play(next((move for move in legal if str(move) == text), text), game.viewer)
         return self.state(self.games.save(game, session), body)
 
-    def choice(self, game: StoredGame, body: Json) -> Json:
+    def explain_choice(self, game: StoredGame, body: Json) -> Json:
         """List the moves that chosen cards can be played as; where there is none, say why."""
         legal, chosen = self._legal_moves(game, body), Hand.parse(_read_text(body, "text"))
         readings = [str(move) for move in legal if move.cards == chosen]

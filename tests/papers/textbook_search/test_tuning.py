@@ -39,7 +39,7 @@ class Hill(Subject):
         self.start, self.span, self.places = np.zeros(3), np.ones(3), np.arange(3)
         self.played = 0
 
-    def play(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
+    def play_games(self, weights: Floats, games: npt.NDArray[np.uint64]) -> Floats:
         self.played += len(games)
         return (games / 2.0**64 < 0.8 - np.square(weights - PEAK).sum()).astype(np.float64)
 
@@ -114,13 +114,13 @@ def test_annealing_crosses_a_valley_while_it_is_warm(monkeypatch: pytest.MonkeyP
 def test_a_race_drops_losers_early_and_keeps_the_best() -> None:
     hill, games = Hill(), deal_keys(0, 0, 400)
     race = WeightRace(hill, [games[:100], games[100:200], games[200:300], games[300:]])
-    assert race(np.array([-1.0, 1.0, -1.0])) < hill.play(hill.start, games).mean()
+    assert race(np.array([-1.0, 1.0, -1.0])) < hill.play_games(hill.start, games).mean()
     assert race.curve[-1][0] == 100  # clearly worse after the first batch
     good = race(PEAK)
     assert race.curve[-1][0] == 500
-    assert good == pytest.approx(hill.play(PEAK, games).mean())
+    assert good == pytest.approx(hill.play_games(PEAK, games).mean())
     race(np.zeros(3))
-    assert race.curve[-1][1].mean == pytest.approx(good - hill.play(hill.start, games).mean())
+    assert race.curve[-1][1].mean == pytest.approx(good - hill.play_games(hill.start, games).mean())
     assert (race.curve[-1][2] == PEAK).all()
     assert len(race.finalists) == 2  # the peak, and the start
 

@@ -65,7 +65,7 @@ class BotzoneAgent:
             InvalidRulesError: If the platform has no game with the rules.
         """
         game_for_rules(rules)
-        self._end(seat)
+        self._end_bot(seat)
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
         """Ask the bot for its move.
@@ -76,7 +76,7 @@ class BotzoneAgent:
         """
         seat = view.seat
         if seat in self._seats and len(view.history) < self._seats[seat][0].moves_sent:
-            self._end(seat)  # another deal
+            self._end_bot(seat)  # another deal
         if seat not in self._seats:
             self._seats[seat] = BotSession(view), BotProgram(self._command, self._limits, self.options.keep_running)
         session, program = self._seats[seat]
@@ -88,8 +88,8 @@ class BotzoneAgent:
     def close(self) -> None:
         """End the bot's processes."""
         for seat in list(self._seats):
-            self._end(seat)
+            self._end_bot(seat)
 
-    def _end(self, seat: int) -> None:
+    def _end_bot(self, seat: int) -> None:
         if seat in self._seats:
             self._seats.pop(seat)[1].end()

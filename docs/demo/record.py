@@ -106,7 +106,7 @@ def recording(server: Server, games: Sequence[Deal], puzzles: Sequence[int]) -> 
     shipped = server.puzzles({})
     chosen = {f"puzzle-{position}": number for position, number in enumerate(puzzles, 1)}
     answers: Json = {
-        "choices": server.choices({}) | {"agents": [], "levels": []},
+        "choices": server.list_choices({}) | {"agents": [], "levels": []},
         "puzzles": shipped | {"puzzles": [shipped["puzzles"][number - 1] for number in puzzles], "daily": 1},
         "recorded": [
             {"id": f"game-{position}", "en": deal.en, "zh": deal.zh} for position, deal in enumerate(games, 1)

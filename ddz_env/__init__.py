@@ -31,7 +31,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of ``__all__`` at its first use, and with it Numba: the help of ``ddz`` does not need it."""
+    """Import a name in ``__all__`` on first use, so that the help of ``ddz`` does not have to import Numba."""
     if name not in _MODULES:
         raise AttributeError(f"module 'ddz_env' has no attribute {name!r}")
     globals()[name] = getattr(_importlib.import_module(f"ddz_env.core.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Thousands of games at once, all seats: the self-play batch."""
+"""The self-play batch, which steps thousands of games at once and lets the caller play every seat."""
 
 from ddz_env.envs.batch import SelfPlayBatch
 

@@ -1,4 +1,4 @@
-"""PettingZoo environment: the AEC (agent–environment cycle) form of Dou Dizhu, and agents that play it."""
+"""The PettingZoo environment: the AEC (agent–environment cycle) form of Dou Dizhu, and agents that play it."""
 
 from ddz_env.envs.aec import env, parallel_env, raw_env
 from ddz_env.envs.aec_player import AECPlayer

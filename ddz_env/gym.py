@@ -1,4 +1,4 @@
-"""Gymnasium environments: one learner against opponents that play inside ``step``."""
+"""Gymnasium environments with one learner against opponents that play inside ``step``."""
 
 from ddz_env.envs.gym import DouDizhuEnv, DouDizhuVectorEnv
 

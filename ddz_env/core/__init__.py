@@ -1,1 +1,1 @@
-"""The game and nothing else: cards, rules, action table, engine, state, view, observation; with numpy and numba."""
+"""The game core: cards, rules, action table, engine, state, view and observation; needs NumPy and Numba only."""

@@ -50,7 +50,7 @@ def card_name(card: int) -> str:
 
 
 def cards_to_counts(cards: Iterable[int]) -> list[int]:
-    """Count card ids by rank.
+    """Count the given card ids by rank.
 
     Args:
         cards: Card ids 0..53, each at most once.
@@ -77,7 +77,7 @@ def cards_to_counts(cards: Iterable[int]) -> list[int]:
 
 
 def counts_to_word(counts: Sequence[int]) -> int:
-    """Pack 15 counts into a hand word (see :mod:`ddz_env.core.engine.words`)."""
+    """Pack 15 rank counts into a hand word (see :mod:`ddz_env.core.engine.words`)."""
     word = 0
     for rank, count in enumerate(counts):
         for copy in range(count):

@@ -1,4 +1,4 @@
-"""Checks of hands that a caller gives: whether they fit the deck, the rules, and what a seat knows of a game."""
+"""Checks of user-supplied hands against the deck, the rules, and a seat's knowledge of a game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ddz_env.support.errors import InconsistentViewError, InvalidDealError, Mess
 
 
 def read_hand(hand: str | Hand | int) -> Hand:
-    """Read a hand that is given as text, as a :class:`Hand`, or as a word of the engine.
+    """Read a hand that is given as text, as a :class:`Hand`, or as an engine hand word.
 
     Raises:
         InvalidHandError: If it cannot be read.
@@ -26,7 +26,7 @@ def read_hand(hand: str | Hand | int) -> Hand:
 
 
 def remaining_unseen_cards(view: View, hands: Sequence[Hand]) -> Hand:
-    """Return the cards that a view's seat does not see and that are in none of the given hands.
+    """Return the cards that a view's seat does not see and that none of the given hands contains.
 
     Raises:
         InconsistentViewError: If the hands contradict the view.
@@ -54,7 +54,7 @@ def remaining_unseen_cards(view: View, hands: Sequence[Hand]) -> Hand:
 
 
 def check_dealt_hands(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, sizes: bool) -> None:
-    """Refuse a wrong number of hands, empty hands and, if ``sizes``, hands of other sizes than the rules deal.
+    """Reject a wrong number of hands, empty hands and, if ``sizes`` is set, hands of a wrong size.
 
     Raises:
         InvalidDealError: If there are such.
@@ -73,7 +73,7 @@ def check_dealt_hands(hands: Sequence[Hand], bottom: Hand, rules: Rules, *, size
 
 
 def check_landlord_cards(bottom: Hand, rules: Rules) -> None:
-    """Refuse landlord cards of another number than the rules deal.
+    """Reject landlord cards if their number differs from the number that the rules deal.
 
     Raises:
         InvalidDealError: If there are more or fewer.
@@ -88,7 +88,7 @@ def check_landlord_cards(bottom: Hand, rules: Rules) -> None:
 
 
 def undealt_cards(rules: Rules, dealt: Sequence[Hand]) -> Hand:
-    """Return the cards of the deck that are in none of the dealt hands.
+    """Return the cards of the deck that none of the dealt hands contains.
 
     Raises:
         InvalidDealError: If the deck has not so many cards of a rank.

@@ -1,4 +1,4 @@
-"""Names of moves under their rules: where the landlord is robbed for, ``bid 1`` is a call and ``bid 2`` a rob."""
+"""Names of moves under given rules: with robbing, for example, ``bid 1`` is a call and ``bid 2`` a rob."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ MAX_LISTED_MOVES = 12
 
 
 class GameOrView(Protocol):
-    """What a position must have for its moves to be named: a :class:`~ddz_env.State` or a :class:`~ddz_env.View`."""
+    """A position whose moves can be named: a :class:`~ddz_env.State` or a :class:`~ddz_env.View`."""
 
     @property
     def history(self) -> Sequence[tuple[int, Move]]:
-        """``(seat, move)`` for every completed move, oldest first."""
+        """The completed moves as ``(seat, move)`` pairs, oldest first."""
 
     @property
     def stage(self) -> str:
-        """The stage of the game."""
+        """The current stage of the game."""
 
     @property
     def rules(self) -> Rules:
-        """The rules."""
+        """The rules of the game."""
 
     def legal_moves(self) -> list[Move]:
-        """The legal moves of the seat to act."""
+        """Return the legal moves of the seat to act."""
 
 
 def kind_of_decision(history: Sequence[tuple[int, Move]], stage: str, rules: Rules) -> str:
-    """Return what the seat to act decides: a stage of the game or, with robbing, ``call`` or ``rob``.
+    """Return the kind of decision that the seat to act faces: a game stage or, with robbing, ``call`` or ``rob``.
 
     Args:
         history: ``(seat, move)`` so far.
@@ -51,7 +51,7 @@ def kind_of_decision(history: Sequence[tuple[int, Move]], stage: str, rules: Rul
 
 
 def move_name(move: Move, asked: str) -> str:
-    """Return the name of a move in a decision of some kind (:func:`kind_of_decision`).
+    """Return the name of a move in a given kind of decision (:func:`kind_of_decision`).
 
     Notation knows four bids and two answers.  Where the landlord is called and robbed for, ``bid 1`` is a call and
     ``bid 2`` robs; where a hand may be shown, the first answer is not to doubling.
@@ -80,13 +80,13 @@ def past_move_name(history: Sequence[tuple[int, Move]], number: int, rules: Rule
 
 
 def legal_moves_by_name(position: GameOrView) -> dict[str, Move]:
-    """Return the legal moves of a position by their names."""
+    """Return a mapping from names to the legal moves of a position."""
     asked = kind_of_decision(position.history, position.stage, position.rules)
     return {move_name(move, asked): move for move in position.legal_moves()}
 
 
 def parse_move_name(text: str, position: GameOrView) -> Move:
-    """Read a move that a person types: its name in the position, in English or Chinese, or its notation.
+    """Read a move that a person types: its name in the position (English or Chinese) or its notation.
 
     Notation alone would take *call* for a bid where there is nothing to call, and *show* for doubling.
 
@@ -114,5 +114,5 @@ def parse_move_name(text: str, position: GameOrView) -> Move:
 
 
 def as_messages(words: Iterable[str]) -> list[Message]:
-    """Turn names of moves into messages, so that they are translated with the text that holds them."""
+    """Turn move names into messages, so that they are translated together with the text that contains them."""
     return [Message(word) for word in words]

@@ -1,4 +1,4 @@
-"""Hands and moves as people write them.  ``str`` and ``parse`` are exact inverses.
+"""Text notation for hands and moves, in which ``str`` and ``parse`` are exact inverses.
 
 Cards are written rank by rank, ``34567`` or ``TJQKA``; a move with kickers separates them by ``+``
 (``333444+57``), because ``333444555666`` can be read as four trios or as three with kickers.
@@ -60,7 +60,7 @@ _BIDS = range(BID_BASE, DOUBLE_BASE)
 
 
 def _as_integers(values: object) -> tuple[int, ...] | None:
-    """Return a sequence of whole numbers as a tuple; None if it is anything else."""
+    """Return a sequence of integers as a tuple, or None if the value is anything else."""
     if type(values) is tuple and set(map(type, values)) <= {int}:
         return values
     if not isinstance(values, (list, tuple)) and not (isinstance(values, np.ndarray) and values.ndim == 1):
@@ -70,7 +70,7 @@ def _as_integers(values: object) -> tuple[int, ...] | None:
 
 
 def _parse_counts(text: str) -> tuple[int, ...]:
-    """Read cards as people type them into 15 counts."""
+    """Read cards in the form that people type, and return 15 rank counts."""
     if not isinstance(text, str):
         raise InvalidHandError(f"a hand is text, as '34567' or '10 J Q K A', not {short_repr(text)}")
     if joker := _PEERS_JOKER.search(text):
@@ -106,19 +106,19 @@ _COPIES = counts_to_word((4,))
 
 
 def word_to_counts(word: int) -> tuple[int, ...]:
-    """Unpack a hand word into 15 counts."""
+    """Unpack a hand word into 15 rank counts."""
     word = int(word)
     return tuple((word >> rank & _COPIES).bit_count() for rank in range(NUM_RANKS))
 
 
 def kicker_ranks(counts: Iterable[int], size: int) -> tuple[int, ...]:
-    """Return the ranks of the kickers in ascending order, from 15 counts and the number of cards per kicker."""
+    """Return the kicker ranks in ascending order, from 15 rank counts and the number of cards per kicker."""
     return tuple(rank for rank, count in enumerate(counts) for _ in range(count // size))
 
 
 @dataclass(frozen=True)
 class Hand:
-    """A hand of cards, as a count of each rank.
+    """A hand of cards, stored as a count for each rank.
 
     Attributes:
         counts: How many cards of each rank, 15 integers in playing order.
@@ -145,7 +145,7 @@ class Hand:
 
     @classmethod
     def parse(cls, text: str) -> Hand:
-        """Read a hand: ranks with or without spaces, commas and suits; ``10`` or ``T``.
+        """Read a hand from ranks with or without spaces, commas and suits; a ten is ``10`` or ``T``.
 
         Raises:
             InvalidHandError: If a character is not a card, there are more cards of a rank than the pack has, or ``BJ``
@@ -164,7 +164,7 @@ class Hand:
 
     @classmethod
     def from_word(cls, word: int) -> Hand:
-        """Unpack a hand from a word of the engine (:mod:`ddz_env.core.engine.words`).
+        """Unpack a hand from an engine hand word (:mod:`ddz_env.core.engine.words`).
 
         Raises:
             InvalidHandError: If it is none.
@@ -175,7 +175,7 @@ class Hand:
 
     @property
     def word(self) -> int:
-        """The hand packed into a word of the engine (:mod:`ddz_env.core.engine.words`)."""
+        """The hand packed into an engine hand word (:mod:`ddz_env.core.engine.words`)."""
         return counts_to_word(self.counts)
 
     def __len__(self) -> int:
@@ -196,7 +196,7 @@ class Hand:
 
 @dataclass(frozen=True)
 class Move:
-    """A whole move: a main group with its kickers, a pass, a bid or an answer to doubling.
+    """A whole move: a main group with its kickers, a pass, a bid, or an answer to showing or doubling.
 
     Attributes:
         main: Action id of the main group (0 is pass; bids and doubling keep their ids).
@@ -237,7 +237,7 @@ class Move:
                 raise InvalidMoveError(f"too many {RANK_NAMES[rank]} among the kickers")
 
     def _convert(self) -> None:
-        """Take whole numbers of other types, and kickers in a list."""
+        """Convert other integer types to plain integers, and a list of kickers to a tuple."""
         main, kickers = as_integer(self.main), _as_integers(self.kickers)
         if main is None or kickers is None:
             raise InvalidMoveError(
@@ -249,7 +249,7 @@ class Move:
 
     @property
     def group(self) -> MainGroup | None:
-        """The move's main group in the action table; None for bids and answers to doubling."""
+        """The move's main group in the action table; None for bids and answers to showing or doubling."""
         return MAIN_GROUPS[self.main] if self.main < KICKER_BASE else None
 
     @property
@@ -266,14 +266,14 @@ class Move:
 
     @property
     def kicker_counts(self) -> tuple[int, ...]:
-        """Cards of each rank among the kickers, 15 counts."""
+        """The number of cards of each rank among the kickers, as 15 counts."""
         size = self.group.kicker_size if self.group else 0
         times = Counter(self.kickers)
         return tuple(times[rank] * size for rank in range(NUM_RANKS))
 
     @property
     def cards(self) -> Hand:
-        """All cards of the move, the body and the kickers."""
+        """All cards of the move, both the body and the kickers."""
         need = self.group.need if self.group else (0,) * NUM_RANKS
         return Hand(tuple(a + b for a, b in zip(need, self.kicker_counts, strict=True)))
 
@@ -289,7 +289,7 @@ class Move:
 
     @classmethod
     def from_words(cls, main: int, kickers: int) -> Move:
-        """Build a move from an action id and a kicker word of the engine.
+        """Build a move from an action id and a hand word of kickers.
 
         Raises:
             InvalidMoveError: If they are not a move.
@@ -308,7 +308,7 @@ class Move:
 
     @classmethod
     def from_ids(cls, cards: Iterable[int], rules: str | Rules = "standard") -> Move:
-        """Read card ids 0..53 (Botzone's numbering); no cards are a pass.
+        """Read a move from card ids 0..53 (Botzone's numbering); an empty list of cards is a pass.
 
         Raises:
             InvalidHandError: If an id does not exist or is repeated.
@@ -408,12 +408,12 @@ class Move:
 
 @functools.cache
 def _groups_of_size(cards: int) -> tuple[MainGroup, ...]:
-    """Return the main groups of all moves with a number of cards, kickers included."""
+    """Return the main groups of all moves that contain a given number of cards, including kickers."""
     return tuple(group for group in MAIN_GROUPS[1:] if group.cards == cards)
 
 
 def list_readings(cards: Hand, rules: Rules) -> list[Move]:
-    """List every move that some cards can be read as: fewer kickers first, then the lower body.
+    """List every move that a set of cards can form: fewer kickers first, then the lower body.
 
     Raises:
         InvalidHandError: If ``cards`` is not a :class:`Hand`.
@@ -431,7 +431,7 @@ def list_readings(cards: Hand, rules: Rules) -> list[Move]:
 
 
 def _complete_move(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Move | None:
-    """Return the move of a body and the cards beside it; None if the rules have no such move."""
+    """Return the move that a body forms with the remaining cards, or None if the rules have no such move."""
     if CATEGORIES[group.category].name not in rules.categories:
         return None
     size = group.kicker_size
@@ -456,7 +456,7 @@ def _complete_move(group: MainGroup, kickers: Sequence[int], rules: Rules) -> Mo
 
 @functools.lru_cache(maxsize=1 << 16)
 def decode_move(main: int, cards: int) -> Move:
-    """Return the move that an entry of the recorded history holds.
+    """Return the move that is stored in an entry of the recorded history.
 
     Args:
         main: Its main id (a bid or an answer to doubling keeps its action id).
@@ -470,11 +470,11 @@ def decode_move(main: int, cards: int) -> Move:
 
 
 def decode_slot(cards: int, packed: int) -> tuple[int, Move]:
-    """Return seat and move of an entry of the history, a pair of words (:mod:`ddz_env.core.engine.layout`)."""
+    """Return the seat and move of a history entry, which is a pair of words (:mod:`ddz_env.core.engine.layout`)."""
     return packed >> 16, decode_move(packed & 0xFFFF, cards)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def format_recorded_move(main: int, cards: int) -> str:
-    """Return the notation of the move that an entry of the recorded history holds."""
+    """Return the notation of the move that is stored in an entry of the recorded history."""
     return str(decode_move(main, cards))

@@ -1,4 +1,4 @@
-"""Error messages for illegal actions and moves: why they are illegal, and what is legal instead."""
+"""Error messages that explain why an action or move is illegal and list the legal ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ILLEGAL_MOVE_TEXT = "{move} is not legal for seat {seat}: {why}"
 
 
 def illegal_action_error(seat: int, action: int, legal: Sequence[int]) -> IllegalMoveError:
-    """Make the error for an action id that is illegal for a seat; it lists the legal ones."""
+    """Make the error for an action id that is illegal for a seat, with a list of the legal actions."""
     problem = f"action {action} ({action_name(action)}) is not legal for seat {seat}"
     return IllegalMoveError(f"{problem}; legal are {format_actions(legal)}")
 
 
 def explain_illegal_move(view: View, move: Move) -> Message:
-    """Explain why the seat to act may not play a move, and list what it may play.
+    """Explain why a move is illegal for the seat to act, and list the legal moves.
 
     Args:
         view: What the seat knows.

@@ -1,4 +1,4 @@
-"""Rule variants are data: the frozen dataclass :class:`Rules` and its presets.
+"""Rule variants as data: the frozen dataclass :class:`Rules` and its presets.
 
 The peers differ in details of the kickers.  Each preset states them, and the tests compare its legal moves with
 the peer's, position by position.  ``docs/reference/rules.md`` says where each choice comes from.
@@ -58,7 +58,7 @@ DOUBLING_BIT, SHOWING_BIT = 1, 2
 
 @dataclass(frozen=True)
 class Rules(Options):
-    """The rules of a variant of Dou Dizhu: everything in which variants differ.
+    """The rules of a Dou Dizhu variant, with one field for everything in which variants differ.
 
     Attributes:
         name: The preset's name, with the options that were changed by text.
@@ -128,7 +128,7 @@ class Rules(Options):
     peasant_reward: float = 0.5
 
     def check(self) -> None:
-        """Refuse rules under which no game can be dealt or played."""
+        """Reject rules under which no game can be dealt or played."""
         if self.peasant_reward not in (0.5, 1.0):
             raise InvalidRulesError(f"peasant_reward={self.peasant_reward!r} must be 0.5 or 1")
         for name in self.categories:
@@ -168,7 +168,7 @@ class Rules(Options):
         return dataclasses.replace(self, **changes)
 
     def words(self) -> npt.NDArray[np.uint64]:
-        """Return the rules as the array that kernels read, shape ``[18]``, uint64."""
+        """Return the rules as an array that kernels read, shape ``[18]``, uint64."""
         return _pack_words(self).copy()
 
     @classmethod
@@ -201,7 +201,7 @@ class Rules(Options):
 
 @functools.cache
 def _pack_words(rules: Rules) -> npt.NDArray[np.uint64]:
-    """Pack rules into the words that kernels read; cached, because every state and search needs them."""
+    """Pack rules into the words that kernels read, with a cache because every state and search needs them."""
     words = np.zeros(RULE_WORDS, np.uint64)
     allowed = 0
     for index, segment in enumerate(SEGMENTS):
@@ -292,7 +292,7 @@ PRESETS: dict[str, Rules] = {
 
 
 def _parse_rules(text: str) -> Rules:
-    """Read rules from a text: a preset's name and options behind it, which become the name of the rules."""
+    """Read rules from a text: a preset's name followed by options, which together become the name of the rules."""
     preset, *texts = (part.strip() for part in text.split(","))
     if preset not in PRESETS:
         hint = f"; name a preset before the options, as in standard,{preset}" if "=" in preset else ""
@@ -307,7 +307,7 @@ def _parse_rules(text: str) -> Rules:
 
 
 def _parse_value(option: Option, text: str) -> Any:
-    """Read the value of an option: a deck is 15 digits, and categories are separated by slashes."""
+    """Read an option's value from text: a deck is 15 digits, and categories are separated by slashes."""
     if option.name == "deck":
         if not re.fullmatch(r"[0-9]{15}", text):
             raise InvalidRulesError(
@@ -320,7 +320,7 @@ def _parse_value(option: Option, text: str) -> Any:
 
 
 def _format_value(name: str, value: Any) -> str:
-    """Format the value of an option; the inverse of :func:`_parse_value`."""
+    """Format an option's value as text; the inverse of :func:`_parse_value`."""
     if name == "deck":
         return _format_deck(value)
     return "/".join(value) if name == "categories" else format_option_value(value)
@@ -331,11 +331,11 @@ def _format_deck(deck: Iterable[int] = FULL_DECK) -> str:
 
 
 def textual_options() -> dict[str, Option]:
-    """Return the fields that can follow a preset's name in text, as options by name."""
+    """Return, by name, the options that may follow a preset's name in text."""
     return {option.name: option for option in Rules.options() if option.name != "name"}
 
 
 def differing_options() -> list[str]:
-    """List the fields of :class:`Rules`, each a single value, in which the presets differ."""
+    """List the single-valued fields of :class:`Rules` in which the presets differ."""
     names = [field.name for field in dataclasses.fields(Rules) if not isinstance(getattr(Rules(), field.name), tuple)]
     return [name for name in names[1:] if len({getattr(rules, name) for rules in PRESETS.values()}) > 1]

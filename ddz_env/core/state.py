@@ -1,4 +1,4 @@
-"""A game for people: :class:`State` wraps one row of the engine and checks everything."""
+"""The user-facing game state: :class:`State` wraps one engine state and checks every input."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SCORINGS: Mapping[str, int] = {"win": SCORE_WIN, "stake": SCORE_STAKE, "botzone"
 
 
 def game_key(seed: int, game: int = 0) -> np.uint64:
-    """Return the random generator's state for a numbered game of a seed; it is the same on every platform.
+    """Return the random generator state of a game numbered under a seed; it is the same on every platform.
 
     Raises:
         InvalidDealError: If seed or number is negative or needs more than 64 bits.
@@ -58,7 +58,7 @@ def game_key(seed: int, game: int = 0) -> np.uint64:
 
 
 class State:
-    """One game of Dou Dizhu, for one thread at a time: give each thread a :meth:`copy` of its own.
+    """One game of Dou Dizhu, for use by one thread at a time: give every other thread its own :meth:`copy`.
 
     Example:
         >>> state = State.new(seed=1)
@@ -87,7 +87,7 @@ class State:
 
     @classmethod
     def new(cls, seed: int = 0, rules: str | Rules = "standard", game: int = 0) -> State:
-        """Deal a new game from a seed and a number.
+        """Deal a new game, identified by a seed and a game number.
 
         Args:
             seed: Any integer in 0..2**64-1; the same seed gives the same deal on every platform.
@@ -145,7 +145,7 @@ class State:
 
     @classmethod
     def from_view(cls, view: View, hands: Sequence[str | Hand | int] | npt.NDArray[np.uint64], seed: int = 0) -> State:
-        """Build the game that a view and the hands of all seats make.
+        """Build a game from a seat's view and the hands of all seats.
 
         Args:
             view: What a seat knows.
@@ -182,7 +182,7 @@ class State:
 
     @classmethod
     def sample(cls, view: View, rng: np.random.Generator) -> State:
-        """Draw a game that agrees with all that a seat knows, uniformly over deals of cards.
+        """Draw a game that agrees with everything a seat knows, uniformly over deals of cards.
 
         Args:
             view: What the seat knows.
@@ -212,17 +212,17 @@ class State:
 
     @property
     def rules(self) -> Rules:
-        """The rules."""
+        """The rules of the game."""
         return self._rules
 
     @property
     def rule_words(self) -> npt.NDArray[np.uint64]:
-        """The rules array that kernels read, shape ``[18]``, uint64."""
+        """The rules as an array that kernels read, shape ``[18]``, uint64."""
         return self._rule_words
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
-        """The engine's row, shape ``[32]``, uint64 (:mod:`ddz_env.core.engine.layout`).  Changing it is unchecked."""
+        """The engine state, shape ``[32]``, uint64 (:mod:`ddz_env.core.engine.layout`); changes are not checked."""
         return self._row
 
     @property
@@ -247,21 +247,21 @@ class State:
 
     @property
     def winner(self) -> int | None:
-        """The seat that went out, None while the game runs or if everybody declined."""
+        """The seat that went out; None while the game runs, or if everybody declined."""
         winner = int(self._row[at.WINNER]) - 1
         return winner if 0 <= winner < self._rules.players else None
 
     @property
     def history(self) -> list[tuple[int, Move]]:
-        """``(seat, move)`` for every completed move of the deal, oldest first."""
+        """The completed moves of the deal as ``(seat, move)`` pairs, oldest first."""
         return list(self._log)
 
     def role(self, seat: int | None = None) -> str | None:
-        """Return the role of a seat (by default of the seat to act); None before there is a landlord."""
+        """Return a seat's role (by default that of the seat to act), or None before there is a landlord."""
         return role_name(self._row, self._seat(seat), self._rules.players)
 
     def hand(self, seat: int | None = None) -> Hand:
-        """Return the hand of a seat (by default of the seat to act)."""
+        """Return a seat's hand (by default that of the seat to act)."""
         return Hand.from_word(int(self._row[at.HANDS + self._seat(seat)]))
 
     @property
@@ -270,18 +270,18 @@ class State:
         return Hand.from_word(int(self._row[at.BOTTOM]))
 
     def view(self, seat: int | None = None) -> View:
-        """Return what a seat (by default the seat to act) knows of the game."""
+        """Return the view of a seat (by default the seat to act), which holds all that it knows of the game."""
         seat = self._seat(seat)
         row = np.empty(at.ROW_WORDS, np.uint64)
         write_view(self._row, seat, self._rule_words, row)
         return View(row, self._rules, self._rule_words.copy(), seat, tuple(self._log), self._ring.copy())
 
     def legal_actions(self) -> list[int]:
-        """List the legal action ids of the next stage in ascending order; empty when the game is over."""
+        """List the legal action ids of the next stage in ascending order; the list is empty when the game is over."""
         return list_legal_actions(self._row, self._rule_words)
 
     def legal_moves(self) -> list[Move]:
-        """List the legal whole moves, by main id and then by kickers; empty when the game is over.
+        """List the legal whole moves, by main id and then by kickers; the list is empty when the game is over.
 
         Raises:
             IllegalMoveError: In the middle of a move (after a main group, before its last kicker).
@@ -314,7 +314,7 @@ class State:
             self._apply(action)
 
     def step_action(self, action: int) -> None:
-        """Play one action id: a main group, one kicker, a bid or an answer to doubling.
+        """Play one action id: a main group, one kicker, a bid, or an answer to showing or doubling.
 
         Raises:
             GameOverError: If the game has ended.
@@ -328,7 +328,7 @@ class State:
         self._apply(action)
 
     def returns(self, scoring: str | None = None) -> tuple[float, ...]:
-        """Return the score of each seat; zeros while the game runs.
+        """Return the score of each seat, or zeros while the game runs.
 
         Args:
             scoring: ``win``, ``stake`` or ``botzone``; the rules' own by default.
@@ -342,7 +342,7 @@ class State:
         return tuple(float(v) for v in values[: self._rules.players])
 
     def playout(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """Play a copy of the game to its end with uniformly random actions; return each seat's score.
+        """Play a copy of the game to its end with uniformly random actions, and return each seat's score.
 
         Args:
             rng: The only source of randomness.
@@ -356,7 +356,7 @@ class State:
         return played.returns()
 
     def playouts(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Play several copies of the game to their ends with uniformly random actions.
+        """Play several copies of the game to the end with uniformly random actions.
 
         Args:
             count: How many.
@@ -374,11 +374,11 @@ class State:
         return returns[:, : self._rules.players]
 
     def key(self, seat: int | None = None) -> bytes:
-        """Return all that a seat (by default the seat to act) knows, as bytes (:meth:`View.key`)."""
+        """Return everything that a seat (by default the seat to act) knows, as bytes (:meth:`View.key`)."""
         return self.view(seat).key()
 
     def next_deal(self, seed: int = 0) -> tuple[tuple[Hand, ...], Hand]:
-        """Deal the cards of the next game from those just played, where the deck is not shuffled.
+        """Deal the next game from the cards of this one, under rules that do not shuffle the deck.
 
         What was played is gathered in playing order, each body before its kickers, and then what was not played, hand
         by hand; the pile is cut where the seed says, and dealt in packets (:mod:`ddz_env.core.engine.deal`).
@@ -437,7 +437,7 @@ class State:
         return f"<State {self._rules.name}, {self.stage}, seat {self.seat} to act, {hands}>"
 
     def _seat(self, seat: int | None) -> int:
-        """Check the number of a seat; None stands for the seat to act."""
+        """Check a seat number and return it; None stands for the seat to act."""
         if seat is None:
             return self.seat
         return check_integer("seat", seat, 0, self._rules.players - 1, InvalidDealError)
@@ -469,7 +469,7 @@ class State:
 
 
 def fill_hands(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> State:
-    """Start a game from partly known hands, which are filled up with the lowest of the other cards.
+    """Start a game from partly known hands, filling them up with the lowest remaining cards.
 
     Args:
         least: What each seat is dealt at least, and the landlord cards; counts, shape ``[players + 1, 15]``, changed
@@ -493,7 +493,7 @@ def fill_hands(least: npt.NDArray[np.int64], rules: Rules, seed: int = 0) -> Sta
 def restore_state(
     row: npt.NDArray[np.uint64], ring: npt.NDArray[np.uint64], log: npt.NDArray[np.uint64], rules: Rules
 ) -> State:
-    """Make a state from copies of a row of the engine, its ring and its log."""
+    """Make a state from copies of an engine state, its ring of recent moves and its log of all moves."""
     history = [decode_slot(cards, packed) for cards, packed in log[: int(row[at.MOVES])].tolist()]
     state = State.__new__(State)
     state.__setstate__((row.copy(), rules, ring.copy(), history))

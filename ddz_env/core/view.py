@@ -1,4 +1,4 @@
-"""What one seat knows: the information-set view that agents get instead of a state."""
+"""The information-set view of one seat, which agents receive instead of a state."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OVERSAMPLING = 8
 def write_view(
     row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64], out: npt.NDArray[np.uint64]
 ) -> None:
-    """Write what a seat knows of a row: other hands become one pool of unseen cards.
+    """Write a seat's view of an engine state, in which the other hands become one pool of unseen cards.
 
     Args:
         row: The game, shape ``[32]``.
@@ -91,21 +91,21 @@ def mask_to_ids(mask: npt.NDArray[np.uint64]) -> list[int]:
 
 
 def list_legal_actions(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[int]:
-    """List the legal action ids of a row in ascending order."""
+    """List the legal action ids of an engine state in ascending order."""
     mask = np.empty(MASK_WORDS, np.uint64)
     write_legal_mask(row, rules, mask)
     return mask_to_ids(mask)
 
 
 def list_legal_moves(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64]) -> list[Move]:
-    """List the legal whole moves of a row in the engine's order."""
+    """List the legal whole moves of an engine state in the engine's order."""
     mains, kickers = list_all_moves(row, rules)
     return [Move.from_words(main, kicker) for main, kicker in zip(mains.tolist(), kickers.tolist(), strict=True)]
 
 
 @dataclass(eq=False, repr=False)
 class View(WritableAfterUnpickling):
-    """What one seat knows of a game, and nothing else.
+    """Everything that one seat knows of a game, and nothing else.
 
     A view of two games that differ only in cards the seat cannot see is the same to the bit.  All arrays are the view's
     own copies: writing to them changes what this view says, never the game.
@@ -133,19 +133,19 @@ class View(WritableAfterUnpickling):
 
     @property
     def unseen(self) -> Hand:
-        """Every card the observer does not see: other hands and undealt cards, face-up landlord cards included."""
+        """Every card the observer does not see: other hands and undealt cards, including face-up landlord cards."""
         face_up = int(self.row[at.KNOWN]) if self.landlord not in (None, self.seat) and not self.rules.open_hands else 0
         return Hand.from_word(int(add_hand(self.row[at.HIDDEN], np.uint64(face_up))))
 
     @property
     def hand_sizes(self) -> tuple[int, ...]:
-        """Cards in each seat's hand."""
+        """The number of cards in each seat's hand."""
         sizes = int(self.row[at.SIZES])
         return tuple((sizes >> (8 * seat)) & 255 for seat in range(self.rules.players))
 
     @property
     def landlord(self) -> int | None:
-        """The landlord's seat, None before the auction has ended."""
+        """The landlord's seat, or None before the auction has ended."""
         seat = int(self.row[at.LANDLORD])
         return None if seat == at.NO_SEAT else seat
 
@@ -156,17 +156,17 @@ class View(WritableAfterUnpickling):
 
     @property
     def landlord_cards(self) -> Hand:
-        """The landlord cards once they are face up; empty before."""
+        """The landlord cards once they are face up; an empty hand before that."""
         return Hand.from_word(int(self.row[at.BOTTOM]))
 
     @property
     def known_cards(self) -> Hand:
-        """Cards that all seats know to be in the landlord's hand: landlord cards not yet played, or a shown hand."""
+        """The unplayed cards that all seats know the landlord to hold: landlord cards or a shown hand."""
         return Hand.from_word(int(self.row[at.KNOWN]))
 
     @property
     def left_out(self) -> Hand:
-        """The cards that lie face up on the table from the beginning, under ``left_out_open``."""
+        """The undealt cards that lie face up on the table from the beginning, under ``left_out_open``."""
         return Hand.from_word(int(self.row[at.LEFT_OUT]))
 
     def played(self, seat: int) -> Hand:
@@ -190,12 +190,12 @@ class View(WritableAfterUnpickling):
 
     @property
     def on_lead(self) -> bool:
-        """Whether the seat to act leads a trick, and so need not beat any move."""
+        """Whether the seat to act leads a trick and so need not beat any move."""
         return self.stage in ("play", "kicker") and int(self.row[at.TARGET]) == 0
 
     @property
     def target(self) -> tuple[int, Move] | None:
-        """The seat and its move that must be beaten; None on lead, or where the history is unknown."""
+        """The move to beat and the seat that played it; None on lead, or where the history is unknown."""
         if int(self.row[at.TARGET]) == 0:
             return None
         owner = int(self.row[at.OWNER])
@@ -204,17 +204,17 @@ class View(WritableAfterUnpickling):
 
     @property
     def passes(self) -> int:
-        """How many seats have passed in a row since the last move."""
+        """The number of consecutive passes since the last move."""
         return int(self.row[at.PASSES])
 
     @property
     def highest_bid(self) -> int:
-        """The highest bid so far, 0 if none; with robbing, 1 once somebody has called."""
+        """The highest bid so far, or 0 if there is none; with robbing, 1 once somebody has called."""
         return int(get_bid(self.row, at.HIGHEST_BID))
 
     @property
     def robs(self) -> int:
-        """How often the landlord's place was robbed."""
+        """The number of times that the landlord's place has been robbed."""
         return int(get_bid(self.row, at.ROBS))
 
     @property
@@ -224,21 +224,21 @@ class View(WritableAfterUnpickling):
 
     @property
     def stake(self) -> int:
-        """The stake so far: the bid, times two for every rob, a shown hand, and every bomb and rocket."""
+        """The current stake: the bid, doubled for every rob, a shown hand, and every bomb and rocket."""
         return int(compute_stake(self.row))
 
     def legal_actions(self) -> list[int]:
-        """List the legal action ids in ascending order; empty unless it is the observer's turn."""
+        """List the legal action ids in ascending order; the list is empty unless it is the observer's turn."""
         return list_legal_actions(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
     def legal_moves(self) -> list[Move]:
-        """List the legal whole moves in the engine's order; empty unless it is the observer's turn."""
+        """List the legal whole moves in the engine's order; the list is empty unless it is the observer's turn."""
         return list_legal_moves(self.row, self.rule_words) if self.acting_seat == self.seat else []
 
     def sample_worlds(
         self, count: int, rng: np.random.Generator, weights: WorldWeights | None = None
     ) -> npt.NDArray[np.uint64]:
-        """Draw hands that agree with all that the seat knows, uniformly over deals of cards.
+        """Draw hands that agree with everything the seat knows, uniformly over deals of cards.
 
         :meth:`ddz_env.State.from_view` makes a game of a row; :meth:`ddz_env.State.sample` draws one game.
 
@@ -272,7 +272,7 @@ class View(WritableAfterUnpickling):
         return hands if weights is None else _resample_worlds(hands, weights(hands), count, rng)
 
     def key(self) -> bytes:
-        """Return all that the seat knows as bytes, equal exactly for games that it cannot tell apart."""
+        """Return the seat's knowledge as bytes, which are equal exactly for games that it cannot tell apart."""
         moves = np.array([(seat, *move.words) for seat, move in self.history], np.uint64)
         return self.row.tobytes() + moves.tobytes()
 
@@ -283,7 +283,7 @@ class View(WritableAfterUnpickling):
 def _resample_worlds(
     hands: npt.NDArray[np.uint64], weights: npt.NDArray[Any], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint64]:
-    """Draw some of the sampled worlds with replacement, by their weights."""
+    """Draw a number of the sampled worlds with replacement, according to their weights."""
     chances = np.asarray(weights, np.float64)
     if chances.shape != (len(hands),) or not (chances >= 0).all() or (count and not 0 < chances.sum() < np.inf):
         raise InvalidDealError(
@@ -293,7 +293,7 @@ def _resample_worlds(
 
 
 def check_view_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[np.uint64]) -> None:
-    """Raise unless some deal agrees with the cards of a view.
+    """Check that at least one deal agrees with the cards of a view.
 
     Args:
         row: A view's row (:func:`write_view`), shape ``[32]``.
@@ -327,7 +327,7 @@ def check_view_cards(row: npt.NDArray[np.uint64], seat: int, rules: npt.NDArray[
 
 @pure_kernel
 def role_number(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray[np.uint64]) -> np.int64:
-    """Return the index of a seat's role in :data:`ROLES`; ``NO_ROLE`` before there is a landlord."""
+    """Return the index of a seat's role in :data:`ROLES`, or ``NO_ROLE`` before there is a landlord."""
     if row[at.LANDLORD] == _NO_SEAT:
         return np.int64(NO_ROLE)
     turns = seat + rules[R_PLAYERS] - row[at.LANDLORD]
@@ -335,6 +335,6 @@ def role_number(row: npt.NDArray[np.uint64], seat: np.uint64, rules: npt.NDArray
 
 
 def role_name(row: npt.NDArray[np.uint64], seat: int, players: int) -> str | None:
-    """Return the name of a seat's role; None before there is a landlord."""
+    """Return the name of a seat's role, or None before there is a landlord."""
     landlord = int(row[at.LANDLORD])
     return None if landlord == at.NO_SEAT else ROLES[(seat - landlord) % players]

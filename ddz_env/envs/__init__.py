@@ -1,1 +1,1 @@
-"""Environments: PettingZoo's AEC, Gymnasium's single and vector forms, and batches."""
+"""The environments: PettingZoo's AEC form, Gymnasium's single and vector forms, and self-play batches."""

@@ -1,4 +1,4 @@
-"""PettingZoo environment: the AEC (agent–environment cycle) form of Dou Dizhu.
+"""The PettingZoo environment: the AEC (agent–environment cycle) form of Dou Dizhu.
 
 =============  ==================================================================================================
 import         ``from ddz_env import dou_dizhu_v0``; ``dou_dizhu_v0.parallel_env(...)`` for the parallel API
@@ -66,7 +66,7 @@ Observation = dict[str, npt.NDArray[Any]]
 
 
 def env(*, illegal_reward: float = ILLEGAL_REWARD, **options: Any) -> AECEnv[str, Observation, int | None]:
-    """Make the environment in a wrapper that does what PettingZoo's usual ones do.
+    """Make the environment in a wrapper that behaves like PettingZoo's usual wrappers.
 
     An illegal action ends the game: its player gets ``illegal_reward``, the others zero.  (There is no
     ``CaptureStdoutWrapper``: it is for environments that print, and ours returns its text.)
@@ -103,7 +103,7 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
 def wrap_env(
     game: AECEnv[str, Observation, int | None], illegal_reward: float = ILLEGAL_REWARD
 ) -> AECEnv[str, Observation, int | None]:
-    """Wrap a raw environment, so that an illegal action ends the game, as in :func:`env`.
+    """Wrap a raw environment so that an illegal action ends the game, as in :func:`env`.
 
     Args:
         game: ``raw_env`` or a wrapper of it.
@@ -116,7 +116,7 @@ def wrap_env(
 
 
 def _game_attribute(name: str) -> property:
-    """Make a wrapper's property that reads an attribute of the raw environment directly.
+    """Make a wrapper property that reads an attribute of the raw environment directly.
 
     PettingZoo's wrappers look attributes up layer by layer, twenty times per step, which takes longer than everything
     else together.  Before ``reset`` the game has none, and the wrapper's own error follows.
@@ -125,7 +125,7 @@ def _game_attribute(name: str) -> property:
 
 
 class _EndAtIllegalAction(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]  # untyped
-    """A wrapper that enforces the order of calls and ends the game at an illegal action, as PettingZoo's do."""
+    """A wrapper that, like PettingZoo's own, enforces the call order and ends the game at an illegal action."""
 
     agents = _game_attribute("agents")
     agent_selection = _game_attribute("agent_selection")
@@ -149,7 +149,7 @@ class _EndAtIllegalAction(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]
         return self.env.last(observe)
 
     def _end_game(self) -> None:
-        """End the game; its player gets the reward for an illegal action, the others zero."""
+        """End the game, giving its player the reward for an illegal action and the other players zero."""
         EnvLogger.warn_on_illegal_move()
         game = self.game
         game._cumulative_rewards[game.agent_selection] = 0.0
@@ -163,7 +163,7 @@ class _EndAtIllegalAction(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]
 
 
 class raw_env(AECEnv):  # type: ignore[misc]
-    """The environment without wrappers: illegal actions raise and leave the game unchanged.
+    """The unwrapped environment, in which an illegal action raises an error and leaves the game unchanged.
 
     Observation of each agent: a dict of ``"observation"``, shape ``[OBSERVATION_SIZE]``, int8, by the table
     ``OBSERVATION`` of :mod:`ddz_env.core.observation`, and ``"action_mask"``, shape ``[400]``, int8: all zero unless it
@@ -223,7 +223,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self.state_space = self.form.make_box(observation.STATE)
 
     def _bind_rows(self) -> None:
-        """Keep references to the arrays of the only game, so that a step indexes nothing."""
+        """Keep references to the arrays of the single game, so that no step has to index them."""
         self._arrays = tuple(self._games.slots)
         self._observation_row, self._mask = self._games.observation[0], self._games.mask[0]
         self._numbers = list(self._games.slots.infos[0])
@@ -267,7 +267,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._number = number + 1
 
     def set_state(self, state: State) -> None:
-        """Continue from a copy of a position of any game under the same rules (:meth:`game_state` returns one).
+        """Continue from a copy of a position from any game under the same rules (:meth:`game_state` returns one).
 
         No agent has a reward yet; ``reset`` without a seed deals the game that would have come next.
 
@@ -277,7 +277,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._begin_game(check_position(state, self.rules))
 
     def _begin_game(self, state: State) -> None:
-        """Begin at a position: reset all agents' rewards and ends, and pay the returns if the game is over."""
+        """Begin at a position: reset every agent's reward and end flags, and pay the returns if the game is over."""
         self._games.set_game_state(0, state)
         self._run_order(BEGIN)
         self.beginning = object()  # one per game, by which players recognize it
@@ -289,7 +289,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._select_agent()
 
     def step(self, action: Any) -> None:
-        """Play an action of the selected agent, or None once it is dead.
+        """Play an action of the selected agent; pass None once that agent's game has ended.
 
         One kernel (:func:`ddz_env.envs.stepping.step_single_game`) checks the action, plays it, and writes the next
         observation, mask and infos; then an agent is selected, and at the end of the game every agent gets its return.
@@ -316,7 +316,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         self._select_agent()
 
     def _run_order(self, order: int, action: int = 0) -> bool:
-        """Carry out an order in the game; returns False, and does nothing, if the action is not legal."""
+        """Carry out an order in the game; return False and change nothing if the action is illegal."""
         lock = self._lock
         if not lock.acquire(False):
             raise lock.make_error()
@@ -329,7 +329,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return seat >= 0
 
     def _select_agent(self) -> None:
-        """Select the agent to act; at the end of the game give every agent its return, once."""
+        """Select the agent to act; once the game is over, give every agent its return exactly once."""
         self.agent_selection = self.possible_agents[self._acting_seat]
         self._infos = {}
         if self._over:
@@ -357,7 +357,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return self.form.convert_observation(words.view(np.int8), np.zeros_like(self._mask))  # type: ignore[no-any-return]
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Return observation, cumulative reward, termination, truncation and info of the selected agent.
+        """Return the observation, cumulative reward, termination, truncation and info of the selected agent.
 
         Args:
             observe: Whether the observation is wanted; without, it is None.
@@ -369,7 +369,7 @@ class raw_env(AECEnv):  # type: ignore[misc]
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
-        """The info of each agent, made when it is read."""
+        """The info of each agent, which is made when it is read."""
         if len(self._infos) != len(self.agents):
             self._infos = {agent: self._infos.get(agent) or self._make_info(agent) for agent in self.agents}
         return self._infos
@@ -379,27 +379,27 @@ class raw_env(AECEnv):  # type: ignore[misc]
         return info
 
     def state(self) -> npt.NDArray[Any]:
-        """Return the whole game, shape ``[STATE_SIZE]``, by the table ``STATE`` of :mod:`ddz_env.core.observation`."""
+        """Return the whole game, shape ``[STATE_SIZE]``, by ``STATE`` of :mod:`ddz_env.core.observation`."""
         out = np.empty(observation.STATE_WORDS, np.uint64)
         observation.write_state(self.row, self._games.slots.rules, out)
         return self.form.convert_vector(out.view(np.int8), observation.STATE)
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
-        """The engine's row, shape ``[32]``, uint64.  Changing it is unchecked."""
+        """The engine state, shape ``[32]``, uint64; changes to it are not checked."""
         row: npt.NDArray[np.uint64] = self._games.slots.rows[0]
         return row
 
     def game_state(self) -> State:
-        """Return the game as an independent :class:`~ddz_env.State`, with all hands."""
+        """Return the game as an independent :class:`~ddz_env.State` that includes all hands."""
         return self._games.state(0)
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
-        """Draw the table: text (``ansi``), a picture (``rgb_array``) or a window (``human``)."""
+        """Draw the table as text (``ansi``), as a picture (``rgb_array``) or in a window (``human``)."""
         return self._screen.show(self.game_state(), self.metadata["render_fps"])  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window if one is open."""
         self._screen.close()
 
     def _seat_of(self, agent: str) -> int:

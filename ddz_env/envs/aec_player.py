@@ -1,4 +1,4 @@
-"""Agents in PettingZoo's loop: an adapter that gives an agent's next action for the seat to act."""
+"""An adapter for PettingZoo's loop that asks an agent for the next action of the seat to act."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ddz_env.support.errors import GameOverError, InvalidOptionError, short_repr
 
 
 class AECPlayer:
-    """An adapter that plays one seat of an AEC environment with an agent, which chooses whole moves.
+    """An adapter that lets an agent, which chooses whole moves, play one seat of an AEC environment.
 
     Args:
         agent: An agent's text (``"isuct:iterations=500"``, ``"policy"``, ``"mymodule:MyAgent"``) or an object with
@@ -81,5 +81,5 @@ class AECPlayer:
         return action
 
     def close(self) -> None:
-        """Release what the agent holds."""
+        """Release the resources that the agent holds."""
         close_agent(self.agent)

@@ -1,4 +1,4 @@
-"""Thousands of games at once, all seats: the self-play batch.
+"""The self-play batch, which steps thousands of games at once and lets the caller play every seat.
 
     >>> from ddz_env.envs.batch import SelfPlayBatch
     >>> batch = SelfPlayBatch(num_games=64, seed=1)
@@ -29,7 +29,7 @@ from ddz_env.support.threads import check_threads, exclusive
 
 
 def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> int:
-    """Check a saved state against the batch's own arrays; return the saved seed.
+    """Check a saved state against the batch's own arrays, and return the saved seed.
 
     Raises:
         InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -49,7 +49,7 @@ def _check_saved_state(saved: Any, rules: Rules, arrays: Mapping[str, Any]) -> i
 
 
 class SelfPlayBatch(GameBatch):
-    """A batch of many games, all seats the caller's, stepped in one compiled call.
+    """A batch of many games, stepped in one compiled call, in which the caller plays every seat.
 
     All arrays are allocated once and written in place by :meth:`step`: copy what you keep.  A step plays one action
     in every game.  Where it ends a game, ``done`` is set, ``reward`` holds that game's returns, and everything else
@@ -116,7 +116,7 @@ class SelfPlayBatch(GameBatch):
 
     @property
     def concealed(self) -> npt.NDArray[np.int8]:
-        """What the seats to act do not see, shape ``[num_games, 48]``, int8, by the table ``CONCEALED``."""
+        """The cards hidden from the seats to act, shape ``[num_games, 48]``, int8, by the layout ``CONCEALED``."""
         return self.slots.concealed
 
     @property
@@ -131,22 +131,22 @@ class SelfPlayBatch(GameBatch):
 
     @property
     def done(self) -> npt.NDArray[np.bool_]:
-        """Which games the last step ended, shape ``[num_games]``, bool."""
+        """A flag for each game that the last step ended, shape ``[num_games]``, bool."""
         return self.slots.games["done"]
 
     @property
     def game(self) -> npt.NDArray[np.uint64]:
-        """The number of each game under the seed, shape ``[num_games]``, uint64."""
+        """The number of each game under the batch's seed, shape ``[num_games]``, uint64."""
         return self.slots.games["number"]
 
     @property
     def rows(self) -> npt.NDArray[np.uint64]:
-        """The games as the engine holds them, hidden cards included, shape ``[num_games, 32]``, uint64."""
+        """The engine states of all games, including hidden cards, shape ``[num_games, 32]``, uint64."""
         return self.slots.rows
 
     @exclusive
     def reset(self, seed: int | None = None) -> None:
-        """Deal the first game of every slot of the batch.
+        """Deal the first game in every position of the batch.
 
         Args:
             seed: A new seed; the old one by default.
@@ -163,7 +163,7 @@ class SelfPlayBatch(GameBatch):
         seed_action_samplers(self.slots)
 
     def place_custom_deals(self, games: npt.NDArray[np.intp]) -> None:
-        """Replace the cards of games that have just been dealt by custom deals, if there are any.
+        """Replace the cards of newly dealt games with custom deals, if the batch has any.
 
         Args:
             games: Their indices.
@@ -178,13 +178,13 @@ class SelfPlayBatch(GameBatch):
 
     @exclusive
     def state_dict(self) -> dict[str, Any]:
-        """Return the numbers and arrays that :meth:`load_state_dict` needs to continue identically."""
+        """Return the values and arrays with which :meth:`load_state_dict` continues identically."""
         saved = {name: array.copy() for name, array in self._arrays_to_save().items()}
         return {"rules": self.rules.words(), "seed": self.seed} | saved
 
     @exclusive
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Restore what :meth:`state_dict` returned, and continue from there.
+        """Restore a dict that :meth:`state_dict` returned, and continue from there.
 
         Raises:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -198,7 +198,7 @@ class SelfPlayBatch(GameBatch):
         self.run_orders(OBSERVE)
 
     def _arrays_to_save(self) -> dict[str, Any]:
-        """Return the arrays that cannot be computed from others, by name."""
+        """Return, by name, the arrays that cannot be computed from other arrays."""
         slots = self.slots
         games = {"rows": slots.rows, "rings": slots.rings, "games": self.game, "rewards": self.reward}
         return games | {"done": self.done, "streams": slots.games["stream"]}
@@ -223,7 +223,7 @@ class SelfPlayBatch(GameBatch):
 
     @exclusive
     def sample_actions(self) -> npt.NDArray[np.int64]:
-        """Draw a uniform legal action for every game, reproducibly from the seed.
+        """Draw a uniformly random legal action for every game, reproducibly from the seed.
 
         Returns:
             Shape ``[num_games]``, int64; the same array at every call.

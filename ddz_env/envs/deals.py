@@ -1,4 +1,4 @@
-"""Deals of one's own: what environments and training take as ``deals=``, and ``--deal-file`` as ``module:function``.
+"""Custom deals, as given by ``deals=`` to environments and training, or by ``--deal-file`` as ``module:function``.
 
     >>> from ddz_env.batch import SelfPlayBatch
     >>> def two_jokers(rng, number):
@@ -39,7 +39,7 @@ _STREAM = 0x4445414C
 
 
 def parse_deal(line: str, rules: Rules, seed: int = 0) -> State:
-    """Make a game whose cards a line of text gives.
+    """Make a game from the cards given in a line of text.
 
     Args:
         line: The hands as dealt and the landlord cards, separated by ``/``.
@@ -63,7 +63,7 @@ def parse_deal(line: str, rules: Rules, seed: int = 0) -> State:
 
 
 def load_deal_function(name: str) -> DealFunction:
-    """Import the function that a ``module:function`` names, also from the current folder.
+    """Import the function that a ``module:function`` text names, searching the current folder as well.
 
     Raises:
         InvalidDealError: If there is none.
@@ -81,12 +81,12 @@ def load_deal_function(name: str) -> DealFunction:
 
 
 def format_deal(state: State) -> str:
-    """Format the cards of a game before its first move as a line; the inverse of :func:`parse_deal`."""
+    """Format a game's cards before its first move as a line of text; the inverse of :func:`parse_deal`."""
     return " / ".join(map(str, (*dealt_hands(state), state.bottom)))
 
 
 def dealt_hands(state: State) -> list[Hand]:
-    """Return the hands of a game before its first move as dealt, without the landlord cards."""
+    """Return the hands as dealt in a game before its first move, without the landlord cards."""
     hands = [state.hand(seat) for seat in range(state.rules.players)]
     if state.rules.bidding == "fixed":
         hands[0] -= state.bottom
@@ -94,7 +94,7 @@ def dealt_hands(state: State) -> list[Hand]:
 
 
 class CustomDeals:
-    """Deals that a user's function or list gives, by their numbers.
+    """Custom deals from a user's function or list, looked up by number.
 
     Args:
         source: A function, or its ``module:function``; or deals, which are dealt in turn and again from the first.
@@ -110,7 +110,7 @@ class CustomDeals:
             raise InvalidDealError(f"deals are a function, its module:function or a list, not {short_repr(source)}")
 
     def state(self, seed: int, game: int, number: int) -> State:
-        """Make the game of a number, before its first move.
+        """Make the game that belongs to a number, before its first move.
 
         Args:
             seed: The seed of the games.

@@ -1,4 +1,4 @@
-"""The arrays of one game or thousands, which every environment steps, and checks of what users pass in.
+"""The shared arrays of one or more games, which every environment steps, and checks of user input.
 
 Environments keep games as arrays (:class:`~ddz_env.envs.stepping.Slots`), because a :class:`~ddz_env.State` costs
 microseconds per step.  What people and agents need (a state, a view, readable moves) is rebuilt from them on request.
@@ -58,7 +58,7 @@ class GameBatch(WritableAfterUnpickling):
 
     @property
     def observation(self) -> npt.NDArray[np.int8]:
-        """The observations of the seats to act or learners, shape ``[num_games, OBSERVATION_SIZE]``, int8.
+        """The observations of the seats to act, or of the learners, shape ``[num_games, OBSERVATION_SIZE]``, int8.
 
         It has no rows if it is left out.  Every step overwrites it.
         """
@@ -83,14 +83,14 @@ class GameBatch(WritableAfterUnpickling):
         run_chunks(step_games, self.num_games, self.threads, self.slots)
 
     def set_game_state(self, index: int, state: State) -> None:
-        """Replace one of the games by a state."""
+        """Replace one of the games with a given state."""
         self.slots.rows[index], self.slots.rings[index] = state.row, state.ring
         log = self.slots.logs[index]
         for number, (seat, move) in enumerate(state.history if len(log) else ()):
             log[number] = move.cards.word, move.main | seat << 16
 
     def state(self, index: int) -> State:
-        """Return one game as an independent :class:`~ddz_env.State`; its history is empty where no log is kept.
+        """Return one game as an independent :class:`~ddz_env.State`; its history is empty if no log is kept.
 
         Raises:
             InvalidOptionError: If there is no such game.
@@ -101,7 +101,7 @@ class GameBatch(WritableAfterUnpickling):
 
 
 def check_num_games(option: str, value: object) -> int:
-    """Check the number of games that are stepped at once.
+    """Check the number of games to step at once.
 
     Raises:
         InvalidOptionError: If it is not an integer in 1..2**24.
@@ -110,7 +110,7 @@ def check_num_games(option: str, value: object) -> int:
 
 
 def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
-    """Check an array of actions and return it as int64.
+    """Check an array of actions, and return it as int64.
 
     Raises:
         InvalidMoveError: If they are not integers of shape ``[count]``.
@@ -124,7 +124,7 @@ def check_actions(actions: npt.ArrayLike, count: int) -> npt.NDArray[np.int64]:
 def refuse_illegal(
     actions: npt.NDArray[np.int64], bits: npt.NDArray[np.uint64], where: Callable[[int], str] = "game {}".format
 ) -> None:
-    """Refuse an array of actions if one of them is illegal.
+    """Reject an array of actions if one of them is illegal.
 
     Args:
         actions: Action ids, shape ``[k]``.
@@ -148,7 +148,7 @@ def refuse_illegal(
 
 
 def state_from_options(options: Mapping[str, Any] | None, rules: Rules, seed: int) -> State | None:
-    """Make the state that the options of ``reset`` describe; None if they describe none.
+    """Make the state that the options of ``reset`` describe, or None if they describe no state.
 
     Args:
         options: ``{"hands": [...], "bottom": ..., "check_sizes": ...}`` as for :meth:`State.from_hands`, the same
@@ -181,7 +181,7 @@ def state_from_options(options: Mapping[str, Any] | None, rules: Rules, seed: in
 
 
 def check_position(position: object, rules: Rules) -> State:
-    """Check a position from which an environment is to continue.
+    """Check a position from which an environment is asked to continue.
 
     Raises:
         InvalidOptionError: If it is not a :class:`~ddz_env.State`, or its rules differ.

@@ -1,4 +1,4 @@
-"""Gymnasium environments: one learner against opponents that play inside ``step``.
+"""Gymnasium environments with one learner against opponents that play inside ``step``.
 
     >>> import gymnasium, ddz_env
     >>> env = gymnasium.make("ddz_env/DouDizhu-v0", opponents="random", role="landlord")
@@ -54,7 +54,7 @@ _NO_LIMIT = 2**62
 
 @dataclass(frozen=True)
 class LearnerOptions(Options):
-    """The options of :class:`DouDizhuEnv`, which describes them."""
+    """The options of :class:`DouDizhuEnv`, whose docstring describes them."""
 
     error: ClassVar[type[DouDizhuError]] = InvalidOptionError
 
@@ -80,7 +80,7 @@ class _NumEnvsOption(Options):
 
 @dataclass(frozen=True)
 class VectorOptions(LearnerOptions, _NumEnvsOption):
-    """The options of :class:`DouDizhuVectorEnv`, which describes them."""
+    """The options of :class:`DouDizhuVectorEnv`, whose docstring describes them."""
 
     _: KW_ONLY
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP
@@ -90,7 +90,7 @@ class VectorOptions(LearnerOptions, _NumEnvsOption):
 
 
 class _LearnerEnv(WritableAfterUnpickling):
-    """The base of both Gymnasium environments: options, games, and seeds where the caller gives none.
+    """The base of both Gymnasium environments, which handles options, games and missing seeds.
 
     A seed comes from ``np_random``, as Gymnasium's users expect, for a game that never had one, and for all games after
     ``np_random`` was set.  Otherwise the next game of the last seed is dealt.
@@ -102,7 +102,7 @@ class _LearnerEnv(WritableAfterUnpickling):
     _render_modes: tuple[str, ...] = RENDER_MODES
 
     def _make_games(self, options: LearnerOptions, count: int = 1, **settings: Any) -> None:
-        """Make the games of the options and of settings of :class:`~ddz_env.envs.learner_games.LearnerGames`."""
+        """Make the games from the options and from settings of :class:`~ddz_env.envs.learner_games.LearnerGames`."""
         self._raises_on_illegal = (
             checks.check_choice("illegal_action", options.illegal_action, ILLEGAL_ACTIONS) == "raise"
         )
@@ -120,7 +120,7 @@ class _LearnerEnv(WritableAfterUnpickling):
         self._lock = GamesLock()
 
     def _fill_in_seeds(self, seeds: list[int | None], chosen: npt.NDArray[np.bool_]) -> list[int | None]:
-        """Return the seeds of the chosen games; those that need one get one from ``np_random``."""
+        """Return the seeds of the chosen games, drawing those that are needed from ``np_random``."""
         was_set = self.np_random is not self._source
         without = np.array([seed is None for seed in seeds]) & chosen
         for index in np.flatnonzero(without & (was_set | ~self._games.seeded)).tolist():
@@ -132,12 +132,12 @@ class _LearnerEnv(WritableAfterUnpickling):
         return int(self.np_random.integers(0, 2**64, dtype=np.uint64))
 
     def _render_game(self, index: int, fps: float) -> Any:
-        """Render what the learner of a game sees, as text or as a picture."""
+        """Render a game as its learner sees it, as text or as a picture."""
         return self._screen.show(self._games.state(index).view(int(self._games.slots.games["learner"][index])), fps)
 
 
 class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
-    """A Gymnasium environment with one learner; opponents play inside ``reset`` and ``step`` until its turn.
+    """A Gymnasium environment with one learner, whose opponents play inside ``reset`` and ``step``.
 
     A move with kickers is several steps: the main group, then each kicker.
 
@@ -195,7 +195,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     @exclusive
     def set_state(self, state: State, *, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
-        """Continue from a copy of a position of any game under the same rules (:meth:`game_state` returns one).
+        """Continue from a copy of a position from any game under the same rules (:meth:`game_state` returns one).
 
         The opponents play until the learner must decide.  The learner has the seat of its role, and where the role is
         random it keeps its seat.
@@ -216,7 +216,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         return self._make_outputs()
 
     def game_state(self) -> State:
-        """Return the game as an independent :class:`~ddz_env.State`, hidden cards included.
+        """Return the game as an independent :class:`~ddz_env.State` that includes hidden cards.
 
         Its ``history`` is complete where the moves are read (a render mode, opponents that choose game by game),
         and otherwise empty.
@@ -225,7 +225,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
     @exclusive
     def step(self, action: np.int64 | int) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Play one stage of the learner's move, and the opponents' replies.
+        """Play one stage of the learner's move, then the opponents' replies.
 
         Returns:
             Observation, reward (0 until the game ends), terminated, truncated (always False), info.
@@ -244,11 +244,11 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         return observed, float(reward), bool(ended), False, info
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the mask of legal actions, shape ``[400]``, bool; action 0 alone when the game is over."""
+        """Return the mask of legal actions, shape ``[400]``, bool; only action 0 is set when the game is over."""
         return np.asarray(self._games.mask[0], np.bool_)
 
     def _make_outputs(self) -> tuple[Any, dict[str, Any]]:
-        """Make the learner's observation and info in new arrays, and show the game if there is a window."""
+        """Make the learner's observation and info in new arrays, and redraw the window in human mode."""
         if self.render_mode == "human":
             self.render()
         slots, mask = self._games.slots, self._games.mask[0]
@@ -257,7 +257,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
         return self.form.convert_observation(self._games.observation[0], mask), info
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
-        """Draw what the learner may see: text, a picture or a window, by the render mode."""
+        """Draw what the learner may see as text, as a picture or in a window, depending on the render mode."""
         return self._render_game(0, self.metadata["render_fps"])  # type: ignore[no-any-return]
 
     def close(self) -> None:
@@ -267,7 +267,7 @@ class DouDizhuEnv(_LearnerEnv, gymnasium.Env[Any, "np.int64"]):
 
 
 class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.NDArray[Any]]):
-    """A Gymnasium vector environment of many games with one learner each, stepped in one compiled call.
+    """A Gymnasium vector environment of many games, each with one learner, stepped in one compiled call.
 
     Game ``i`` equals ``DouDizhuEnv`` step for step: ``reset(seed=s)`` seeds it with ``s + i``, as Gymnasium's own
     vector environments do.  There are three kinds of opponents, from fast to slow: ``random`` and ``random-staged`` run
@@ -337,7 +337,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Deal all games, or those of ``options["reset_mask"]``.
+        """Deal all games, or only the games selected by ``options["reset_mask"]``.
 
         Args:
             seed: Game ``i`` gets ``seed + i``, or the ``i``-th of a sequence; None continues with the next games, or,
@@ -420,12 +420,12 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
         return observed, rewards, ended, truncated, infos | final
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the masks of legal actions, ``[num_envs, 400]``, bool; action 0 alone where a game is over."""
+        """Return the masks of legal actions, ``[num_envs, 400]``, bool; only action 0 is set where a game is over."""
         bits = self._games.slots.bits.view(np.uint8)
         return np.unpackbits(bits, axis=1, count=NUM_ACTIONS, bitorder="little").view(np.bool_)
 
     def _make_outputs(self, dealt: npt.NDArray[np.bool_] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Make the observations and infos of all games; infos are valid for all, or for those just dealt."""
+        """Make the observations and infos of all games, marking the infos of all or of newly dealt games as valid."""
         games, slots = self._games, self._games.slots
         values, masks = games.learner_outputs
         if self.form.scaled:
@@ -439,7 +439,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def _stack_infos(
         self, present: npt.NDArray[np.bool_], written: Any, illegal: Any, masks: npt.NDArray[np.int8]
     ) -> dict[str, Any]:
-        """Stack infos in Gymnasium's form: an array under each key, and under ``_key`` where it is valid."""
+        """Stack infos in Gymnasium's form: an array for each key, and a validity mask for each ``_key``."""
         columns: dict[str, Any] = dict(zip(outputs.KEYS, written, strict=False))
         if self._text:
             texts = [make_info(numbers, text=True) for numbers in written.T.tolist()]
@@ -453,7 +453,7 @@ class DouDizhuVectorEnv(_LearnerEnv, VectorEnv[Any, npt.NDArray[np.int64], npt.N
     def _make_final_infos(
         self, ended: npt.NDArray[np.bool_], left: npt.NDArray[np.bool_], illegal: Any
     ) -> dict[str, Any]:
-        """Make the last observations and infos of games that have just ended, in Gymnasium's form."""
+        """Make the final observations and infos of games that have just ended, in Gymnasium's form."""
         slots, over = self._games.slots, self._ended
         (indices,) = over.nonzero()
         masks = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)

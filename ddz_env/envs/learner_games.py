@@ -1,4 +1,4 @@
-"""Games with one learner each: the core of the Gymnasium environments.
+"""Games with one learner each, the core of the Gymnasium environments.
 
 The single environment holds one game, the vector environment many, so they cannot differ.  The compiled part plays the
 compiled opponents until the learner must decide; the others answer in between.
@@ -72,7 +72,7 @@ _STAGE_OVER = np.uint64(STAGE_OVER)
 
 @part_kernel
 def _assign_learner_seat(row: np.ndarray, game: Any, role: int, rules: np.ndarray) -> None:
-    """Choose the learner's seat in a game that begins, and seed its opponents' generator."""
+    """Choose the learner's seat in a new game, and seed the generator of its opponents."""
     game["decided"] = False
     game["stream"] = advance(stream_state(game["seed"] ^ _OPPONENT_STREAM, game["number"]))
     if role != RANDOM_ROLE and row[LANDLORD] != _NO_SEAT:
@@ -84,7 +84,7 @@ def _assign_learner_seat(row: np.ndarray, game: Any, role: int, rules: np.ndarra
 
 @part_kernel
 def _carry_out_order(index: int, slots: Slots) -> bool:
-    """Carry out the order of a game; return whether the game then goes on."""
+    """Carry out the order of a game, and return whether the game then goes on."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
     order = game["order"]
     if order == ANSWER:
@@ -110,7 +110,7 @@ def _carry_out_order(index: int, slots: Slots) -> bool:
 
 @part_kernel
 def _play_opponents(index: int, slots: Slots) -> None:
-    """Play for compiled opponents until the learner or an agent in Python must decide, or the game is over."""
+    """Play for compiled opponents until the learner or a Python agent must decide, or the game is over."""
     row, ring, log, game = slots.rows[index], slots.rings[index], slots.logs[index], slots.games[index]
     bits, learner = slots.bits[index], np.uint64(game["learner"])
     while row[STAGE] != _STAGE_OVER:
@@ -142,7 +142,7 @@ def _copy_row(source: np.ndarray, target: np.ndarray) -> None:
 
 @pure_kernel
 def step_learner_games(first: int, stop: int, slots: Slots, observations: np.ndarray, masks: np.ndarray) -> None:
-    """Step the games ``first..stop-1``: carry out their orders, play for opponents, write the outputs.
+    """Step the games ``first..stop-1``: carry out their orders, play for opponents and write the outputs.
 
     Where the step that ends a game deals the next one, what the learner saw last is kept, and games that end before the
     learner has decided anything are passed over.
@@ -182,7 +182,7 @@ def step_learner_games(first: int, stop: int, slots: Slots, observations: np.nda
 
 
 def parse_role(role: str, rules: Rules) -> int:
-    """Check the name of a learner's role and return its number.
+    """Check the name of the learner's role, and return the role's number.
 
     Raises:
         InvalidOptionError: If the role does not exist under the rules.
@@ -196,7 +196,7 @@ def parse_role(role: str, rules: Rules) -> int:
 
 
 class LearnerGames(GameBatch):
-    """A batch of games, each with one learner and opponents who play by themselves.
+    """A batch of games, each with one learner and with opponents that play automatically.
 
     Args:
         num_games: How many games.
@@ -263,7 +263,7 @@ class LearnerGames(GameBatch):
     def begin(
         self, chosen: GameMask, seeds: list[int | None] | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        """Deal new games in the chosen slots.
+        """Deal new games at the chosen positions of the batch.
 
         Args:
             chosen: Which.
@@ -280,7 +280,7 @@ class LearnerGames(GameBatch):
         self._start_games(chosen, seeds, state_from_options(options, self.rules, 0), BEGIN)
 
     def resume(self, chosen: GameMask, state: State, seed: int) -> None:
-        """Put a position into the chosen games; what follows is drawn from a seed.
+        """Continue the chosen games from a given position, with all later draws determined by a seed.
 
         Args:
             chosen: Which.
@@ -297,7 +297,7 @@ class LearnerGames(GameBatch):
     def _start_games(
         self, chosen: GameMask, seeds: list[int | None] | None, position: State | None, order: Any
     ) -> None:
-        """Number the chosen games, and deal them or begin them at a given position."""
+        """Number the chosen games, then deal them or begin them at a given position."""
         self._assign_seeds(chosen, seeds)
         if position is not None:
             for index in np.flatnonzero(chosen).tolist():
@@ -314,7 +314,7 @@ class LearnerGames(GameBatch):
             part[~self.seeded] = 0
 
     def _assign_seeds(self, chosen: GameMask, seeds: list[int | None] | None) -> None:
-        """Give the chosen games their seeds and numbers; a game that never had a seed draws one."""
+        """Give the chosen games their seeds and numbers; a game that has never had a seed draws one."""
         games = self.slots.games
         games["number"][chosen] += np.uint64(1)
         if seeds is None and bool(self.seeded[chosen].all()):
@@ -328,7 +328,7 @@ class LearnerGames(GameBatch):
             self.seeded[index] = True
 
     def _place_custom_deals(self, chosen: GameMask) -> int:
-        """Put custom deals, if there are any, into the chosen games; return the order that begins them."""
+        """Put custom deals, if there are any, into the chosen games; return the order that begins the games."""
         if self._deals is None:
             return DEAL
         for index in np.flatnonzero(chosen).tolist():
@@ -361,7 +361,7 @@ class LearnerGames(GameBatch):
         return checked
 
     def step(self, actions: npt.NDArray[np.int64], chosen: GameMask) -> None:
-        """Play checked actions in the chosen games, deal the next in the others, and let the opponents reply.
+        """Play checked actions in the chosen games, deal new games in the others, and let the opponents reply.
 
         In a game that ended before its learner could act any action plays nothing and brings the reward.
         """
@@ -374,13 +374,13 @@ class LearnerGames(GameBatch):
         self._play_to_learners(orders)
 
     def get_outcome(self) -> tuple[GameMask, npt.NDArray[np.float64], GameMask]:
-        """Return copies of which games the last step ended, the rewards, and which actions were illegal."""
+        """Return copies of the end flags of the last step, the rewards, and the flags of illegal actions."""
         games = self.slots.games
         ended = games["done"].copy()
         return ended, np.where(ended, games["reward"], 0.0), games["illegal"].copy()
 
     def _play_to_learners(self, orders: Any) -> None:
-        """Carry out orders, then let opponents play until every game waits for its learner."""
+        """Carry out orders, then let opponents play until no game waits for an opponent."""
         observations, masks = self.slots.observations, self.slots.masks
         if self._new_arrays:
             observations, masks = np.empty_like(observations), np.empty_like(masks)
@@ -392,7 +392,7 @@ class LearnerGames(GameBatch):
             orders = self._request_opponent_moves() if self._opponents.in_python else None
 
     def _request_opponent_moves(self) -> npt.NDArray[Any] | None:
-        """Get the moves of opponents in all games that wait for one; return their orders, None if no game waits."""
+        """Request the moves of opponents in all games that wait for one; return orders, or None if no game waits."""
         waiting = self.slots.games["status"] == OPPONENT_TURN
         if not waiting.any():
             return None
@@ -400,5 +400,5 @@ class LearnerGames(GameBatch):
         return np.where(waiting, ANSWER, WAIT)
 
     def close(self) -> None:
-        """Close the opponents that can be closed."""
+        """Close all opponents that have a ``close`` method."""
         self._opponents.close()

@@ -1,4 +1,4 @@
-"""Opponents: who plays the other seats of a learner's environment.
+"""The opponents that play the other seats of a learner's environment.
 
 An opponent is anything that :func:`ddz_env.playing.registry.make_agent` takes: a name with options, ``module:Class``,
 or an object.  The names ``random`` and ``random-staged`` run inside the compiled step; all others are asked for whole
@@ -33,7 +33,7 @@ _COMPILED = {"random": UNIFORM, "random-staged": STAGED}
 
 
 class Opponent(NamedTuple):
-    """An opponent: how it plays, and the agent if it is played from Python.
+    """An opponent: its way of playing, and its agent if the moves are chosen in Python.
 
     Attributes:
         kind: ``ASKED``, ``UNIFORM`` or ``STAGED``.
@@ -47,7 +47,7 @@ class Opponent(NamedTuple):
 
 
 def make_opponent(opponent: Any, role: int = 0) -> Opponent:
-    """Make one opponent from a name with options, or from an agent.
+    """Make one opponent from a name with options, or from an agent object.
 
     Args:
         opponent: As for :func:`ddz_env.playing.registry.make_agent`.
@@ -102,7 +102,7 @@ def make_opponents_by_role(opponents: Any, role: str, rules: Rules) -> list[Oppo
 
 
 def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
-    """Return the opponents by role where another agent plays the learner's fellow peasant.
+    """Return the opponents by role, with a separate agent as the learner's fellow peasant.
 
     Args:
         partner: As one of the opponents; None for one of them.
@@ -125,7 +125,7 @@ def add_partner(partner: Any, opponents: Any, role: str, rules: Rules) -> Any:
 
 
 class Opponents(WritableAfterUnpickling):
-    """The opponents of a batch of games, who choose the moves of the other seats.
+    """The opponents in a batch of games, which choose the moves of the other seats.
 
     Args:
         opponents: One opponent for all seats, or a dict by role.
@@ -157,14 +157,14 @@ class Opponents(WritableAfterUnpickling):
         self._rngs: dict[int, tuple[tuple[int, ...], np.random.Generator]] = {}
 
     def begin(self, chosen: npt.NDArray[np.bool_]) -> None:
-        """Prepare for the beginning of the chosen games."""
+        """Prepare the opponents for the beginning of the chosen games."""
         self._rngs = {index: entry for index, entry in self._rngs.items() if not chosen[index]}
         self._num_notified = 0
         for opponent in self._followers:
             notify_of_game(opponent.agent, opponent.role, self._rules, ())
 
     def notify_of_moves(self, state: Callable[[int], State]) -> None:
-        """Notify the opponents of a single game of the moves since the last call."""
+        """Notify the opponents in a single game of the moves since the last call."""
         if self._followers:
             history = state(0).history
             for opponent in self._followers:
@@ -172,7 +172,7 @@ class Opponents(WritableAfterUnpickling):
             self._num_notified = len(history)
 
     def choose_moves(self, waiting: npt.NDArray[np.intp], slots: Slots) -> None:
-        """Choose a move in each of the games that wait, and write it into their arrays.
+        """Choose a move in each game that waits for an opponent, and write the moves into the games' arrays.
 
         Args:
             waiting: The games.
@@ -201,13 +201,13 @@ class Opponents(WritableAfterUnpickling):
         return WaitingGames(slots.rows[games], slots.rings[games], self._rules, rng, logs)
 
     def _agents_to_act(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
-        """Return, for each row, the index in ``in_python`` of the agent that plays the seat to act."""
+        """Return, for each engine state, the index in ``in_python`` of the agent that plays the seat to act."""
         players, landlords = np.uint64(self._rules.players), rows[:, LANDLORD]
         roles = np.where(landlords == NO_SEAT, 0, (rows[:, SEAT] + players - landlords) % players)
         numbers: npt.NDArray[np.intp] = self._by_role[roles.astype(np.intp)]
         return numbers
 
     def close(self) -> None:
-        """Close the opponents that can be closed."""
+        """Close all opponents that have a ``close`` method."""
         for opponent in self.in_python:
             call_agent(opponent.agent, opponent.role, "close", close_agent, opponent.agent)

@@ -1,4 +1,4 @@
-"""What environments return: observations in the requested form, infos, and pictures.
+"""The outputs of environments: observations in the requested form, infos and pictures.
 
 Infos have the same keys from the first step on, and a number under each, so that every library can stack them;
 ``infos="text"`` asks for words where people read along.
@@ -29,7 +29,7 @@ DICT_KEYS = ("observation", "action_mask")
 
 
 class ObservationForm:
-    """The form of observations: their dtype, and whether they are a dict with the mask of legal actions.
+    """The form of observations: their dtype, and whether they are a dict that includes the mask of legal actions.
 
     Args:
         observation: ``"vector"``, the observation alone, or ``"dict"``, with the mask beside it.
@@ -64,7 +64,7 @@ class ObservationForm:
         self.observation_key, self.mask_key = observation_key, mask_key
 
     def make_box(self, layout: Layout) -> spaces.Box:
-        """Make the Gymnasium space of a vector with a layout."""
+        """Make the Gymnasium space of a vector with a given layout."""
         if self.scaled:
             return spaces.Box(0.0, 1.0, layout.high.shape, np.float32)
         space = spaces.Box(layout.low, layout.high, dtype=np.int8)
@@ -72,7 +72,7 @@ class ObservationForm:
         return space
 
     def make_space(self, actions: int = NUM_ACTIONS) -> spaces.Space[Any]:
-        """Make the Gymnasium space of observations, with a mask over a number of actions."""
+        """Make the Gymnasium space of observations, with a mask over a given number of actions."""
         vector, mask = self.make_box(OBSERVATION), spaces.Box(0, 1, (actions,), np.int8)
         return spaces.Dict({self.observation_key: vector, self.mask_key: mask}) if self._beside else vector
 
@@ -82,7 +82,7 @@ class ObservationForm:
         return np.divide(values, layout.high, dtype=np.float32) if self.scaled else values.copy()
 
     def make_observation(self, values: Any, mask: npt.NDArray[np.int8]) -> Any:
-        """Make an observation of a converted vector and, if the form has one, a copy of its mask."""
+        """Make an observation from a converted vector and, if the form includes masks, a copy of the mask."""
         return {self.observation_key: values, self.mask_key: mask.copy()} if self._beside else values
 
     def make_observations(self, values: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> Iterable[Any]:
@@ -137,7 +137,7 @@ TEXT_KEYS = tuple(info.text_key for info in INFOS)
 
 
 def is_text_wanted(infos: str) -> bool:
-    """Check the option ``infos``; return whether it asks for texts.
+    """Check the option ``infos``, and return whether it asks for text.
 
     Raises:
         InvalidOptionError: If the choice is unknown.
@@ -178,7 +178,7 @@ _COLUMNS = 80
 
 
 class Screen:
-    """A renderer of positions in a render mode; a window opens with the first position.
+    """A renderer of positions in a given render mode, which opens a window at the first position in human mode.
 
     A mode whose packages are missing is refused by ``show``, not before: SB3's ``make_vec_env`` asks for pictures that
     no one looks at, and learning needs no Pillow.
@@ -217,7 +217,7 @@ class Screen:
         return None
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window if one is open."""
         if self._window is not None:
             self._window.close()
             self._window = None

@@ -1,4 +1,4 @@
-"""Playing many games at once: in each round a player decides in all games that wait for it."""
+"""Many games played at once: in each round, a player decides in every game that waits for its move."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ChooseMoves = Callable[[int, WaitingGames], npt.NDArray[np.uint64]]
 def _play_moves(
     rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, moves: np.ndarray, decided: np.ndarray
 ) -> None:
-    """Play a legal move in each of some games, and count the decisions of each seat."""
+    """Play one legal move in each selected game, and count the decisions of each seat."""
     log = np.empty((0, HISTORY_WORDS), np.uint64)
     for index in range(games.size):
         row = rows[games[index]]
@@ -40,7 +40,7 @@ def play_games_together(
     rings: npt.NDArray[np.uint64] | None = None,
     max_moves: int | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Play many games at once, to their ends or for a number of moves.
+    """Play many games at once, to the end or for a given number of moves.
 
     Args:
         rows: The games, each running and at the start of a decision, shape ``[n, 32]``, uint64, changed in place.

@@ -1,4 +1,4 @@
-"""Stepping games: their arrays, and the kernels that deal them, play in them and write what they show.
+"""The arrays of stepped games, and the kernels that deal the games, play in them and write their outputs.
 
 Here are games whose seats are all the caller's, stepped action by action (:func:`step_games`); games with one
 learner and opponents are in :mod:`ddz_env.envs.learner_games`.  Kernels that take :class:`Slots` are pure, because
@@ -112,7 +112,7 @@ GAME_DTYPE = np.dtype(
 
 
 class Slots(NamedTuple):
-    """The arrays of a batch of ``n`` games, and the settings that they share.
+    """The arrays of a batch of ``n`` games, and the settings that the games share.
 
     Attributes:
         rules: The rules array, shape ``[18]``, uint64.
@@ -231,13 +231,13 @@ def allocate_slots(
 
 @pure_kernel
 def is_action_legal(action: int, bits: np.ndarray) -> bool:
-    """Whether an integer is a legal action id by a mask of shape ``[7]``; any integer is accepted."""
+    """Return whether an integer is a legal action id by a mask of shape ``[7]``; any integer is accepted."""
     return 0 <= action < NUM_ACTIONS and is_legal_action(bits, np.uint64(action))
 
 
 @pure_kernel
 def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
-    """Return the index of the first action that is not legal; -1 if all are legal."""
+    """Return the index of the first illegal action, or -1 if all are legal."""
     for index in range(actions.shape[0]):
         if not is_action_legal(actions[index], bits[index]):
             return index
@@ -246,7 +246,7 @@ def first_illegal(actions: np.ndarray, bits: np.ndarray) -> int:
 
 @part_kernel
 def play_action(row: np.ndarray, ring: np.ndarray, log: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Play one legal action and enter a completed move in the ring and in the log.
+    """Play one legal action, and record a completed move in the ring of recent moves and in the log.
 
     Args:
         row: The game, shape ``[32]``, uint64, changed in place.
@@ -286,7 +286,7 @@ def play_whole_move(
 
 @pure_kernel
 def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, rules: np.ndarray) -> None:
-    """Deal the game of a seed and a number; ``bits`` is overwritten."""
+    """Deal the game identified by a seed and a number; ``bits`` is overwritten."""
     seed = stream_state(game["seed"], game["number"])
     if rules[R_DEAL] == DEAL_UNSHUFFLED:
         new_unshuffled_game(row, seed, rules, bits)
@@ -297,7 +297,7 @@ def deal_game(row: np.ndarray, ring: np.ndarray, game: Any, bits: np.ndarray, ru
 
 @part_kernel
 def clear_outcome(game: Any, returns: np.ndarray) -> None:
-    """Clear what the last step wrote: rewards, ends and illegal actions."""
+    """Clear the rewards, end flags and illegal-action flags that the last step wrote."""
     game["done"] = False
     game["illegal"] = False
     game["reward"] = 0.0
@@ -309,7 +309,7 @@ def clear_outcome(game: Any, returns: np.ndarray) -> None:
 def write_outcome(
     row: np.ndarray, game: Any, scoring: int, peasant_reward: float, returns: np.ndarray, rules: np.ndarray
 ) -> None:
-    """Write the returns of a game that is over."""
+    """Write the returns of a finished game."""
     write_returns(row, rules, scoring, peasant_reward, returns)
     game["done"] = game["decided"]
     game["reward"] = returns[game["learner"]]
@@ -344,7 +344,7 @@ def write_info(row: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.ui
 def write_outputs(
     index: int, slots: Slots, seat: np.uint64, over: bool, observations: np.ndarray, masks: np.ndarray
 ) -> None:
-    """Write what a seat may see: observation, mask, concealed cards and infos, as far as they are wanted.
+    """Write the requested outputs for a seat: observation, mask, concealed cards and infos.
 
     A learner's game that is over offers action 0, which changes nothing: a distribution over no actions at all does not
     exist, and policies answer for such a game before the next is dealt.
@@ -387,7 +387,7 @@ def step_games(first: int, stop: int, slots: Slots) -> None:
 
 @inline_kernel
 def _carry_out_order(index: int, slots: Slots) -> bool:
-    """Carry out the order of a game except dealing; return whether a game is to be dealt."""
+    """Carry out the order of a game unless it is dealing; return whether a game must be dealt."""
     row, ring, game, returns = slots.rows[index], slots.rings[index], slots.games[index], slots.returns[index]
     if game["order"] != OBSERVE:
         clear_outcome(game, returns)
@@ -405,7 +405,7 @@ def _carry_out_order(index: int, slots: Slots) -> bool:
 
 @pure_kernel
 def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[int, bool]:
-    """Check the action of a single game, carry out its order, and write its outputs.
+    """Check the action of a single game, carry out the game's order, and write its outputs.
 
     Args:
         order: ``BEGIN`` or ``ACT``.
@@ -427,7 +427,7 @@ def step_single_game(order: int, action: int, arrays: tuple[Any, ...]) -> tuple[
 
 @pure_kernel
 def seed_action_samplers(slots: Slots) -> None:
-    """Seed the generators that sample actions, one for each game."""
+    """Seed the generator of sampled actions in each game."""
     for index in range(slots.games.shape[0]):
         game = slots.games[index]
         game["stream"] = stream_state(game["seed"] ^ _SAMPLE_STREAM, np.uint64(index))
@@ -435,7 +435,7 @@ def seed_action_samplers(slots: Slots) -> None:
 
 @pure_kernel
 def draw_actions(slots: Slots) -> None:
-    """Draw a uniform legal action for each game from the game's own generator."""
+    """Draw a uniformly random legal action for each game from the game's own generator."""
     for index in range(slots.games.shape[0]):
         game, bits = slots.games[index], slots.bits[index]
         game["stream"] = advance(game["stream"])

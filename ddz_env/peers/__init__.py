@@ -1,1 +1,1 @@
-"""Adapters to other platforms: Botzone, OpenSpiel, and RLCard's flat actions."""
+"""Adapters for other platforms: Botzone, OpenSpiel, and RLCard's flat action space."""

@@ -1,4 +1,4 @@
-"""One action per move: the AEC environment with RLCard's 27,472 flat actions.
+"""The AEC environment with RLCard's 27,472 flat actions, in which every move is a single action.
 
     >>> from ddz_env.peers import flat_action
     >>> env = flat_action.env(rules="rlcard")
@@ -42,18 +42,18 @@ __all__ = ["FlatActionWrapper", "env", "flat_moves", "raw_env"]
 
 @functools.cache
 def flat_moves() -> tuple[Move, ...]:
-    """Return the moves of all flat ids, in their order."""
+    """Return the moves of all flat action ids, in id order."""
     return tuple(Move(main, kickers) for main, kickers in rlcard_actions())
 
 
 @functools.cache
 def _ids_by_words() -> dict[tuple[int, int], int]:
-    """Return the flat id of each pair of a main id and a kicker word."""
+    """Return the flat action id of each pair of a main id and a hand word of kickers."""
     return {(move.main, counts_to_word(move.kicker_counts)): index for index, move in enumerate(flat_moves())}
 
 
 def check_rules_covered(rules: Rules) -> None:
-    """Refuse rules with moves that the flat table lacks.
+    """Reject rules with moves that the flat action table lacks.
 
     Raises:
         InvalidRulesError: If there are any.
@@ -69,7 +69,7 @@ def check_rules_covered(rules: Rules) -> None:
 
 
 def raw_env(*, rules: str | Rules = "rlcard", **options: Any) -> FlatActionWrapper:
-    """Make the flat environment without wrappers; arguments as :class:`ddz_env.dou_dizhu_v0.raw_env`.
+    """Make the unwrapped flat environment, with the arguments of :class:`ddz_env.dou_dizhu_v0.raw_env`.
 
     Raises:
         InvalidRulesError: If the rules are unknown or not covered.
@@ -80,7 +80,7 @@ def raw_env(*, rules: str | Rules = "rlcard", **options: Any) -> FlatActionWrapp
 def env(
     *, rules: str | Rules = "rlcard", illegal_reward: float = ILLEGAL_REWARD, **options: Any
 ) -> AECEnv[str, Observation, int | None]:
-    """Make the flat environment in PettingZoo's wrappers; arguments as :func:`ddz_env.dou_dizhu_v0.env`.
+    """Make the flat environment in PettingZoo's wrappers, with the arguments of :func:`ddz_env.dou_dizhu_v0.env`.
 
     Raises:
         InvalidRulesError: If the rules are unknown or not covered.
@@ -101,7 +101,7 @@ def parallel_env(**options: Any) -> ParallelEnv[str, Observation, int | None]:
 
 
 class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo ships no types
-    """A wrapper in which one action is a whole move, by its flat id.
+    """A wrapper in which one action is a whole move, identified by its flat action id.
 
     ``action_mask`` has shape ``[27472]``, int8; everything else is as in the environment inside.
 
@@ -167,7 +167,7 @@ class FlatActionWrapper(WritableAfterUnpickling, wrappers.BaseWrapper):  # type:
             inner.step(stage)
 
     def _legal_ids(self) -> list[int]:
-        """Return the flat ids of the legal moves, in the engine's order."""
+        """Return the flat action ids of the legal moves, in the engine's order."""
         mains, kickers = list_all_moves(self.inner.row, self._rule_words)
         ids = _ids_by_words()
         return [ids[pair] for pair in zip(mains.tolist(), kickers.tolist(), strict=True)]

@@ -64,7 +64,7 @@ def _rlcard_sort_key(group: MainGroup, kickers: _Kickers) -> tuple[object, ...]:
 
 @functools.cache
 def rlcard_actions() -> tuple[FlatAction, ...]:
-    """Return RLCard's 27,472 actions in the order of its ids; the last is pass.
+    """Return RLCard's 27,472 actions in id order, ending with the pass.
 
     Example:
         >>> len(rlcard_actions()), rlcard_actions()[-1]

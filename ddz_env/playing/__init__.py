@@ -1,4 +1,4 @@
-"""Agents: their interface, names and options, and the loop of a game between them."""
+"""Agents: their interface, their names and options, and the loop of a game between them."""
 
 from ddz_env.playing.game import make_seat_generators, play_game
 

@@ -1,4 +1,4 @@
-"""The interface of agents, which choose a whole move from what their seat may know."""
+"""The interface of agents, which choose whole moves from what their seat may know."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Agent(Protocol):
 
     @property
     def name(self) -> str:
-        """A short name of the agent for error messages."""
+        """The agent's short name for error messages."""
         ...
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
@@ -59,7 +59,7 @@ class Agent(Protocol):
 
 
 def check_to_act(view: View, *refused: str) -> None:
-    """Raise unless a view is that of the seat to act.
+    """Check that a view is that of the seat to act.
 
     Args:
         view: The view.
@@ -73,7 +73,7 @@ def check_to_act(view: View, *refused: str) -> None:
 
 
 def is_cheating(agent: Agent) -> bool:
-    """Whether the agent declares that it looks at the whole state."""
+    """Return whether an agent declares that it looks at the whole state."""
     return bool(getattr(agent, "cheats", False))
 
 
@@ -83,26 +83,26 @@ def agent_input(agent: Agent, state: State) -> View | State:
 
 
 def reset_agent(agent: Agent, seat: int, rules: Rules) -> None:
-    """Call an agent's ``reset``, if it has one."""
+    """Call an agent's ``reset`` method, if it has one."""
     if hasattr(agent, "reset"):
         agent.reset(seat, rules)
 
 
 def notify_agent(agent: Agent, seat: int, move: Move) -> None:
-    """Call an agent's ``observe``, if it has one."""
+    """Call an agent's ``observe`` method, if it has one."""
     if hasattr(agent, "observe"):
         agent.observe(seat, move)
 
 
 def close_agent(agent: Agent) -> None:
-    """Release what an agent holds, if anything."""
+    """Release the resources that an agent holds, if any."""
     if hasattr(agent, "close"):
         agent.close()
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision of a search agent with its statistics: visits, values and the principal line.
+    """A search agent's decision and its statistics: visits, values and the principal variation.
 
     Attributes:
         move: The move chosen.
@@ -123,7 +123,7 @@ class Decision:
     def from_moves(
         cls, moves: Sequence[Move], values: npt.NDArray[np.float64], best: int, unit: Literal["chance", "score"]
     ) -> Decision:
-        """Make a decision for one of several moves, with the value of the best move of each main group.
+        """Make a decision for one of several moves, recording the value of the best move in each main group.
 
         Args:
             moves: The moves.
@@ -160,7 +160,7 @@ class StagedAdapter:
         self.move: Move | None = None
 
     def next_action(self, view: View | State, rng: np.random.Generator) -> int:
-        """Return the action id of the next stage of the agent's move.
+        """Return the action id for the next stage of the agent's move.
 
         Args:
             view: What the agent may see (a :class:`State` for an agent that cheats), at any stage of its turn.

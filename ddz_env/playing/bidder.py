@@ -1,4 +1,4 @@
-"""An agent made of two: one plays the cards, the other bids and doubles."""
+"""An agent that combines two others: one plays the cards, and the other bids and doubles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ddz_env.playing.search_statistics import Candidate
 
 
 class AgentWithBidder:
-    """An agent that plays one agent's moves, and another agent's bids and answers to doubling.
+    """An agent that combines one agent's card play with another agent's bids and answers to doubling.
 
     It is what the option ``bidder=`` of :func:`ddz_env.playing.registry.make_agent` makes.  It offers what both offer:
     ``act_many`` if both do, statistics and beliefs as the player does.
@@ -47,12 +47,12 @@ class AgentWithBidder:
             self.believe = player.believe
 
     def act(self, view: Any, rng: np.random.Generator) -> Move:
-        """Choose the bidder's move in the auction and at doubling, and the player's otherwise."""
+        """Choose the bidder's move in the auction and at doubling, and the card player's move otherwise."""
         agent = self._choose_agent(view)
         return agent.act(self._input_for(agent, view), rng)
 
     def reset(self, seat: int, rules: Rules) -> None:
-        """Notify both agents that a game begins."""
+        """Notify both agents that a game is beginning."""
         for agent in (self.player, self.bidder):
             reset_agent(agent, seat, rules)
 
@@ -94,5 +94,5 @@ class AgentWithBidder:
         return self.bidder if view.stage in AUCTION_STAGES else self.player
 
     def _input_for(self, agent: Agent, view: Any) -> Any:
-        """Return what one of the two agents may see: the state if it cheats, otherwise a view."""
+        """Return the input of one of the two agents: the state if it cheats, otherwise a view."""
         return view.view() if self.cheats and not is_cheating(agent) else view

@@ -1,4 +1,4 @@
-"""The loop of one game between agents, every move checked."""
+"""The loop of one game between agents, with every move checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Answer = TypeVar("_Answer")
 
 
 class AgentFaultError(DouDizhuError):
-    """An agent raised an error, or returned something that is not a legal move; the message names the agent.
+    """Raised when an agent raises an error or returns no legal move; the message names the agent.
 
     Attributes:
         agent: The agent's name.
@@ -43,11 +43,11 @@ class AgentFaultError(DouDizhuError):
 
 
 class IllegalAgentMoveError(AgentFaultError, IllegalMoveError):
-    """An agent returned something that is not a legal move; the message names the agent."""
+    """Raised when an agent returns something that is not a legal move; the message names the agent."""
 
 
 def call_agent(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *arguments: Any) -> _Answer:
-    """Call a function that runs an agent's code, and name the agent in the error that it raises.
+    """Call a function that runs an agent's code, and name the agent in any error that it raises.
 
     ``SystemExit`` is named, too: it would end the program as if all were well.  Where the agent forks and both come
     back, the child ends here: two would play on with the same files.
@@ -79,7 +79,7 @@ def call_agent(agent: Any, seat: int, phase: str, do: Callable[..., _Answer], *a
 def notify_of_game(
     agent: Any, seat: int, rules: Rules, history: Sequence[tuple[int, Move]], num_known: int | None = None
 ) -> int:
-    """Notify an agent of the beginning of a game and of its moves, as far as it does not know them.
+    """Notify an agent of the beginning of a game and of its moves, as far as the agent does not know them yet.
 
     Args:
         agent: The agent.
@@ -102,7 +102,7 @@ def notify_of_game(
 
 
 def describe_error(error: BaseException) -> str:
-    """Describe an error in a text; one of a foreign class begins with its class and where it arose."""
+    """Describe an error as text, giving the class and origin of errors from outside this package."""
     if isinstance(error, DouDizhuError):
         return str(error)
     named = f"{type(error).__name__}{_locate_user_code(error)}"
@@ -110,7 +110,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _locate_user_code(error: BaseException) -> str:
-    """Return the innermost line of a user's own code that an error came through; empty if there is none."""
+    """Return the innermost line of a user's own code that raised or passed on an error; empty if there is none."""
     ours = {*PACKAGES, *sys.stdlib_module_names}
     for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
         file = Path(frame.f_code.co_filename)
@@ -167,7 +167,7 @@ def play_game(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
 
 def play_turn(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]) -> Move:
-    """Get the move of the seat to act, check it, play it, and let every agent observe it.
+    """Request the move of the seat to act, check it, play it, and let every agent observe it.
 
     Raises:
         AgentFaultError: If an agent raises: the one to act, or one that observes.
@@ -180,7 +180,7 @@ def play_turn(state: State, agents: Sequence[Agent], rngs: Sequence[np.random.Ge
 
 
 def play_and_notify(state: State, agents: Sequence[Agent], answer: object) -> Move:
-    """Check and play the move that the agent of the seat to act returned, and notify every agent.
+    """Check and play the move returned by the agent of the seat to act, then notify every agent.
 
     Raises:
         AgentFaultError: If an agent that observes raises.
@@ -194,7 +194,7 @@ def play_and_notify(state: State, agents: Sequence[Agent], answer: object) -> Mo
 
 
 def play_agent_move(state: State, agent: Any, answer: object) -> Move:
-    """Check and play the move that an agent returned; errors name the agent.
+    """Check and play the move that an agent returned; any error names the agent.
 
     Raises:
         IllegalAgentMoveError: If it is not a legal move; the state is unchanged.
@@ -206,7 +206,7 @@ def play_agent_move(state: State, agent: Any, answer: object) -> Move:
 
 
 def check_is_move(answer: object) -> Move:
-    """Check that what an agent returned is a move, which may still be illegal.
+    """Check that an agent's return value is a move, which may still be illegal.
 
     Raises:
         InvalidMoveError: If it is something else.

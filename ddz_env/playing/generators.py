@@ -1,4 +1,4 @@
-"""Random generators for agents: repeatable, and revealing nothing of the deal.
+"""Random generators for agents, which are reproducible and reveal nothing about the deal.
 
 A game's key (seed, number of the deal, seat ...) would rebuild every hand, so no generator that an agent gets holds it:
 not in ``rng.bit_generator.seed_seq``, and not in what it spawns.
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def make_agent_generator(key: Sequence[int]) -> np.random.Generator:
-    """Make a generator from a key without revealing the key: the seed is the key's SHA-256.
+    """Make a generator from a key without revealing the key, seeding it with the key's SHA-256 hash.
 
     The same key gives the same draws.  A key can be found only by trying keys, and who can guess the seed of a match
     can deal its games anyway: a match that matters has a secret seed.
@@ -30,7 +30,7 @@ def make_agent_generator(key: Sequence[int]) -> np.random.Generator:
 
 
 def make_published_generator(key: Sequence[int]) -> np.random.Generator:
-    """Make a generator that draws as ``numpy.random.default_rng(key)`` does, but does not hold the key.
+    """Make a generator that draws as ``numpy.random.default_rng(key)`` does, but does not store the key.
 
     For experiments whose results are published, and for training, so that these stay what they were.  The state of the
     bit generator could be calculated back to the key, which takes intent.

@@ -1,4 +1,4 @@
-"""Requesting an agent's whole moves in many games at once.
+"""Requests for an agent's whole moves in many games at once.
 
 Whoever plays many games (environments with opponents, duplicate deals, games side by side, training) asks by
 :func:`request_moves`.  An agent that offers ``act_many`` answers for all games in one call, any other view by view.
@@ -41,7 +41,7 @@ _NO_LOG = np.empty((0, 2), np.uint64)
 
 
 class WaitingGames(NamedTuple):
-    """Games that wait for an agent, each at the start of a decision.
+    """Games that wait for an agent's move, each at the start of a decision.
 
     Attributes:
         rows: What the seats to act know (:func:`~ddz_env.core.view.write_view`), the whole games for an agent that
@@ -60,18 +60,18 @@ class WaitingGames(NamedTuple):
 
     @classmethod
     def from_views(cls, views: Sequence[View], rngs: Sequence[np.random.Generator]) -> WaitingGames:
-        """Make waiting games of one or more views under the same rules, each with its generator."""
+        """Make waiting games from one or more views under the same rules, each with its generator."""
         rows, rings = np.stack([view.row for view in views]), np.stack([view.ring for view in views])
         return cls(rows, rings, views[0].rules, rngs.__getitem__)
 
     def view(self, index: int) -> View:
-        """Return the view of the seat to act in one of the games, with the moves so far where they are kept."""
+        """Return the view of the seat to act in one game, including past moves if a log is kept."""
         row, logs = self.rows[index], _NO_LOG if self.logs is None else self.logs[index]
         history = tuple(decode_slot(cards, packed) for cards, packed in logs[: int(row[MOVES])].tolist())
         return View(row.copy(), self.rules, self.rules.words(), int(row[SEAT]), history, self.rings[index].copy())
 
     def select(self, games: npt.NDArray[np.intp]) -> WaitingGames:
-        """Return copies of some of the games, by their indices."""
+        """Return copies of the games with the given indices."""
         logs = None if self.logs is None else self.logs[games]
         return WaitingGames(
             self.rows[games], self.rings[games], self.rules, lambda index: self.rng(int(games[index])), logs
@@ -79,7 +79,7 @@ class WaitingGames(NamedTuple):
 
 
 def has_act_many(agent: Any) -> bool:
-    """Whether an agent offers ``act_many``.
+    """Return whether an agent offers ``act_many``.
 
     A subclass that overrides ``act`` alone does not: what it inherits would choose as its parent does.
     """
@@ -94,7 +94,7 @@ def has_act_many(agent: Any) -> bool:
 
 
 def request_moves(agent: Any, waiting: WaitingGames, threads: int = 1, name: str | None = None) -> Words:
-    """Request an agent's whole move in each of some games, and check the moves.
+    """Request an agent's whole move in each waiting game, and check the moves.
 
     Args:
         agent: The agent.
@@ -123,7 +123,7 @@ def _make_view_rows(waiting: WaitingGames) -> Words:
 
 @pure_kernel
 def _write_view_rows(rows: np.ndarray, rules: np.ndarray, views: np.ndarray) -> None:
-    """Write the view rows of the seats to act in some games."""
+    """Write the view of the seat to act in each game as an engine state."""
     for index in range(rows.shape[0]):
         write_view(rows[index], int(np.int64(rows[index, SEAT])), rules, views[index])
 
@@ -156,7 +156,7 @@ def _call_act_many(agent: Any, waiting: WaitingGames) -> Words:
 
 
 def _request_one_by_one(agent: Any, waiting: WaitingGames, name: str | None) -> Words:
-    """Request the moves of an agent that chooses game by game, with the moves so far where they are kept."""
+    """Request moves from an agent that chooses game by game, passing the past moves if a log is kept."""
     moves = np.empty((len(waiting.rows), 2), np.uint64)
     for index, (row, ring) in enumerate(zip(waiting.rows, waiting.rings, strict=True)):
         log = _NO_LOG if waiting.logs is None else waiting.logs[index]
@@ -169,7 +169,7 @@ def _request_one_by_one(agent: Any, waiting: WaitingGames, name: str | None) -> 
 
 @pure_kernel
 def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, moves: np.ndarray) -> int:
-    """Return the index of the first whole move that is not legal; -1 if all are legal.
+    """Return the index of the first illegal whole move, or -1 if all are legal.
 
     Args:
         rows: The games at the start of a decision, shape ``[k, 32]``, uint64.
@@ -194,7 +194,7 @@ def first_illegal_move(rows: np.ndarray, rules: np.ndarray, mask: np.ndarray, mo
 
 
 def choose_stage_by_stage(waiting: WaitingGames, choose: ChooseActions) -> Words:
-    """Choose whole moves by a policy of single stages: the main group, then each kicker.
+    """Choose whole moves with a single-stage policy: the main group first, then each kicker.
 
     Args:
         waiting: The games.
@@ -219,7 +219,7 @@ def choose_stage_by_stage(waiting: WaitingGames, choose: ChooseActions) -> Words
 def _write_observations(
     rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, seen: np.ndarray, legal: np.ndarray
 ) -> None:
-    """Write the observations and the masks of the seats to act in some games."""
+    """Write the observations and the masks for the seats to act in the selected games."""
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(games.size):
         row = rows[games[index]]
@@ -231,7 +231,7 @@ def _write_observations(
 def _play_actions(
     rows: np.ndarray, rings: np.ndarray, games: np.ndarray, rules: np.ndarray, actions: np.ndarray, moves: np.ndarray
 ) -> None:
-    """Play an action in each of some games, and add it to the move in progress there."""
+    """Play one action in each selected game, and add it to the game's move in progress."""
     for index in range(games.size):
         row, move, action = rows[games[index]], moves[games[index]], np.uint64(actions[index])
         if row[STAGE] == STAGE_KICKER:

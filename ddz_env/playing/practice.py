@@ -1,4 +1,4 @@
-"""Decisions for practice, by which agents of this package compile their kernels before they are used.
+"""Practice decisions, with which agents of this package compile their kernels before they are used.
 
 A copy that is thrown away decides once for each kind of decision that the rules have.  Only agents that are named here
 are asked: a program, an endpoint or a user's class may count its decisions, charge for them or take its time.
@@ -48,7 +48,7 @@ _compiled: set[tuple[str, Rules]] = set()
 
 
 def compile_agent(agent: str, make: Callable[[], Agent], rules: Rules, seconds: int) -> None:
-    """Compile an agent's kernels by letting a copy of it decide for practice, once in a process.
+    """Compile an agent's kernels, once per process, by letting a copy of it make practice decisions.
 
     If something has to be compiled, a line says so.  An agent that fails is left alone: it will fail again where its
     fault is reported.
@@ -81,7 +81,7 @@ def decide_for_practice(agent: Agent, rules: Rules) -> None:
 
 
 def list_practice_positions(rules: Rules) -> dict[str, list[State]]:
-    """List positions of a few random games by the kind of decision; the most suitable come first.
+    """List positions from a few random games by kind of decision, the most suitable positions first.
 
     Args:
         rules: The rules.
@@ -105,7 +105,7 @@ def list_practice_positions(rules: Rules) -> dict[str, list[State]]:
 
 
 def _kind_of_decision(view: View, moves: Sequence[Move]) -> str:
-    """Return the kind of a decision between some moves."""
+    """Return the kind of a decision between the given moves."""
     if view.stage in AUCTION_STAGES:
         return view.stage
     if any(len(move.cards) == len(view.hand) for move in moves):
@@ -116,7 +116,7 @@ def _kind_of_decision(view: View, moves: Sequence[Move]) -> str:
 
 
 def _decide(agent: Any, state: State, rng: np.random.Generator) -> Decision:
-    """Let an agent decide in a position."""
+    """Return an agent's decision in a position."""
     notify_of_game(agent, state.seat, state.rules, state.history)
     decide = agent.decide if hasattr(agent, "decide") else lambda *seen: Decision(agent.act(*seen))
     decision: Decision = decide(agent_input(agent, state), rng)
@@ -124,5 +124,5 @@ def _decide(agent: Any, state: State, rng: np.random.Generator) -> Decision:
 
 
 def _exercises_kind(decision: Decision, kind: str) -> bool:
-    """Whether a decision exercised what its kind is for: comparing moves, or choosing kickers."""
+    """Return whether a decision exercised its kind, by comparing moves or, for ``kickers``, by choosing kickers."""
     return sum(decision.visits.values()) != 1 and (kind != "kickers" or bool(decision.move.kickers))

@@ -67,7 +67,7 @@ LEVELS = (
 
 
 class ShippedPolicy(NamedTuple):
-    """A policy that ships with the package, by its id.
+    """A policy that ships with the package, identified by an id.
 
     Attributes:
         name: The id, which always names the same file.
@@ -102,7 +102,7 @@ _POLICIES = {policy.name: policy.agent for policy in POLICIES}
 
 
 def expand_alias(agent: str) -> str:
-    """Replace a level (``easy`` ...) or a policy's id in a specification by the agent that it stands for.
+    """Replace a level (``easy`` ...) or a policy id in a specification with the agent that it stands for.
 
     Its own options come before those that are added; an option that a level and its user name is the user's.
 
@@ -125,7 +125,7 @@ def expand_alias(agent: str) -> str:
 
 
 def list_agent_names() -> list[str]:
-    """List the names of all installed agents and policies, sorted; levels are left out."""
+    """List the names of all installed agents and policies in sorted order, without levels."""
     points = _find_entry_points()
     return sorted([*points, *(_POLICIES if "policy" in points else ())])
 
@@ -166,13 +166,13 @@ def make_agent(agent: str | object, rules: Rules | None = None) -> Agent:
 
 
 def max_cards_of_agent(agent: str) -> int | None:
-    """Return the largest deck that an agent can play with; None if there is no limit."""
+    """Return the largest deck that an agent can play with, or None if there is no limit."""
     most: int | None = getattr(parse_agent(agent)[0], "max_cards", None)
     return most
 
 
 def has_time_limit(agent: str) -> bool:
-    """Whether an agent is given milliseconds for each decision, and not a number of iterations.
+    """Return whether an agent has a time limit in milliseconds per decision instead of a number of iterations.
 
     Args:
         agent: As for :func:`make_agent`.
@@ -192,7 +192,7 @@ def has_time_limit(agent: str) -> bool:
 
 
 def estimate_compile_seconds(agent: str) -> int | None:
-    """Estimate how many processor seconds a fresh machine compiles for an agent of this package.
+    """Estimate how many processor seconds a fresh machine needs to compile an agent of this package.
 
     The engine's own kernels are not counted (:data:`ddz_env.playing.practice.ENGINE_SECONDS`).
 
@@ -245,7 +245,7 @@ def parse_agent(agent: str) -> tuple[Callable[..., Any], dict[str, Any]]:
 
 
 def split_bidder(agent: str) -> tuple[str, str | None]:
-    """Split an agent's specification into who plays the cards and who bids.
+    """Split an agent's specification into the specifications of its card player and its bidder.
 
     Args:
         agent: As for :func:`make_agent`.
@@ -293,7 +293,7 @@ def _parse_agent_name(agent: str) -> tuple[str, Callable[..., Any], str]:
 
 
 def _check_agent(agent: Any, text: str, name: str) -> Agent:
-    """Check that an object is an agent, and give it a name if it has none."""
+    """Check that an object is an agent, and give it a name if it has no name."""
     if isinstance(agent, type) or not callable(getattr(agent, "act", None)):
         raise UnknownAgentError(f"{text} is not an agent: it needs a method act(view, rng) that returns a Move")
     if not hasattr(agent, "name"):
@@ -320,7 +320,7 @@ def list_agent_options(name: str) -> tuple[Option, ...]:
 
 
 def find_agent_factory(name: str) -> Callable[..., Any]:
-    """Find the class or function that makes the agent of a name, a level, or a ``module:factory``.
+    """Find the class or function that makes an agent, from a name, a level or a ``module:factory``.
 
     Raises:
         UnknownAgentError: If there is no agent of that name.
@@ -331,12 +331,12 @@ def find_agent_factory(name: str) -> Callable[..., Any]:
 
 
 def _split_agent_options(text: str) -> dict[str, str]:
-    """Split ``option=value,option=value`` into texts by the options' names."""
+    """Split ``option=value,option=value`` into a mapping from option names to values as text."""
     return split_options(filter(None, map(str.strip, text.split(","))), InvalidAgentOptionError)
 
 
 def _find_entry_points(name: str | None = None) -> dict[str, metadata.EntryPoint]:
-    """Find the entry points of agents by name; those of this package replace others of the same name."""
+    """Find the entry points of agents by name, preferring this package's own where a name is taken twice."""
     points = [point for point in metadata.entry_points(group=GROUP) if name in (None, point.name)]
     return {point.name: point for point in sorted(points, key=_is_ours)}
 
@@ -346,13 +346,13 @@ def _is_ours(point: metadata.EntryPoint) -> bool:
 
 
 def _load_factory(name: str) -> Callable[..., Any] | None:
-    """Load the factory of a registered name; None if the name is not registered."""
+    """Load the factory of a registered name, or return None if the name is not registered."""
     point = _find_entry_points(name).get(name)
     return None if point is None else point.load()
 
 
 def _is_missing(module: str, error: ImportError) -> bool:
-    """Whether the missing module is the one named, and not one that it imports."""
+    """Return whether an import failed because the named module, not one that it imports, is missing."""
     return bool(error.name) and f"{module}.".startswith(f"{error.name}.")
 
 
@@ -391,7 +391,7 @@ def _import_module(name: str) -> Any:
 
 
 def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Refuse options that a factory does not have."""
+    """Reject options that a factory does not have."""
     declared = find_options_type(factory)
     if declared is None:
         named = list_signature_options(factory)
@@ -405,7 +405,7 @@ def _check_options(factory: Callable[..., Any], options: dict[str, Any]) -> None
 
 
 def _call_factory(factory: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Call a factory; if its parameters do not fit the options, that is an error of the options."""
+    """Call a factory, and report parameters that do not fit the options as an error of the options."""
     try:
         return factory(**options)
     except TypeError as error:

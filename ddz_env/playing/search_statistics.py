@@ -1,4 +1,4 @@
-"""Statistics that a search agent offers besides its move: candidate moves, and a belief over hidden cards.
+"""A search agent's statistics beyond its move: candidate moves, and a belief over hidden cards.
 
 Both come from optional methods of an agent (:class:`ddz_env.playing.agent.Agent`), and both are for the seat that
 acts: they say nothing that its view does not.
@@ -24,7 +24,7 @@ NO_HOLDER = 3
 
 
 class Candidate(NamedTuple):
-    """A whole move that a search has compared with others, with its visits and its chance of winning.
+    """A whole move that a search compared with others, with its visits and its winning chance.
 
     Attributes:
         move: The move.
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """A probability distribution over who holds the hidden cards, from the view of a seat.
+    """A probability distribution over who holds the hidden cards, from a seat's point of view.
 
     Attributes:
         chances: The chance that a holder has at least a number of cards of a rank, shape ``[4, 15, 5]``, float64:
@@ -52,7 +52,7 @@ class Belief:
 
     @classmethod
     def from_worlds(cls, hands: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64]) -> Belief:
-        """Make the belief that weighted deals express.
+        """Make the belief that a set of weighted deals represents.
 
         Args:
             hands: The three hands and the cards that no seat holds, shape ``[n, 4]``, uint64.
@@ -65,7 +65,7 @@ class Belief:
 
     @classmethod
     def uniform(cls, view: View) -> Belief:
-        """Make a seat's belief without inference: all deals of the cards that it cannot place are equally likely."""
+        """Make a seat's belief without inference, in which all deals of its unseen cards are equally likely."""
         pool = Hand.from_word(int(view.row[at.HIDDEN])).counts
         known, room = _known_cards(view)
         total = sum(pool)
@@ -78,7 +78,7 @@ class Belief:
         return cls(chances)
 
     def expected_counts(self) -> npt.NDArray[np.float64]:
-        """Return the mean number of cards of each holder and rank, shape ``[4, 15]``, float64."""
+        """Return the mean number of cards for each holder and rank, shape ``[4, 15]``, float64."""
         return np.asarray(self.chances[..., 1:].sum(axis=-1))
 
     def as_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Belief:
 
 
 def _known_cards(view: View) -> tuple[list[Sequence[int]], list[int]]:
-    """Return the cards that each holder certainly holds, and the number of its other cards."""
+    """Return the cards that each holder is known to hold, and the number of its other cards."""
     sizes = list(view.hand_sizes) + [0] * (3 - len(view.hand_sizes))
     hands = [view.row[at.HANDS + seat] for seat in range(3)]
     if view.landlord not in (None, view.seat) and not view.rules.open_hands:

@@ -1,4 +1,4 @@
-"""Pictures of a table: text for terminals, pixels for videos, a window for people.
+"""Pictures of a table: text for terminals, pixels for videos, and a window for human viewers.
 
 Text needs nothing; pixels need Pillow and windows pygame: ``pip install -e '.[render]'``.  Both are imported when
 they are first used.  No renderer changes a game, and what a seat cannot see never reaches its picture.
@@ -49,7 +49,7 @@ def render_rgb(
 
 
 class Window:
-    """A window on the screen (pygame), which shows pictures until the program or the user closes it.
+    """An on-screen window (pygame) that shows pictures until the program or the user closes it.
 
     When the user closes the window, later pictures are ignored: a game that is being watched plays on.  SDL has one
     window per process, so several of these draw into the same one.  ``SDL_VIDEODRIVER=dummy`` draws without a display.
@@ -77,7 +77,7 @@ class Window:
         self._open = True
 
     def show(self, rgb: npt.NDArray[np.uint8]) -> bool:
-        """Show a picture; the window appears with the first and takes the size of each.
+        """Show a picture; the window opens with the first picture and takes the size of each.
 
         Args:
             rgb: Shape ``[height, width, 3]``, uint8.
@@ -104,12 +104,12 @@ class Window:
         return True
 
     def close(self) -> None:
-        """Close the window; closing twice does nothing."""
+        """Close the window; closing it again does nothing."""
         self._open = False
         self._pygame.display.quit()
 
     def _surface(self, size: tuple[int, int]) -> Any:
-        """The screen, opened or resized as needed."""
+        """Return the screen surface, opening or resizing it as needed."""
         display = self._pygame.display
         display.init()  # does nothing the second time
         surface = display.get_surface()

@@ -1,4 +1,4 @@
-"""The table as text: one line per seat, every card a small coloured card where the terminal has colours.
+"""The table as text: one line per seat, with cards as small coloured tiles where the terminal has colours.
 
 Without colours the text is the same to the letter, so hands can be pasted into :meth:`ddz_env.Hand.parse`.
 """
@@ -70,7 +70,7 @@ def render_ansi(
 
 
 class _TableWriter:
-    """A writer of tables as text, in a language and a width.
+    """A writer of tables as text, in a given language and line width.
 
     Args:
         colour: Whether to colour.
@@ -143,7 +143,7 @@ class _TableWriter:
         return f"{self._write_indent('=> ')}{text}" if play.to_beat else f"{self._write_indent()}{text}{age}"
 
     def _first_that_fits(self, *candidates: str) -> str:
-        """Return the first text that fits a line, else the last."""
+        """Return the first text that fits on a line, or the last one if none fits."""
         fitting = (text for text in candidates if self.width is None or cell_len(_ESCAPE.sub("", text)) <= self.width)
         return next(fitting, candidates[-1])
 
@@ -157,7 +157,7 @@ class _TableWriter:
         return gap.join([self._paint(_BACK, "??" if gap else "?")] * number)
 
     def _write_indent(self, mark: str = "") -> str:
-        """Write the space below a seat's role, with a mark at its end."""
+        """Write the indent below a seat's role, ending in a mark."""
         return " " * (self.seat_width + self.role_width + len(">     20  ") - len(mark)) + mark
 
     def _paint(self, style: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The table as pixels.
+"""The table drawn as pixels.
 
 The layout has 960 by 600 units and is scaled to the size of the picture.  The observer (seat 0 where all hands are
 shown) sits at the bottom, the next seat in playing order on the right, the last on the left.  Nothing depends on the
@@ -44,7 +44,7 @@ _BELOW_JOKERS = {"back": (BLACK_JOKER, 1), "slot": (RED_JOKER, 1)}
 
 @dataclass(frozen=True)
 class SeatPlace:
-    """Where the parts of a seat are drawn, in units of the picture.
+    """The positions at which the parts of a seat are drawn, in layout units.
 
     Attributes:
         x: The left edge, centre or right edge of plate and hand, by ``align``.
@@ -134,7 +134,7 @@ class _Painter:
         self._draw_text(936, 80, f"left out {table.left_out}" if table.left_out else "", 12, _SOFT, "right")
 
     def _draw_landlord_cards(self, table: Snapshot) -> None:
-        """Draw the landlord cards, or what was not dealt where the rules have none."""
+        """Draw the landlord cards or, under rules without them, the undealt cards."""
         cards: list[CardPicture] = [*table.landlord_cards, *_BACK * table.landlord_backs]
         caption = "landlord cards" if table.landlord is not None else "landlord cards, face down"
         if not cards and table.undealt:
@@ -169,7 +169,7 @@ class _Painter:
             self._draw_last_move(seat.play, place)
 
     def _draw_plate(self, seat: Seat, place: SeatPlace) -> None:
-        """Draw a seat's number, role, cards in hand and, in gold, doubling and the result."""
+        """Draw a seat's number, role and card count and, in gold, its doubling and its result."""
         text = " · ".join(filter(None, [f"Seat {seat.number}", seat.role, pluralize(seat.size, "card")]))
         marks = ["x2"] * seat.doubled + ([f"{seat.result:+g}"] if seat.result is not None else [])
         colour = _GOLD if seat.role == "landlord" else _WHITE
@@ -177,7 +177,7 @@ class _Painter:
         self._draw_label(corner, 32, text, 16, colour, place.align, marks="   ".join(marks), golden=seat.acting)
 
     def _draw_last_move(self, play: LastMove, place: SeatPlace) -> None:
-        """Draw the last move of a seat: its cards, or a pass, a bid or an answer to doubling in words."""
+        """Draw the last move of a seat: its cards, or the words for a pass, a bid or an answer to doubling."""
         corner, current = (place.play_x, place.play), play.current or play.to_beat
         if play.cards:
             room = place.room - 60
@@ -202,7 +202,7 @@ class _Painter:
         halo: bool = False,
         faded: bool = False,
     ) -> None:
-        """Draw a row of overlapping cards; many of them lie closer."""
+        """Draw a row of overlapping cards, which lie closer together when there are many."""
         if not cards:
             return
         x, y = corner
@@ -229,7 +229,7 @@ class _Painter:
         marks: str = "",
         golden: bool = False,
     ) -> None:
-        """Draw a text on a panel, with golden marks behind it."""
+        """Draw a text on a panel, with golden marks behind the text."""
         width = self._text_width(f"{text}   {marks}" if marks else text, size) + 2 * margin
         left, middle = _left_edge(corner[0], width, align), corner[1] + height / 2
         self._draw_panel(left, corner[1], width, height, golden=golden)
@@ -277,7 +277,7 @@ def _draw_felt(width: int, height: int) -> Image.Image:
 def _draw_rounded_panel(
     width: int, height: int, radius: int, fill: tuple[int, ...], outline: tuple[int, ...] | None
 ) -> Image.Image:
-    """Draw a panel with smooth edges, RGBA."""
+    """Draw an RGBA panel with smooth, rounded edges."""
     sheet = Image.new("RGBA", (width * _FINE, height * _FINE), (*fill[:3], 0))
     box = (0, 0, sheet.width - 1, sheet.height - 1)
     ImageDraw.Draw(sheet).rounded_rectangle(box, radius * _FINE, fill, outline, 2 * _FINE if outline else 0)
@@ -286,13 +286,13 @@ def _draw_rounded_panel(
 
 @lru_cache(maxsize=1)
 def _draw_card_sheet() -> Image.Image:
-    """Load the pictures of all cards: columns are ranks, lines are suits; below the jokers a back and a slot."""
+    """Load the pictures of all cards: ranks in columns, suits in lines, a back and a slot below the jokers."""
     return Image.open(Path(__file__).with_name("cards.png")).convert("RGBA")
 
 
 @lru_cache(maxsize=512)
 def _card_picture(card: CardPicture, width: int, faded: bool) -> Image.Image:
-    """Return the picture of a card, RGBA; one of an earlier trick is darker."""
+    """Return the RGBA picture of a card, darkened if it belongs to an earlier trick."""
     column, line = _BELOW_JOKERS[card] if isinstance(card, str) else (card.rank, card.copy)
     w, h = _draw_card_sheet().width // NUM_RANKS, _draw_card_sheet().height // len(SUITS)
     picture = _draw_card_sheet().crop((column * w, line * h, (column + 1) * w, (line + 1) * h))

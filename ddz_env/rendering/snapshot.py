@@ -1,4 +1,4 @@
-"""What a table looks like, as plain data: every renderer draws a :class:`Snapshot` and never looks at the game.
+"""The appearance of a table as plain data: every renderer draws a :class:`Snapshot` and never reads the game.
 
 The table is read from a row and the history alone.  For a perspective it is read from that seat's
 :class:`~ddz_env.core.view.View`, so that nothing hidden can reach a picture.
@@ -35,7 +35,7 @@ SUITS = "♠♥♣♦"
 
 
 class Card(NamedTuple):
-    """A card as it is drawn, with a suit.
+    """A card as it is drawn, including its suit.
 
     Attributes:
         rank: 0..14.
@@ -52,7 +52,7 @@ class Card(NamedTuple):
 
     @property
     def suit(self) -> str:
-        """The card's suit, one of ``♠♥♣♦``; empty for jokers."""
+        """The card's suit, one of ``♠♥♣♦``, or an empty text for jokers."""
         return "" if self.is_joker else SUITS[self.copy % 4]
 
     @property
@@ -135,7 +135,7 @@ class Seat:
 
     @property
     def unseen(self) -> int:
-        """The number of cards of the hand that are face down."""
+        """The number of face-down cards in the hand."""
         return self.size - len(self.hand)
 
 
@@ -185,17 +185,17 @@ class Snapshot:
 
     @property
     def acting(self) -> Seat | None:
-        """The seat to act, None when the game is over."""
+        """The seat to act, or None when the game is over."""
         return next((seat for seat in self.seats if seat.acting), None)
 
     @property
     def to_beat(self) -> LastMove | None:
-        """The move that must be beaten, None on lead."""
+        """The move that must be beaten, or None on lead."""
         return next((seat.play for seat in self.seats if seat.play is not None and seat.play.to_beat), None)
 
     @property
     def status(self) -> str:
-        """One sentence: whose turn it is and what for, or how the game ended."""
+        """A sentence that says whose turn it is and what the seat must do, or how the game ended."""
         return self.status_in(Texts())
 
     def status_in(self, say: Texts) -> str:
@@ -225,12 +225,12 @@ class Snapshot:
 
 
 def format_role(role: str, players: int) -> str:
-    """Format a role for people: ``peasant down``, or with two players ``peasant``."""
+    """Format a role for display, for example ``peasant down``, or ``peasant`` in a two-player game."""
     return role.partition("_")[0] if players == 2 else role.replace("_", " ")
 
 
 def shuffle_suits(seed: int) -> Suits:
-    """Draw which suit each copy of a rank has, shape ``[13, 4]``; every rank's suits are shuffled."""
+    """Draw the suit of each copy of a rank, shape ``[13, 4]``, shuffling the suits within every rank."""
     return np.random.default_rng(seed).permuted(SUITS_IN_ORDER, axis=1)
 
 
@@ -273,7 +273,7 @@ def take_snapshot(
 
 
 class _SnapshotReader:
-    """A reader that makes a snapshot of the row and the history of a state or a view.
+    """A reader that makes a snapshot from the engine state and the history of a state or a view.
 
     Args:
         game: What to read.
@@ -344,14 +344,14 @@ class _SnapshotReader:
         return bottom, [tuple(sorted(hand)) for hand in deck.hands], moves
 
     def _known_hands(self) -> list[npt.NDArray[np.int64]]:
-        """Return what is known of the cards that each seat holds, as counts by rank."""
+        """Return the known cards in each seat's hand, as counts by rank."""
         words = [int(self.row[at.HANDS + seat]) for seat in self.seats]
         if self.landlord is not None:
             words[self.landlord] = words[self.landlord] or int(self.row[at.KNOWN])
         return [np.array(Hand.from_word(word).counts) for word in words]
 
     def _reveal_deal(self, deck: VisibleDeck, observer: int | None, dealt: list[npt.NDArray[np.int64]]) -> Cards:
-        """Reveal the observer's hand, the landlord cards, then other open hands; return the landlord cards."""
+        """Reveal the observer's hand, the landlord cards and then other open hands; return the landlord cards."""
         first = observer or 0
         others = set(self.seats) if observer is None or self.rules.open_hands else set[int]()
         if self.landlord is not None:
@@ -366,12 +366,12 @@ class _SnapshotReader:
         return bottom
 
     def _reveal_move(self, deck: VisibleDeck, seat: int, move: Move) -> Cards:
-        """Reveal the cards of a move, the body before the kickers, and take them from the hand."""
+        """Reveal the cards of a move, body before kickers, and remove them from the hand."""
         body = deck.play(seat, move.group.need) if move.group is not None else ()
         return body + deck.play(seat, move.kicker_counts) if move.kickers else body
 
     def _reveal_later_moves(self, deck: VisibleDeck) -> None:
-        """Reveal the cards of the moves after this position, in their order."""
+        """Reveal the cards of the moves that follow this position, in playing order."""
         to_come = np.zeros((len(self.seats), NUM_RANKS), np.int64)
         leads = [seat for seat, move in self.later if len(move.cards)]
         if self.landlord is None and leads:  # the landlord, who plays the landlord cards, too, does not hold them yet
@@ -396,7 +396,7 @@ class _SnapshotReader:
         return self.stage != "over" and self.view.acting_seat == seat
 
     def _action_ids_of_stage(self) -> range:
-        """Return the action ids of the moves that belong to this stage of the game."""
+        """Return the action ids of the moves that belong to the current stage of the game."""
         if self.stage == "double":
             return range(DOUBLE_BASE, DOUBLE_BASE + 2)
         if self.stage in ("bid", "show") or self.landlord is None:
@@ -430,7 +430,7 @@ class _SnapshotReader:
 
 
 class VisibleDeck:
-    """The cards that an observer gets to see, whose copies are numbered in the order of their appearance.
+    """The cards that an observer gets to see, with copies numbered in order of appearance.
 
     Args:
         players: How many hands there are.
@@ -446,7 +446,7 @@ class VisibleDeck:
         self._next = [0] * NUM_RANKS
 
     def reveal(self, seat: int, counts: Counts) -> Cards:
-        """Return some cards of a hand; those that were hidden until now are drawn."""
+        """Return the given cards of a hand, drawing those that were hidden until now."""
         missing = list(counts)
         for card in self.hands[seat]:
             missing[card.rank] -= 1
@@ -454,17 +454,17 @@ class VisibleDeck:
         return _pick_cards(self.hands[seat], counts)
 
     def play(self, seat: int, counts: Counts) -> Cards:
-        """Return some cards of a hand, as :meth:`reveal` does, and remove them from it."""
+        """Return the given cards of a hand, as :meth:`reveal` does, and remove them from the hand."""
         cards = self.reveal(seat, counts)
         self.hands[seat] = tuple(card for card in self.hands[seat] if card not in cards)
         return cards
 
     def take(self, seat: int, cards: Cards) -> None:
-        """Add cards that lie open to a hand."""
+        """Add face-up cards to a hand."""
         self.hands[seat] = tuple(sorted(self.hands[seat] + cards))
 
     def draw(self, counts: Counts) -> Cards:
-        """Draw new cards of each rank; none where a count is not positive."""
+        """Draw new cards of each rank, skipping counts that are not positive."""
         cards: list[Card] = []
         for rank, count in enumerate(counts):
             if count > 0:
@@ -476,7 +476,7 @@ class VisibleDeck:
 
 
 def _pick_cards(cards: Cards, counts: Counts) -> Cards:
-    """Pick the first cards of each rank from some cards."""
+    """Pick the given number of cards of each rank from a list, taking the first ones."""
     left, picked = list(counts), []
     for card in cards:
         if left[card.rank] > 0:
@@ -486,7 +486,7 @@ def _pick_cards(cards: Cards, counts: Counts) -> Cards:
 
 
 def _find_trick_start(history: Sequence[tuple[int, Move]], players: int) -> int:
-    """Find the number of the move that led the current trick; ``len(history)`` on lead."""
+    """Find the number of the move that led the current trick, or ``len(history)`` on lead."""
     start, passes = 0, 0
     for number, (_, move) in enumerate(history):
         if passes == players - 1:

@@ -1,4 +1,4 @@
-"""The words of a drawn table, in English and in Chinese; the texts themselves are in ``texts.json``."""
+"""The wording of a drawn table in English and Chinese, whose texts are stored in ``texts.json``."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LANGUAGES = ("en", "zh")
 
 @functools.cache
 def table_texts() -> Mapping[str, tuple[str, str]]:
-    """Every text of a drawn table by its key, in English and in Chinese; braces stand for values."""
+    """Return every text of a drawn table by key, in English and in Chinese; braces stand for values."""
     groups = json.loads(files(__package__).joinpath("texts.json").read_text(encoding="utf-8"))
     return dict(ChainMap(*groups.values()))
 
 
 class Texts:
-    """The texts of a language.
+    """The texts of one language.
 
     Args:
         language: ``en`` or ``zh``.
@@ -42,14 +42,14 @@ class Texts:
 
     @property
     def catalogue(self) -> Mapping[str, tuple[str, str]]:
-        """The texts of the catalogue by their keys, each in English and in Chinese."""
+        """The texts of the catalogue by key, each in English and in Chinese."""
         return table_texts()
 
     def __call__(self, key: str, **values: object) -> str:
-        """A text with its values filled in."""
+        """Return a text with its values filled in."""
         return self.catalogue[key][self._place].format(**values)
 
     def move(self, move: Move | str) -> str:
-        """A move: cards in notation, and words for a pass, a bid or an answer to doubling."""
+        """Return a move as text: cards in notation, and words for a pass, a bid or an answer to doubling."""
         text = str(move)
         return self(text) if text[:1].islower() and text in self.catalogue else text

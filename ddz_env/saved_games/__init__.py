@@ -1,4 +1,4 @@
-"""Games as readable files: the cards that a game starts from, and its moves."""
+"""Games as readable files, which hold a game's initial cards and its moves."""
 
 from ddz_env.saved_games.deal import Deal, SavedGameError
 from ddz_env.saved_games.saved_game import PERSON, SavedGame

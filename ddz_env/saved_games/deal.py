@@ -1,4 +1,4 @@
-"""The cards that a game starts from: dealt by a seed, given, or known to one seat only.
+"""The initial cards of a game: dealt from a seed, given, or known to one seat only.
 
 A seat at a real table knows its own hand, the landlord cards and what has been played.  Where hands are unknown, some
 are made up that could have played all this.  The view of the observing seat does not show them, so it does not depend
@@ -31,12 +31,12 @@ Moves = Sequence[tuple[int, Move]]
 
 
 class SavedGameError(DouDizhuError):
-    """A text is not a saved game, or the game in it cannot be played; the message names the line."""
+    """Raised when a text is not a saved game, or its game cannot be played; the message names the line."""
 
 
 @dataclass(frozen=True)
 class Deal:
-    """The cards that a game starts from.
+    """The initial cards of a game.
 
     Attributes:
         rules: The rules.
@@ -68,7 +68,7 @@ class Deal:
 
     @classmethod
     def from_one_hand(cls, rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
-        """Make a deal of which one hand is known, as at a real table (no auction; seat 0 is the landlord).
+        """Make a deal with one known hand, as at a real table (no auction; seat 0 is the landlord).
 
         Args:
             rules: The rules.
@@ -85,7 +85,7 @@ class Deal:
 
     @classmethod
     def from_cards(cls, rules: Rules, hands: Sequence[Hand], bottom: Hand, opener: int | None = None) -> Deal:
-        """Make a deal of cards that are all known.
+        """Make a deal in which all cards are known.
 
         Args:
             rules: The rules.
@@ -105,14 +105,14 @@ class Deal:
 
     @property
     def observer(self) -> int | None:
-        """The only seat whose hand is known; None where all are."""
+        """The only seat whose hand is known, or None where all hands are known."""
         hands = self.hands or ()
         if None not in hands:
             return None
         return next((seat for seat, hand in enumerate(hands) if hand is not None), 0)
 
     def state(self, moves: Moves = ()) -> State:
-        """Return the game that starts from these cards, after some moves.
+        """Return the game that starts from these cards, after the given moves.
 
         Args:
             moves: All moves since the beginning, declined auctions included.
@@ -149,7 +149,7 @@ class Deal:
         check_landlord_cards(self.bottom or _NOTHING, rules)
 
     def _invent_state(self, moves: Moves) -> State:
-        """Return the game after some moves, with invented hands that could have played them."""
+        """Return the game after the given moves, with invented hands that could have played them."""
         needed = np.zeros((self.rules.players, NUM_RANKS), np.int64)
         for number, (seat, move) in enumerate(moves, 1):
             if not 0 <= seat < len(needed):
@@ -168,7 +168,7 @@ class Deal:
             ) from None  # those moves are of a hand that may be made up
 
     def _fill_hands(self, needed: npt.NDArray[np.int64]) -> State:
-        """Make a game that deals every other seat what it needs, ``[players, 15]``, and some of the rest.
+        """Make a game that deals the other seats their needed cards, ``[players, 15]``, and fills up their hands.
 
         Raises:
             IllegalMoveError: If the deck has too few cards.
@@ -191,7 +191,7 @@ class Deal:
 
 
 def _play_moves(state: State, moves: Moves) -> State:
-    """Play moves, each by the seat that is named with it."""
+    """Play moves, each by the seat that is given with it."""
     for number, (seat, move) in enumerate(moves, 1):
         if seat != state.seat or state.is_over:
             why = Message("the game is over") if state.is_over else Message("it is seat {seat}'s turn", seat=state.seat)

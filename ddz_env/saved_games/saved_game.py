@@ -1,4 +1,4 @@
-"""A game as a readable file: rules, seats, hands, then one move per line in notation.
+"""A game as a readable file: rules, seats and hands, then one move per line in notation.
 
 ::
 
@@ -85,7 +85,7 @@ class SavedGame:
 
     @classmethod
     def parse(cls, text: str) -> SavedGame:
-        """Read a saved game from text.
+        """Read a saved game from a text.
 
         Raises:
             SavedGameError: If the text is not a saved game, or a move in it cannot be played; the message
@@ -115,7 +115,7 @@ class SavedGame:
         return cls(deal, players, _read_moves(deal, moves))
 
     def save(self, path: Path) -> None:
-        """Write the game to a file atomically: a reader finds the old text or the new one, whole.
+        """Write the game to a file atomically, so that a reader finds either the old text or the new one.
 
         Raises:
             OSError: If it cannot be written.
@@ -140,7 +140,7 @@ class SavedGame:
 
 
 def _quote_name(name: str) -> str:
-    """Format a player's name, in quotes where it could not be read back without."""
+    """Format a player's name, quoting it where it could not be read back otherwise."""
     if name and name == name.strip() and name.isprintable() and "#" not in name and not name.startswith('"'):
         return name
     return json.dumps(name).replace("#", "\\u0023")
@@ -160,7 +160,7 @@ def _unquote_name(text: str) -> str:
 
 
 def _list_dealt_cards(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
-    """Return the hands that a seed deals, without the landlord cards, and the landlord cards."""
+    """Return the dealt hands, without the landlord cards, and the landlord cards of a deal made from a seed."""
     state = deal.state()
     landlord, bottom = state.view().landlord, state.bottom
     held = map(state.hand, range(deal.rules.players))
@@ -168,7 +168,7 @@ def _list_dealt_cards(deal: Deal) -> tuple[tuple[Hand, ...], Hand]:
 
 
 def _read_fields(fields: dict[str, str]) -> tuple[Deal, tuple[str, ...]]:
-    """Read the deal and the players from the lines before the moves."""
+    """Read the deal and the players from the lines that precede the moves."""
     rules = Rules.preset(fields.pop("rules", "standard"))
     seed, game = (_parse_number(name, fields.pop(name, "0")) for name in ("seed", "game"))
     given, endgame = fields.pop("cards", "dealt") == "given", fields.pop("endgame", "no") == "yes"
@@ -197,7 +197,7 @@ def _parse_hand(text: str) -> Hand | None:
 
 
 def _read_moves(deal: Deal, lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, Move], ...]:
-    """Read the moves, and check each in its position."""
+    """Read the moves, and check each one in its position."""
     moves: list[tuple[int, Move]] = []
     state, where = deal.state(), Message("")
     try:

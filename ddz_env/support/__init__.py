@@ -1,1 +1,1 @@
-"""Options, checks, errors, files, threads and compiling: tools of all packages, which know nothing of the game."""
+"""Game-independent tools for all packages: options, checks, errors, files, threads and compilation."""

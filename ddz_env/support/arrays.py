@@ -1,4 +1,4 @@
-"""Arrays of unpickled objects are made writable, because kernels write in place.
+"""Restoration of writable arrays after unpickling, because kernels write into arrays in place.
 
 Pickles of protocol 5 may leave arrays in foreign, read-only memory (Ray's object store, buffers that are sent apart).
 The kernels write in place, and to them an array that cannot be written is of another type: they fail, or are compiled
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 def copy_readonly_arrays(value: _T, copies: dict[int, Any] | None = None) -> _T:
-    """Replace every read-only array in a value by a copy.
+    """Replace every read-only array in a value with a copy.
 
     Args:
         value: Anything; tuples, lists and dicts are looked into, other objects look after themselves.
@@ -42,7 +42,7 @@ def copy_readonly_arrays(value: _T, copies: dict[int, Any] | None = None) -> _T:
 
 
 class WritableAfterUnpickling:
-    """A base of classes whose arrays are writable after unpickling, as kernels need them."""
+    """A base class for objects whose arrays must be writable after unpickling, as kernels need."""
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         self.__dict__.update(copy_readonly_arrays(saved))

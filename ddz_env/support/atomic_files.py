@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and reading of text files that users name.
+"""Atomic file writing, and reading of text files that users name.
 
 A symbolic link stays one: the file that it leads to is written.  What can be appended to is either as it was before, or
 has all that was added, unless the process is killed meanwhile.
@@ -17,7 +17,7 @@ _STREAM_ERROR = "it is a device or a pipe, not a file"
 
 
 def real_path(path: Path) -> Path:
-    """Resolve all symbolic links of a path; a path whose links form a loop is returned as it is.
+    """Resolve all symbolic links of a path as far as possible; links that form a loop raise no error.
 
     ``Path.resolve`` raises a RuntimeError for a loop.  Here the error comes from the code that uses the file.
     """
@@ -26,7 +26,7 @@ def real_path(path: Path) -> Path:
 
 @contextmanager
 def errors_with_path(path: Path) -> Iterator[None]:
-    """Add a file's path to an ``OSError`` that is raised without one, as failed writes are.
+    """Add a file's path to any ``OSError`` raised without one, as happens in failed writes.
 
     Args:
         path: The file.
@@ -78,7 +78,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
-    """Replace a file atomically: a reader, a kill or a power loss finds the old one or the new one.
+    """Replace a file atomically, so that a reader, a kill or a power loss finds the old file or the new one.
 
     Args:
         path: The file; folders are made.  A device or a pipe is written to as it is.
@@ -99,7 +99,7 @@ def replace_file(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def read_text(path: Path, errors: str = "strict") -> str:
-    """Read a text file in UTF-8, with or without a byte order mark.
+    """Read a UTF-8 text file, with or without a byte order mark.
 
     Args:
         path: The file.
@@ -135,7 +135,7 @@ def append_bytes(path: Path, data: bytes) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path names a device, a pipe or a socket: something that is there and is neither a file nor a folder."""
+    """Return whether a path names an existing device, pipe or socket, that is, neither a file nor a folder."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

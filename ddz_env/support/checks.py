@@ -1,4 +1,4 @@
-"""Checks of values where they enter: whole numbers, seeds, names, flags and arrays.
+"""Checks of input values at the package's boundaries: whole numbers, seeds, names, flags and arrays.
 
 For any value that a caller passes (None, a float, an array, a dict ...), these functions return a plain value or raise
 the named error that they were given; the message says what would be right.  Sets of options are checked by their
@@ -22,7 +22,7 @@ LARGEST_WORD = 2**64 - 1
 
 
 def as_integer(value: object) -> int | None:
-    """Return a whole number of Python or NumPy, or in a 0-d array, as an int; None for any other value.
+    """Return a Python or NumPy whole number (also in a 0-d array) as an int, or None for any other value.
 
     Bools are not numbers here: ``True`` as an action or a seed is a mistake.
 
@@ -91,7 +91,7 @@ def check_number(name: str, value: object, error: type[DouDizhuError] = InvalidO
 
 
 def check_flag(name: str, value: object, error: type[DouDizhuError] = InvalidOptionError) -> bool:
-    """Check that a value is True or False, and not merely truthy or falsy, and return it.
+    """Check that a value is True or False, not merely truthy or falsy, and return it.
 
     Raises:
         DouDizhuError: ``error``, if it is neither.
@@ -104,7 +104,7 @@ def check_flag(name: str, value: object, error: type[DouDizhuError] = InvalidOpt
 def check_choice(
     what: str, value: object, choices: Iterable[str], error: type[DouDizhuError] = InvalidOptionError
 ) -> str:
-    """Check that a value is one of several texts, and return it.
+    """Check that a value is one of several allowed texts, and return it.
 
     Args:
         what: What the message calls it.
@@ -122,7 +122,7 @@ def check_choice(
 
 
 def as_array(value: object) -> npt.NDArray[Any] | None:
-    """Convert a value to an array; None where NumPy cannot (lists of different lengths ...)."""
+    """Convert a value to an array, or return None where NumPy cannot (lists of different lengths ...)."""
     try:
         return np.asarray(value)
     except Exception:  # a foreign __array__ raises what it likes
@@ -130,6 +130,6 @@ def as_array(value: object) -> npt.NDArray[Any] | None:
 
 
 def describe_array(value: object) -> str:
-    """Describe the type and the shape of a value that should be an array, for error messages."""
+    """Describe the type and shape of a value that should be an array, for use in error messages."""
     array = as_array(value)
     return short_repr(value) if array is None else f"{array.dtype} of shape {list(array.shape)}"

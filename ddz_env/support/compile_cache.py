@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept between processes: in a folder of this user alone, named by what they depend on.
+"""Storage of compiled kernels between processes, in private folders named by the sources that they depend on.
 
 Numba's own on-disk cache sees edits in a function's own file only, and compiled code freezes global tables, so
 an edited action table would run with yesterday's rules.  A kernel therefore lies in a folder named by the sources that
@@ -44,14 +44,14 @@ _VERSIONS = "\n".join((sys.version, numba.__version__, np.__version__))
 
 
 class CompileCacheWarning(UserWarning):
-    """Compiled kernels cannot be kept or read; everything works, but compiling is repeated."""
+    """A warning that compiled kernels cannot be stored or read; everything works, but compilation is repeated."""
 
 
 # --- which folder is safe ---------------------------------------------------------------------------------------------
 
 
 def find_privacy_fault(folder: Path) -> str | None:
-    """Return why another user could have put files into a folder; ``None`` if no other user could.
+    """Return why another user could have put files into a folder, or ``None`` if no other user could.
 
     The folder, and the link that leads to it, belong to this user or to root, and neither its group nor others may
     write to it.  Systems without user numbers (Windows) keep these folders private by themselves.
@@ -77,7 +77,7 @@ def find_privacy_fault(folder: Path) -> str | None:
 
 @functools.cache
 def _find_folder_fault(folder: Path) -> str | None:
-    """Create a folder for this user alone; return what is wrong with it, ``None`` if it can be used."""
+    """Create a private folder for this user; return what is wrong with it, or ``None`` if it can be used."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return find_privacy_fault(folder)
@@ -95,7 +95,7 @@ def _find_write_fault(folder: Path) -> str | None:
 
 @functools.cache
 def cache_root() -> Path | None:
-    """Return the folder of compiled kernels: ``DDZ_CACHE_DIR``, the user's cache folder, or a temporary one.
+    """Return the folder for compiled kernels: ``DDZ_CACHE_DIR``, the user's cache folder, or a temporary one.
 
     A named folder is used alone, and may be read-only, as in an image with kernels compiled in advance.
 
@@ -117,7 +117,7 @@ def cache_root() -> Path | None:
 
 @functools.cache
 def kernel_sources(module: str, file: str) -> KernelSources | None:
-    """Return the sources of the kernels of a file; ``None`` if they cannot be read, as in a notebook's cell.
+    """Return the sources of a file's kernels, or ``None`` if they cannot be read, as in a notebook cell.
 
     Args:
         module: The dotted name of the module that defines the kernels.
@@ -133,7 +133,7 @@ def kernel_sources(module: str, file: str) -> KernelSources | None:
 
 
 def kernel_folder(sources: KernelSources) -> Path | None:
-    """Return the folder of the kernels of a file; ``None`` if no folder is safe, which a warning explains.
+    """Return the folder for a file's kernels, or ``None`` (with a warning) if no folder is safe.
 
     Args:
         sources: What they are made of.
@@ -156,7 +156,7 @@ _given_notices: set[str] = set()
 
 
 def _is_first_notice(subject: str) -> bool:
-    """Whether a notice is printed for the first time in this process, and not by the second of several workers."""
+    """Return whether a notice is new in this process, which must not be a later one of several workers."""
     number = re.findall(r"\d+", multiprocessing.current_process().name)  # of SpawnProcess-3: 3
     news = subject not in _given_notices and set(number) <= {"1"}
     _given_notices.add(subject)
@@ -164,7 +164,7 @@ def _is_first_notice(subject: str) -> bool:
 
 
 def warn_once(fault: str) -> None:
-    """Warn once that compiled kernels cannot be kept, and why.
+    """Warn once that compiled kernels cannot be stored, and why.
 
     Args:
         fault: What is wrong, beginning with the folder or the file.
@@ -190,7 +190,7 @@ _announced_work: ContextVar[str] = ContextVar("_work", default="")
 
 @contextlib.contextmanager
 def announce_as(what: str, seconds: int) -> Iterator[None]:
-    """Name in a ``with`` block what :func:`announce_compilation` says is being compiled.
+    """Set, for a ``with`` block, the description of the work that :func:`announce_compilation` prints.
 
     Args:
         what: What is compiled there.
@@ -204,7 +204,7 @@ def announce_as(what: str, seconds: int) -> Iterator[None]:
 
 
 def announce_compilation(package: str) -> None:
-    """Print once that kernels are being compiled, and about how long it takes.
+    """Print once that kernels are being compiled, and roughly how long that takes.
 
     Args:
         package: What is compiled.
@@ -220,7 +220,7 @@ def announce_compilation(package: str) -> None:
 
 
 class KernelLock:
-    """A lock of the operating system, which ends with its process; where there is none (Windows), no process waits.
+    """An operating-system file lock that ends with its process; on Windows it is unused and no process waits.
 
     Processes that need the same kernel at the same time, as the workers of a match do, take turns: one compiles it, and
     the others load it.  They cannot wait in a circle, because kernels do not call each other in one.  A process that
@@ -238,7 +238,7 @@ class KernelLock:
         self._path, self._file = path, -1
 
     def acquire(self) -> None:
-        """Acquire the lock: wait until no other process has it, up to a limit."""
+        """Acquire the lock, waiting up to a time limit until no other process holds it."""
         self.release()
         if sys.platform == "win32":
             return
@@ -263,7 +263,7 @@ class KernelLock:
         return False
 
     def release(self) -> None:
-        """Release the lock if it was taken."""
+        """Release the lock if this process holds it."""
         if self._file >= 0:
             os.close(self._file)
         self._file = -1

@@ -1,4 +1,4 @@
-"""The ``kernel`` decorators: how Numba compiles the engine, with its cache in the folders of :mod:`.compile_cache`.
+"""The ``kernel`` decorators, by which Numba compiles the engine and caches it as :mod:`.compile_cache` says.
 
 What is used of Numba's inner parts is here, and nowhere else: the option ``_nrt``, the base classes of the on-disk
 cache (no public option gives one program's kernels a folder of their own, or sees an edit of another file), what begins
@@ -29,12 +29,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def kernel(function: _F) -> _F:
-    """Compile an entry point: it may allocate.  Compilation is lazy, at the first call."""
+    """Compile an entry point, which may allocate memory, lazily at its first call."""
     return _compile(function)
 
 
 def pure_kernel(function: _F) -> _F:
-    """Compile a function that allocates nothing, so that it needs no reference counts.
+    """Compile a function that allocates nothing, so that it needs no reference counting.
 
     Numba counts references to every array argument with atomic operations, at a call as well as at a return.
     Without them a legal-move mask costs 6 ns instead of 138 ns.
@@ -49,7 +49,7 @@ def inline_kernel(function: _F) -> _F:
 
 
 def part_kernel(function: _F) -> _F:
-    """Mark a part of one kernel, which is inlined before compilation and not compiled on its own."""
+    """Mark a part of a kernel, which is inlined before compilation instead of being compiled separately."""
     return _compile(function, _nrt=False, inline="always")
 
 
@@ -61,18 +61,18 @@ def _compile(function: _F, **options: Any) -> _F:
 
 
 class CompileListener(event.Listener):  # type: ignore[misc]  # Numba ships no types
-    """A listener that Numba calls before (``on_start``) and after (``on_end``) it compiles or loads a kernel.
+    """A listener that Numba calls before (``on_start``) and after (``on_end``) compiling or loading a kernel.
 
     A kernel that others need is compiled while they are.
     """
 
     def register(self) -> None:
-        """Register this listener with Numba from now on."""
+        """Register this listener with Numba."""
         event.register("numba:compiler_lock", self)
 
 
 class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no types
-    """Tells Numba where a kernel's files lie."""
+    """A locator that tells Numba where a kernel's files are stored."""
 
     def __init__(self, function_hash: str, folder: Path) -> None:
         self._function_hash, self._folder = function_hash, folder
@@ -81,7 +81,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no t
         return str(self._folder)
 
     def ensure_cache_path(self) -> None:
-        """Do nothing: the folder exists, and a later save into a folder that has gone fails with a warning."""
+        """Do nothing, because the folder exists; if it disappears, a later save fails with a warning."""
 
     def get_source_stamp(self) -> str:
         return self._folder.name
@@ -99,7 +99,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # Numba ships no t
 
 
 class _Results(caching.CompileResultCacheImpl):  # type: ignore[misc]  # Numba ships no types
-    """A kernel's files with a digest: code with one changed bit has crashed or returned other numbers."""
+    """A kernel's cached results with a digest, which keeps damaged machine code from being run."""
 
     _locator_classes: ClassVar[list[type]] = [_Locator]
 
@@ -118,7 +118,7 @@ class _Files(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no typ
     _impl_class = _Results
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Load a compiled kernel; Numba's own method also prepares compiling, which makes a start 0.6 s slower.
+        """Load a compiled kernel without Numba's preparation for compiling, which slows a start by 0.6 s.
 
         A damaged index may name the file of other arguments.
         """
@@ -130,7 +130,7 @@ class _Files(caching.FunctionCache):  # type: ignore[misc]  # Numba ships no typ
 
 
 class _KernelCache:
-    """The cache of a kernel, as Numba's dispatchers ask it: no fault of a file reaches the caller.
+    """A kernel's cache for Numba's dispatchers, which keeps file errors from reaching the caller.
 
     Its files are looked for when it is first used: most kernels of an import are not.
 
@@ -143,7 +143,7 @@ class _KernelCache:
 
     @functools.cached_property
     def _files(self) -> Any:
-        """Numba's cache, ``None`` where no folder is safe."""
+        """Numba's own cache, or ``None`` where no folder is safe."""
         try:
             return _Files(self._function)
         except RuntimeError:  # Numba found no locator
@@ -155,12 +155,12 @@ class _KernelCache:
 
     @property
     def cache_path(self) -> str | None:
-        """The folder of the files, which a dispatcher shows in its statistics."""
+        """The folder of the cache files, which a dispatcher shows in its statistics."""
         folder: str | None = self._files and self._files.cache_path
         return folder
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Load a compiled kernel; with ``None`` this process has the lock until it saves one."""
+        """Load a compiled kernel; if the result is ``None``, this process holds the lock until it saves one."""
         loaded = self._load_kept(signature, context)
         if loaded is None:
             announce_compilation(self._function.__module__.partition(".")[0])
@@ -172,12 +172,12 @@ class _KernelCache:
         return loaded
 
     def _find_changed_source(self) -> Path | None:
-        """Return a source that may differ from what this process imported; ``None`` if there is none."""
+        """Return a source file that may differ from what this process imported, or ``None`` if there is none."""
         sources = kernel_sources(self._function.__module__, inspect.getfile(self._function))
         return None if sources is None else sources.find_changed_file()
 
     def _load_kept(self, signature: Any, context: Any) -> Any:
-        """Load a compiled kernel from its files; ``None`` if there is none or a source has changed."""
+        """Load a compiled kernel from its files, or return ``None`` if none is stored or a source has changed."""
         if self._files is None or self._find_changed_source() is not None:
             return None
         try:
@@ -188,7 +188,7 @@ class _KernelCache:
             return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Store a compiled kernel in its files, unless a source has changed."""
+        """Store a compiled kernel in its files, unless a source file has changed."""
         if self._files is None:
             return
         changed = self._find_changed_source()

@@ -1,4 +1,4 @@
-"""The package's errors, whose messages say what was wrong and what would be right."""
+"""The package's exceptions, whose messages say what was wrong and what would be right."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Message(str):
     values: dict[str, Any]
 
     def __new__(cls, text: str, /, **values: Any) -> Message:
-        """Put the values into the text."""
+        """Insert the values into the text."""
         words = {name: ", ".join(map(str, part)) if isinstance(part, list) else part for name, part in values.items()}
         message = super().__new__(cls, text.format(**words) if values else text)
         message.text, message.values = text, values
@@ -39,7 +39,7 @@ class Message(str):
 
 
 class DouDizhuError(ValueError):
-    """Base class of every error that bad input raises.
+    """Base class of all exceptions raised for bad input.
 
     Args:
         text: What was wrong, and what would be right; as of a :class:`Message` if there are values.
@@ -57,59 +57,59 @@ class DouDizhuError(ValueError):
 
 
 class InvalidMoveError(DouDizhuError):
-    """The text, ids or cards do not form a move of Dou Dizhu."""
+    """Raised when a text, ids or cards do not form a move of Dou Dizhu."""
 
 
 class AmbiguousMoveError(InvalidMoveError):
-    """The cards can be read as more than one move; the message lists the readings."""
+    """Raised when cards can be read as more than one move; the message lists the readings."""
 
 
 class IllegalMoveError(DouDizhuError):
-    """The move exists, but the position does not allow it."""
+    """Raised when a move exists but the position does not allow it."""
 
 
 class InvalidHandError(DouDizhuError):
-    """The text, ids or counts do not form a hand (a 55th card, a fifth ace, a third joker ...)."""
+    """Raised when a text, ids or counts do not form a hand (a 55th card, a fifth ace, a third joker ...)."""
 
 
 class InvalidRulesError(DouDizhuError):
-    """Rules were given as an unknown preset, with an unknown option, or with a value outside its range."""
+    """Raised when rules have an unknown preset, an unknown option, or a value outside its range."""
 
 
 class InvalidDealError(DouDizhuError):
-    """A deal that does not fit the rules (wrong hand sizes, cards that the deck does not have)."""
+    """Raised when a deal does not fit the rules (wrong hand sizes, cards that the deck does not have)."""
 
 
 class InconsistentViewError(DouDizhuError):
-    """A view whose history does not account for the cards on the table, or that no deal agrees with."""
+    """Raised when a view's history does not account for the cards on the table, or no deal agrees with the view."""
 
 
 class GameOverError(DouDizhuError):
-    """A step in a game that has ended."""
+    """Raised when a step is attempted in a game that has ended."""
 
 
 class SharedGamesError(DouDizhuError):
-    """Two threads use the same games at once; the arrays of each would be overwritten by the other."""
+    """Raised when two threads use the same games at once, which would overwrite each other's arrays."""
 
 
 class UnknownAgentError(DouDizhuError):
-    """No agent answers to the name; the message lists those that exist."""
+    """Raised when no agent has the given name; the message lists the existing agents."""
 
 
 class InvalidOptionError(DouDizhuError):
-    """An environment was given an option it does not have, or a value outside its range."""
+    """Raised when an environment is given an unknown option, or a value outside its range."""
 
 
 class InvalidAgentOptionError(InvalidOptionError):
-    """An agent was given an option that it does not have, or a value outside its range."""
+    """Raised when an agent is given an unknown option, or a value outside its range."""
 
 
 class InvalidPictureError(DouDizhuError):
-    """A picture that cannot be drawn: an unknown perspective, a size out of range."""
+    """Raised when a picture cannot be drawn, for example because of an unknown perspective or a size out of range."""
 
 
 class MissingDependencyError(DouDizhuError, ImportError):
-    """A renderer needs a package that is not installed.
+    """Raised when a renderer needs a package that is not installed.
 
     Args:
         package: The package's name on the index.
@@ -126,7 +126,7 @@ _MAX_VALUE_LENGTH = 120
 
 
 def short_repr(value: object) -> str:
-    """Return a value's ``repr`` for an error message: on one line, and at most 120 characters.
+    """Return a value's ``repr`` for an error message, on one line and with at most 120 characters.
 
     Example:
         >>> short_repr("ten"), short_repr([1, 2]), len(short_repr(10**5000)) <= 120
@@ -155,7 +155,7 @@ def install_hint(extra: str) -> str:
 
 
 def format_command(*words: object) -> str:
-    """Format a command as it is typed into a shell of this system.
+    """Format a command as it would be typed into this system's shell.
 
     Args:
         *words: The program, its options and their values, each one word.
@@ -179,7 +179,7 @@ def pluralize(number: int, noun: str) -> Message:
 
 
 def suggest_name(name: object, choices: Iterable[str]) -> str:
-    """Return `` (did you mean ...?)`` with the nearest of the known names; empty if none is near."""
+    """Return `` (did you mean ...?)`` with the nearest known name, or an empty text if no name is near."""
     if not isinstance(name, str) or len(name) > _MAX_VALUE_LENGTH:
         return ""
     near = difflib.get_close_matches(name, list(choices), n=1)
@@ -187,7 +187,7 @@ def suggest_name(name: object, choices: Iterable[str]) -> str:
 
 
 def unknown_name_message(what: str, name: object, choices: Iterable[str]) -> Message:
-    """Make the message for a name that does not exist, which lists those that do.
+    """Make the error message for an unknown name, which lists the known names.
 
     Args:
         what: What kind of name it is.

@@ -1,4 +1,4 @@
-"""Where files lie: the user's own (games, compiled kernels), and the source of our packages."""
+"""The locations of files: the user's own (games, compiled kernels) and the source of this project's packages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def package_folder(name: str) -> Path:
 
 
 def user_folder(variable: str, *below: str) -> Path:
-    """Return this package's folder among the user's own (caches, data).
+    """Return this package's folder in a user directory, such as the one for caches or data.
 
     Args:
         variable: The environment variable that names the place of such files, as ``XDG_CACHE_HOME``.
@@ -47,6 +47,6 @@ def user_folder(variable: str, *below: str) -> Path:
 
 
 def temporary_folder() -> Path:
-    """Return this user's folder among temporary files."""
+    """Return this user's folder among the temporary files."""
     user = os.getuid() if hasattr(os, "getuid") else 0
     return Path(tempfile.gettempdir()) / f"ddz-env-{user}"

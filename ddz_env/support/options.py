@@ -1,4 +1,4 @@
-"""Options as data: one frozen dataclass, from which signature, checks, help, docs and error messages follow.
+"""Options as data: a frozen dataclass defines the signature, checks, help, docs and error messages.
 
 An option is a field.  Its annotation says what it may be, the docstring's ``Attributes:`` what it means:
 
@@ -56,7 +56,7 @@ _Fields = ParamSpec("_Fields")
 
 
 class Range(NamedTuple):
-    """The bounds of a number, written behind its type: ``Annotated[float, Range(0, 1)]``.
+    """The bounds of a number, written after its type: ``Annotated[float, Range(0, 1)]``.
 
     Attributes:
         least: The smallest value allowed; None for no bound.
@@ -84,7 +84,7 @@ class Range(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One option: its name, default, allowed values and meaning, for checks, help and docs.
+    """An option's name, default, allowed values and meaning, for checks, help and docs.
 
     Attributes:
         name: Its name.
@@ -108,7 +108,7 @@ class Option(NamedTuple):
 
     @property
     def default_text(self) -> str:
-        """The default as the command line takes it; a dash where there is none."""
+        """The default in command-line form, or a dash if there is no default."""
         return "–" if self.default is dataclasses.MISSING else format_option_value(self.default)
 
     @property
@@ -118,7 +118,7 @@ class Option(NamedTuple):
 
     @property
     def allowed_values(self) -> str:
-        """The allowed values in words."""
+        """A description of the allowed values in words."""
         words = [", ".join(map(str, self.choices))] if self.choices else []
         if bool in self.kinds:
             words.append("true or false")
@@ -136,7 +136,7 @@ class Option(NamedTuple):
         return ", or ".join([*words, "none"] if self.optional else words)
 
     def convert(self, value: Any, error: type[DouDizhuError]) -> Any:
-        """Convert a value to the option's type: ``1e4`` to 10,000 where a whole number is wanted, a list to a tuple.
+        """Convert a value to the option's type, for example ``1e4`` to the integer 10,000, or a list to a tuple.
 
         Raises:
             DouDizhuError: ``error``, if it is not one of the values allowed.
@@ -168,12 +168,12 @@ class Option(NamedTuple):
         raise error(f"{self.name}={short_repr(value)} must be {allowed}{suggest_name(value, map(str, self.choices))}")
 
     def _element_option(self, index: int) -> Option:
-        """Return the option that checks the entry of a list at an index."""
+        """Return the option that checks the list entry at a given index."""
         whole = self.element or Option("", dataclasses.MISSING, (object,), (), Range(), True, "")
         return whole._replace(name=f"{self.name}[{index}]")
 
     def _as_number(self, value: Any) -> int | float | None:
-        """Convert a number to one of the option's types; None if none fits, or it is out of range."""
+        """Convert a number to one of the option's types; return None if no type fits or it is out of range."""
         # Integers are compared as they are: as floats those of hundreds of digits would overflow.
         if not (isinstance(value, int) or math.isfinite(value)) or value not in self.range:
             return None
@@ -186,7 +186,7 @@ class Option(NamedTuple):
 
     @property
     def nested_options(self) -> tuple[Option, ...]:
-        """The options of an option that is a set of options itself; empty for any other."""
+        """The nested options, if the option's type is itself a set of options; empty for any other option."""
         kind = self.kinds[0] if self.kinds else None
         return kind.options() if isinstance(kind, type) and issubclass(kind, Options) else ()
 
@@ -207,7 +207,7 @@ class Option(NamedTuple):
 
 
 class Options:
-    """The base of every set of options; a subclass is a frozen dataclass.
+    """The base class for sets of options; every subclass is a frozen dataclass.
 
     Attributes:
         error: What is raised.
@@ -224,19 +224,19 @@ class Options:
         self.check()
 
     def check(self) -> None:
-        """Refuse options that contradict each other; a subclass that has such options overrides this."""
+        """Reject options that contradict each other; subclasses with such options override this method."""
 
     @classmethod
     @functools.cache
     def options(cls) -> tuple[Option, ...]:
-        """Return all options in order, those of base classes first."""
+        """Return all options in order, beginning with those of base classes."""
         hints, meaning = typing.get_type_hints(cls, include_extras=True), parse_attribute_docs(cls)
         fields: tuple[dataclasses.Field[Any], ...] = dataclasses.fields(cls)  # type: ignore[arg-type]  # a subclass's
         return tuple(_option_from_field(field, hints[field.name], meaning.get(field.name, "")) for field in fields)
 
     @classmethod
     def from_values(cls: type[_Options], *values: Any, **named: Any) -> _Options:
-        """Make the options from values in order and by name; raises errors of its own in place of ``TypeError``.
+        """Make the options from positional and named values, raising package errors instead of ``TypeError``.
 
         Raises:
             InvalidAgentOptionError: If there is no such option, its value is not allowed, or one without a default is
@@ -250,7 +250,7 @@ class Options:
 
     @classmethod
     def check_names(cls, names: Iterable[str]) -> None:
-        """Refuse names that are not options, with the nearest one.
+        """Reject names that are not options, suggesting the nearest option name.
 
         Raises:
             InvalidAgentOptionError: If there is one.
@@ -259,7 +259,7 @@ class Options:
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
-        """Read options from texts ``name=value``.
+        """Read options from texts of the form ``name=value``.
 
         Args:
             texts: ``name=value`` each; ``name.part=value`` for an option that is a set of options itself.
@@ -277,17 +277,17 @@ class Options:
         return read_options(texts, options, cls.error)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the options as plain values by name, for files."""
+        """Return the options by name as plain values, for storage in files."""
         plain = dataclasses.asdict(self)  # type: ignore[call-overload]  # a subclass is a dataclass
         return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files that the options name, on whose contents an agent with these options depends."""
+        """Return the files that the options name, whose contents an agent with these options depends on."""
         paths = (getattr(self, option.name) for option in self.options() if Path in option.kinds)
         return tuple(Path(path) for path in paths if path is not None)
 
     def named_agents(self) -> tuple[str, ...]:
-        """Return the agents that the options name, whose moves an agent with these options requests."""
+        """Return the agents that the options name, from which an agent with these options requests moves."""
         return ()
 
     @classmethod
@@ -308,7 +308,7 @@ class Options:
 
 
 def read_options(texts: Iterable[str], options: Mapping[str, Option], error: type[DouDizhuError]) -> dict[str, Any]:
-    """Read texts of the form ``name=value`` by the types of the options.
+    """Read texts of the form ``name=value``, converting each value to the type of its option.
 
     Raises:
         DouDizhuError: ``error``, if a text is of another form, an option unknown, or its value not allowed.
@@ -319,7 +319,7 @@ def read_options(texts: Iterable[str], options: Mapping[str, Option], error: typ
 
 
 def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str, str]:
-    """Split texts of the form ``name=value``.
+    """Split texts of the form ``name=value`` into names and values.
 
     Raises:
         DouDizhuError: ``error``, if one is of another form or an option is given twice.
@@ -336,7 +336,7 @@ def split_options(texts: Iterable[str], error: type[DouDizhuError]) -> dict[str,
 
 
 def format_option_value(value: object) -> str:
-    """Format a value as the command line takes it; the inverse of :func:`parse_option_value`.
+    """Format a value in command-line form; the inverse of :func:`parse_option_value`.
 
     Example:
         >>> (
@@ -353,7 +353,7 @@ def format_option_value(value: object) -> str:
 
 
 def parse_option_value(text: str) -> Any:
-    """Parse a text as ``true``, ``false``, ``none``, an integer or a float; other texts are returned as they are."""
+    """Parse a text as ``true``, ``false``, ``none``, an integer or a float; return any other text unchanged."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -366,7 +366,7 @@ def parse_option_value(text: str) -> Any:
 
 
 def refuse_unknown(names: Iterable[str], options: Sequence[str], error: type[DouDizhuError]) -> None:
-    """Refuse names of options that there are not, with the nearest one.
+    """Reject names that are not options, suggesting the nearest option name.
 
     Raises:
         DouDizhuError: ``error``, if there is one.
@@ -380,7 +380,7 @@ def refuse_unknown(names: Iterable[str], options: Sequence[str], error: type[Dou
 def takes_options(
     options: Callable[_Fields, _Options],
 ) -> Callable[[Callable[[_Self, _Options], None]], Callable[Concatenate[_Self, _Fields], None]]:
-    """Decorate a constructor that takes one set of options: its callers pass the fields of the options instead.
+    """Decorate a constructor that takes one set of options, so that callers pass the options' fields instead.
 
     Type checkers, editors and ``help`` see the fields as the constructor's parameters.
 
@@ -401,12 +401,12 @@ def takes_options(
 
 
 def find_options_type(factory: Callable[..., Any]) -> type[Options] | None:
-    """Return the options that a class takes (:func:`takes_options`); None if it does not declare any."""
+    """Return the options type that a class declares (:func:`takes_options`), or None if it declares no options."""
     return getattr(factory.__init__, "options_type", None)
 
 
 def list_signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | None:
-    """List the parameters of a constructor or function that can be given by name, as options.
+    """List, as options, the parameters of a constructor or function that can be given by name.
 
     Returns:
         Its options in order; None if it takes any name (``**options``), or is not made in Python.
@@ -429,7 +429,7 @@ def list_signature_options(factory: Callable[..., Any]) -> tuple[Option, ...] | 
 
 
 def _option_from_parameter(parameter: inspect.Parameter) -> Option:
-    """Make an option of a parameter; without an annotation any value is allowed."""
+    """Make an option from a parameter; without an annotation, any value is allowed."""
     default = dataclasses.MISSING if parameter.default is parameter.empty else parameter.default
     unknown = parameter.annotation is parameter.empty or isinstance(parameter.annotation, str)
     return _option_from_hint(parameter.name, default, Any if unknown else parameter.annotation)

@@ -1,4 +1,4 @@
-"""How processes end: a worker with its parent, and a program with everything that it has started."""
+"""The ending of processes: a worker ends with its parent, and a program with everything that it started."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLOSE_SECONDS = 0.5
 
 
 def bind_to_parent(lifeline: Connection, close: Callable[[], object]) -> None:
-    """Make this process a worker that ends with its parent, ignores Ctrl-C, and uses one core.
+    """Make this process a worker that ends with its parent, ignores Ctrl-C and uses one core.
 
     It leads a group of processes, which ends with it; Windows has no such groups.
 
@@ -42,7 +42,7 @@ def bind_to_parent(lifeline: Connection, close: Callable[[], object]) -> None:
 
 
 def kill_process_group(leader: int | None) -> None:
-    """Kill a process with the group that it leads, as far as they are still there.
+    """Kill a process and the process group that it leads, as far as they still exist.
 
     Args:
         leader: The number of the process; None if it was never started.
@@ -53,7 +53,7 @@ def kill_process_group(leader: int | None) -> None:
 
 
 def exit_at_once(code: int, close: Callable[[], object] | None = None) -> NoReturn:
-    """End this process at once: agents may have left threads and children behind, for which Python would wait.
+    """Exit this process at once, without waiting for threads and child processes that agents may have left behind.
 
     Args:
         code: The exit code.

@@ -1,4 +1,4 @@
-"""Which sources a compiled kernel is made of, and whether they are still what this process imported.
+"""The source files behind a compiled kernel, and checks for changes since this process imported them.
 
 Compiled code holds what it calls and the constants that it reads: those of its own file, and of the files that this one
 imports.  Their stamp is a hash of their syntax trees, so comments, docstrings and empty lines do not count.  Parsing
@@ -26,7 +26,7 @@ _PROCESS_START = time.time() - 0.02
 
 
 class Import(NamedTuple):
-    """One name of an import statement.
+    """A single name imported by an import statement.
 
     Attributes:
         dots: How many dots stand before the module.
@@ -42,7 +42,7 @@ class Import(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a compiled kernel depends on in a Python file: hashes of its code, and its imports.
+    """The parts of a Python file that a compiled kernel depends on: hashes of its code, and its imports.
 
     Attributes:
         tree: The hash of its syntax tree.
@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
 
 class KernelSources:
-    """The sources of the kernels of a file: the file, and what it imports inside our packages and its own.
+    """The sources of a file's kernels: the file itself and its imports from this project or its own package.
 
     Of a package, ``from package import name`` counts what the name is: a module, or what ``__init__`` imports under
     this name; otherwise, ``__init__`` itself.
@@ -90,7 +90,7 @@ class KernelSources:
         self.stamp = _hash_text("\n".join([file.relative_to(self._root).as_posix(), *trees]))
 
     def find_changed_file(self) -> Path | None:
-        """Return a source that changed after this process began; None if there is none.
+        """Return a source file that changed after this process began, or None if all are unchanged.
 
         ``ctime`` is no older than any edit, even one that was taken back; Windows has the time of the last write alone.
         """
@@ -103,17 +103,17 @@ class KernelSources:
         return None
 
     def function_hash(self, line: int) -> str:
-        """Return the hash of the function that begins in a line of the file."""
+        """Return the hash of the function that begins on a given line of the file."""
         source = self.files[self._file]
         return source.functions.get(str(line), source.tree)
 
     def _imported_files(self, file: Path, module: str) -> Iterator[tuple[Path, str]]:
-        """Yield the files that a file imports, each with its dotted name."""
+        """Yield the files that a file imports, each with its dotted module name."""
         for imported in self.files[file].imports:
             yield from self._files_of_import(_absolute_name(file, module, imported), imported.name)
 
     def _files_of_import(self, module: str, name: str) -> Iterator[tuple[Path, str]]:
-        """Yield the files of a module, or of a name that is imported from it."""
+        """Yield the files that an import of a module, or of a name from the module, depends on."""
         file = self._locate_module(module)
         if file is None:
             return
@@ -132,7 +132,7 @@ class KernelSources:
             yield file, module
 
     def _locate_module(self, module: str) -> Path | None:
-        """Return the file of a module of this project or of the kernels' own package; None for any other."""
+        """Return the file of a module in this project or the kernels' own package, or None for any other module."""
         top, *below = module.split(".")
         if top in PACKAGES:
             return _find_module_file(package_folder(top), *below)
@@ -142,7 +142,7 @@ class KernelSources:
 
 
 def _absolute_name(file: Path, module: str, imported: Import) -> str:
-    """Return the dotted name of a module that a file imports, relative to the file's own, ``module``."""
+    """Return the absolute dotted name of an imported module, resolved relative to the importing ``module``."""
     if not imported.dots:
         return imported.module
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
@@ -159,7 +159,7 @@ def _find_module_file(folder: Path, *parts: str) -> Path | None:
 
 @functools.cache
 def _read_source(file: Path, memory: Path | None) -> Source:
-    """Read the hashes and imports of a file, from the cache folder if they are stored there."""
+    """Read the hashes and imports of a file, using the cache folder if they are stored there."""
     text = file.read_bytes()
     kept = memory and memory / hashlib.sha256(sys.version.encode() + text).hexdigest()[:32]
     with contextlib.suppress(OSError, ValueError):

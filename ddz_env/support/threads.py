@@ -1,4 +1,4 @@
-"""Sharing the games of a batch among threads.
+"""Distribution of a batch's games among threads.
 
 Kernels release the interpreter's lock, so plain Python threads suffice.  Numba's own ``prange`` was measured against
 them: with both cores free it steps 4,096 games equally fast, but as soon as another process wants a core its OpenMP
@@ -26,7 +26,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class GamesLock:
-    """A lock that lets one thread at a time use a batch of games; a copy begins unlocked.
+    """A lock that lets one thread at a time use a batch of games; copies start out unlocked.
 
     Kernels release the interpreter's lock, and a step checks its actions in one call and plays them in the next: a
     second thread in between would play actions that are not checked, and compiled code does not survive that.
@@ -42,7 +42,7 @@ class GamesLock:
         return GamesLock, ()
 
     def make_error(self) -> SharedGamesError:
-        """Make the error that a second thread gets."""
+        """Make the error that is raised in a second thread."""
         return SharedGamesError(
             "another thread is using these games at this moment: give each thread its own games, or let one thread "
             "have them until it is done"
@@ -50,7 +50,7 @@ class GamesLock:
 
 
 def exclusive(method: _F) -> _F:
-    """Decorate a method so that one thread at a time is in it; the object has a :class:`GamesLock` ``_lock``.
+    """Decorate a method to run in one thread at a time; its object needs a :class:`GamesLock` named ``_lock``.
 
     Raises:
         SharedGamesError: If another thread is in a method of this object.  Nothing has changed.
@@ -70,7 +70,7 @@ def exclusive(method: _F) -> _F:
 
 
 def check_threads(threads: int | None) -> int:
-    """Check a number of threads; None means the cores this process may use.
+    """Check a number of threads and return it; None means all cores that this process may use.
 
     Raises:
         InvalidOptionError: If it is not in 1..256.
@@ -82,7 +82,7 @@ def check_threads(threads: int | None) -> int:
 
 
 def run_chunks(function: Callable[..., Any], count: int, threads: int, *arguments: Any) -> None:
-    """Call ``function(first, stop, *arguments)`` for chunks that cover ``0..count``, on several threads.
+    """Call ``function(first, stop, *arguments)`` on several threads, for chunks that together cover ``0..count``.
 
     The result must not depend on the order or the size of the chunks.
 
@@ -118,5 +118,5 @@ def _run_remaining_chunks(
 
 @functools.lru_cache(maxsize=1)
 def _get_pool(_process: int) -> ThreadPoolExecutor:
-    """Return the thread pool of this process, since threads do not survive a fork."""
+    """Return the thread pool of this process, which is made anew after a fork because threads do not survive it."""
     return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="ddz-batch")

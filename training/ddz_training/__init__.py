@@ -1,1 +1,1 @@
-"""Training, data sets, measurement, and the command line."""
+"""The training package: learning, data sets, measurement, and the command line."""

@@ -1,4 +1,4 @@
-"""``ddz`` and ``python -m ddz_training``: the command line, with what it needs of the process that it is started in."""
+"""The entry point of ``ddz`` and ``python -m ddz_training``, which prepares the process and runs the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BAD_INPUT = 2
 
 
 def main() -> None:
-    """Run the command line."""
+    """Prepare the process and run the command line."""
     _complete_streams()
     try:
         os.getcwd()
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def _complete_streams() -> None:
-    """Let standard streams that are closed lead nowhere, and take characters that their encoding does not have.
+    """Escape characters that stdout cannot encode, and reopen closed standard streams on the null device.
 
     Daemons and ``pythonw`` close them.  A file opened later would get their number, and what is printed.
     """

@@ -1,4 +1,4 @@
-"""Whole moves: the two stages expanded, in a defined order."""
+"""Enumeration of whole moves, each a main group with its kickers, in a defined order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _U64 = np.uint64(64)
 
 @kernel
 def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: np.ndarray) -> int:
-    """List the whole legal moves of a row at the start of a decision (not in the middle of a move).
+    """List the legal whole moves of a game at the start of a decision (not in the middle of a move).
 
     The order is ascending by action id, then by the kicker ranks as a sequence.  Bids and doubling answers are
     moves without kickers.
@@ -54,7 +54,7 @@ def list_moves(row: np.ndarray, rules: np.ndarray, mains: np.ndarray, kickers: n
 
 @kernel
 def list_all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all whole legal moves of a row in new arrays: main ids and kickers (:func:`list_moves`)."""
+    """Return all legal whole moves of a game in new arrays: main ids and kickers (:func:`list_moves`)."""
     capacity = _COMMON_MOVES
     mains, kickers = np.empty(capacity, np.uint64), np.empty(capacity, np.uint64)
     count = list_moves(row, rules, mains, kickers)
@@ -68,7 +68,7 @@ def list_all_moves(row: np.ndarray, rules: np.ndarray) -> tuple[np.ndarray, np.n
 def list_kickers(
     row: np.ndarray, rules: np.ndarray, main: np.uint64, mains: np.ndarray, kickers: np.ndarray, count: int
 ) -> int:
-    """Append every kicker set of one main group: a depth-first walk with its own stack.
+    """Append every kicker set of one main group by a depth-first walk with an explicit stack.
 
     Args:
         row: The game.
@@ -147,7 +147,7 @@ def nth_kicker_set(row: np.ndarray, rules: np.ndarray, main: np.uint64, nth: np.
 
 @pure_kernel
 def draw_move(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, bits: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw a whole move, uniformly over those that :func:`list_moves` lists.
+    """Draw a whole move uniformly from the moves that :func:`list_moves` lists.
 
     Args:
         row: The game at the start of a decision, shape ``[32]``, uint64.

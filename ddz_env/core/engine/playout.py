@@ -1,4 +1,4 @@
-"""Random play, uniform over each stage (``random-staged``): the fastest policy there is."""
+"""The fastest policy, random play that is uniform over each stage's actions (``random-staged``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BEHIND = np.uint64(33)
 
 @part_kernel
 def _draw_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint64:
-    """Return the reply to the target, or the pass, that 64 random bits choose."""
+    """Return the reply, or the pass, that 64 random bits select."""
     hand = row[at.HANDS + np.int64(row[at.SEAT])]
     base, starts, bombs, rocket = find_replies(hand, row[at.TARGET], row[at.KEY], rules)
     word = U1 | (starts << (_BEHIND if base > tables.ROCKET_ID else U1)) | (bombs << U16) | (rocket << U32)
@@ -34,7 +34,7 @@ def _draw_reply(row: np.ndarray, rules: np.ndarray, bits: np.uint64) -> np.uint6
 
 @inline_kernel
 def draw_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw a uniform legal action of the seat to act; return it and the generator's new state."""
+    """Draw a uniformly random legal action for the seat to act; return it and the generator's new state."""
     state = advance(state)
     if row[at.STAGE] == at.STAGE_PLAY and row[at.TARGET] != U0:
         return _draw_reply(row, rules, mix(state)), state
@@ -49,7 +49,7 @@ def draw_action(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.
 def draw_kickers(
     row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, state: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """Draw kickers of a legal main group, uniformly at every stage; return them and the generator's new state."""
+    """Draw the kickers of a legal main group, uniformly at every stage; return them and the generator's new state."""
     body = body_of(row, hand, main, rules)
     chosen, floor, left = U0, U0, body.kickers
     while left > U0:
@@ -63,7 +63,7 @@ def draw_kickers(
 
 @kernel
 def play_random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[int, np.ndarray]:
-    """Play whole games with a uniform choice at every stage, on one thread.
+    """Play whole games with uniformly random choices at every stage, on one thread.
 
     Args:
         games: How many.
@@ -84,7 +84,7 @@ def play_random_games(games: int, seed: np.uint64, rules: np.ndarray) -> tuple[i
 
 @part_kernel
 def _play_game(row: np.ndarray, state: np.uint64, rules: np.ndarray, mask: np.ndarray) -> int:
-    """Deal a game into a row and play it; returns the number of decisions."""
+    """Deal a game into an engine state, play it to its end, and return the number of decisions."""
     decisions = 0
     new_game(row, state, rules)
     while row[at.STAGE] != at.STAGE_OVER:

@@ -1,4 +1,4 @@
-"""SplitMix64: one word of state, the same stream on every platform.
+"""The SplitMix64 random generator: one word of state, and the same stream on every platform.
 
 Reference: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 """
@@ -20,13 +20,13 @@ _U31 = np.uint64(31)
 
 @inline_kernel
 def advance(state: np.uint64) -> np.uint64:
-    """Return the generator's next state."""
+    """Return the next state of the generator."""
     return state + _GAMMA
 
 
 @inline_kernel
 def mix(state: np.uint64) -> np.uint64:
-    """Return the 64 random bits of a generator's state."""
+    """Return the 64 random bits that a generator state yields."""
     state = (state ^ (state >> _U30)) * _MIX1
     state = (state ^ (state >> _U27)) * _MIX2
     return state ^ (state >> _U31)
@@ -34,11 +34,11 @@ def mix(state: np.uint64) -> np.uint64:
 
 @inline_kernel
 def scale_below(bits: np.uint64, n: np.uint64) -> np.uint64:
-    """Map 64 random bits to a number in 0..n-1 by multiplication (bias below n / 2**32)."""
+    """Map 64 random bits to an integer in 0..n-1 by multiplication (bias below n / 2**32)."""
     return ((bits >> U32) * n) >> U32
 
 
 @inline_kernel
 def stream_state(seed: np.uint64, stream: np.uint64) -> np.uint64:
-    """Return the generator's first state of a numbered stream (game, tree, thread) of a seed."""
+    """Return the initial generator state of a numbered stream (game, tree or thread) under a seed."""
     return mix(mix(seed + _GAMMA) ^ (stream * _MIX1 + _GAMMA))

@@ -1,4 +1,4 @@
-"""Applying an action to a row, in place and unchecked, with or without its ring of recent moves."""
+"""Unchecked application of actions to an engine state in place, with or without its ring of recent moves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def next_seat(seat: np.uint64, rules: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def hand_size(row: np.ndarray, seat: np.uint64) -> np.uint64:
-    """Return how many cards a seat holds; of other seats' hands a view has nothing but this number."""
+    """Return how many cards a seat holds, in a full engine state or in a view."""
     if row[at.SIZES] != U0:
         return (row[at.SIZES] >> (U8 * seat)) & BYTE
     return words.popcount(row[at.HANDS + np.int64(seat)])
@@ -37,7 +37,7 @@ def body_cards(main: np.uint64) -> np.uint64:
 
 @inline_kernel
 def apply_action(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Play one action for the seat to act.  The action must be legal: nothing is checked.
+    """Play one action for the seat to act, which must be legal because nothing is checked.
 
     Args:
         row: The game, shape ``[32]``, uint64, changed in place.
@@ -85,7 +85,7 @@ def _play_pass(row: np.ndarray, rules: np.ndarray) -> None:
 
 @inline_kernel
 def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move (or pass) at once; the row must be in the play stage and the move legal.
+    """Play a whole move (or pass) at once; the game must be in the play stage and the move legal.
 
     Args:
         row: The game, shape ``[32]``, uint64, changed in place.
@@ -101,7 +101,7 @@ def play_move(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.nd
 
 @inline_kernel
 def _play_cards(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move, and record what observations, views and scores read."""
+    """Play a whole move, and record the data that observations, views and scores read."""
     seat = row[at.SEAT]
     segment = tables.MAIN_SEGMENT[main]
     body, copies = body_cards(main) & PLANE, tables.BODY_COPIES[segment]
@@ -123,7 +123,7 @@ def _play_cards(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.
 
 @inline_kernel
 def play_without_bookkeeping(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move in a simulation: update hands, turn, target, bombs and winner, and nothing else.
+    """Play a whole move in a simulation, updating only hands, turn, target, bombs and winner.
 
     Simulations use it; the row must be in the play stage.
 
@@ -157,7 +157,7 @@ def play_without_bookkeeping(row: np.ndarray, main: np.uint64, kickers: np.uint6
 
 @inline_kernel
 def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
-    """Pass: the next seat follows, or the owner of the target leads."""
+    """Pass the turn: the next seat follows, or the owner of the unbeaten move leads."""
     row[at.PASSES] += U1
     if row[at.PASSES] + U1 == rules[variant.R_PLAYERS]:
         row[at.SEAT] = row[at.OWNER]
@@ -170,7 +170,7 @@ def pass_turn(row: np.ndarray, rules: np.ndarray) -> None:
 
 @part_kernel
 def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: np.uint64, kickers: np.uint64) -> None:
-    """Set the target to DouZero's reading of a plane with solos.
+    """Set the move to beat according to DouZero's reading of a plane with solos.
 
     DouZero reads the cards alone: a kicker four times makes no category (only a bomb follows), a kicker trio next to
     a body of three makes a plane of four, any other kicker trio counts as the plane's highest rank.
@@ -198,7 +198,7 @@ def _merge_reading(row: np.ndarray, main: np.uint64, segment: np.uint64, start: 
 
 @part_kernel
 def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
-    """Make a bid: 0 declines, 1..3 bids; with robbing, 1 calls and 2 robs."""
+    """Make a bid: 0 declines and 1..3 bid; under robbing rules, 1 calls and 2 robs."""
     row[at.MOVES] += U1
     robbing = rules[variant.R_BIDDING] == variant.BIDDING_ROBBING
     ended = _call_or_rob(row, bid, rules) if robbing else _outbid(row, bid, rules)
@@ -218,7 +218,7 @@ def _bid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> None:
 
 @part_kernel
 def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
-    """Bid above the highest, or decline; returns whether the auction has ended."""
+    """Bid above the highest bid or decline; return whether the auction has ended."""
     seat = row[at.SEAT]
     if bid > U0 or get_bid(row, seat) == U0:
         set_bid(row, seat, bid + U1)
@@ -237,7 +237,7 @@ def _outbid(row: np.ndarray, bid: np.uint64, rules: np.ndarray) -> bool:
 
 @part_kernel
 def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
-    """Call (1), rob (2) or decline (0); returns whether the auction has ended.
+    """Call (1), rob (2) or decline (0); return whether the auction has ended.
 
     A seat that has declined has no further turn.  The caller has one more if it was robbed; that ends the auction.
     """
@@ -263,7 +263,7 @@ def _call_or_rob(row: np.ndarray, answer: np.uint64, rules: np.ndarray) -> bool:
 
 @pure_kernel
 def make_landlord(row: np.ndarray, seat: np.uint64, rules: np.ndarray) -> None:
-    """End the auction: a seat takes up the landlord cards, and is to act.
+    """End the auction: one seat becomes the landlord, picks up the landlord cards and acts next.
 
     Args:
         row: The game, in the auction, changed in place.
@@ -300,7 +300,7 @@ def _answer_doubling(row: np.ndarray, doubled: np.uint64, rules: np.ndarray) -> 
 
 @pure_kernel
 def apply_and_record(row: np.ndarray, ring: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Play one action, as :func:`apply_action`, and enter the move in the ring once complete.
+    """Play one action as :func:`apply_action` does, and record a completed move in the ring of recent moves.
 
     Args:
         row: The game, changed in place.

@@ -1,4 +1,4 @@
-"""A hand as one word, and the bit operations on it.
+"""Representation of a hand as one 64-bit word, and the bit operations on it.
 
 A hand is an unsigned 64-bit word of four 16-bit *planes*: bit ``r`` of plane ``j`` is set when the hand holds at
 least ``j + 1`` cards of rank ``r``.  Thresholds (at least one, two, three, four of a rank), which every run
@@ -31,7 +31,7 @@ _U56 = np.uint64(56)
 
 @inline_kernel
 def popcount(word: np.uint64) -> np.uint64:
-    """Count the set bits of a word.  LLVM makes one instruction of it where the processor has one."""
+    """Count the set bits of a word, in a single instruction where the processor has one."""
     word = word - ((word >> U1) & _M1)
     word = (word & _M2) + ((word >> U2) & _M2)
     return (((word + (word >> U4)) & _M4) * _H01) >> _U56
@@ -61,26 +61,26 @@ def select_bit(word: np.uint64, k: np.uint64) -> np.uint64:
 
 @inline_kernel
 def count_of(hand: np.uint64, rank: np.uint64) -> np.uint64:
-    """Return how many cards of a rank a hand holds, 0..4."""
+    """Return how many cards of a rank a hand holds (0..4)."""
     return popcount((hand >> rank) & FOUR_PLANES)
 
 
 @inline_kernel
 def body_mask(rank: np.uint64, length: np.uint64) -> np.uint64:
-    """Return the ranks of a chain as a 15-bit mask."""
+    """Return the ranks of a chain as a 15-bit mask, from the lowest rank and the length."""
     return ((U1 << length) - U1) << rank
 
 
 @inline_kernel
 def cards_of_ranks(mask: np.uint64, copies: np.uint64) -> np.uint64:
-    """Return the hand that holds ``copies`` cards (0..4) of every rank of a mask."""
+    """Return the hand that holds ``copies`` cards (0..4) of every rank in a mask."""
     planes = (U1 << (U8 * copies) << (U8 * copies)) - U1  # two shifts: 64 at once is undefined
     return (mask * FOUR_PLANES) & planes
 
 
 @inline_kernel
 def remove_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
-    """Remove ``copies`` cards of every rank of a mask from a hand; no count falls below zero."""
+    """Remove ``copies`` cards of every rank in a mask from a hand; no count falls below zero."""
     ranks = mask * FOUR_PLANES
     half = U8 * copies
     return (hand & ~ranks) | (((hand >> half) >> half) & ranks)
@@ -88,7 +88,7 @@ def remove_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint
 
 @inline_kernel
 def add_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
-    """Add ``copies`` cards of every rank of a mask to a hand; no count rises above four."""
+    """Add ``copies`` cards of every rank in a mask to a hand; no count rises above four."""
     ranks = mask * FOUR_PLANES
     half = U8 * copies
     planes = (U1 << half << half) - U1
@@ -97,7 +97,7 @@ def add_cards(hand: np.uint64, mask: np.uint64, copies: np.uint64) -> np.uint64:
 
 @inline_kernel
 def ranks_with_count(hand: np.uint64, copies: np.uint64) -> np.uint64:
-    """Return the mask of the ranks of which a hand holds exactly ``copies`` cards (1..4)."""
+    """Return the mask of the ranks in which a hand holds exactly ``copies`` cards (1..4)."""
     at_least = (hand >> (U16 * (copies - U1))) & PLANE
     more = ((hand >> (U8 * copies)) >> (U8 * copies)) & PLANE
     return at_least & ~more
@@ -105,7 +105,7 @@ def ranks_with_count(hand: np.uint64, copies: np.uint64) -> np.uint64:
 
 @inline_kernel
 def remove_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
-    """Remove the cards of a hand from another, rank by rank; no count falls below zero."""
+    """Remove one hand's cards from another hand, rank by rank; no count falls below zero."""
     hand = remove_cards(hand, ranks_with_count(cards, U1), U1)
     if cards > PLANE:
         hand = remove_cards(hand, ranks_with_count(cards, U2), U2)
@@ -116,7 +116,7 @@ def remove_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
 
 @inline_kernel
 def add_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
-    """Add the cards of a hand to another, rank by rank; no count rises above four."""
+    """Add one hand's cards to another hand, rank by rank; no count rises above four."""
     hand = add_cards(hand, ranks_with_count(cards, U1), U1)
     if cards > PLANE:
         hand = add_cards(hand, ranks_with_count(cards, U2), U2)
@@ -127,7 +127,7 @@ def add_hand(hand: np.uint64, cards: np.uint64) -> np.uint64:
 
 @inline_kernel
 def run_starts(plane: np.uint64, length: np.uint64) -> np.uint64:
-    """Return the mask of the ranks at which ``length`` consecutive set bits of a plane start."""
+    """Return the mask of the positions at which a run of ``length`` consecutive set bits starts."""
     result = plane
     step = U1
     while step < length:

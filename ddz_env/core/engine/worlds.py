@@ -1,4 +1,4 @@
-"""Worlds: full games that agree with what a seat knows, and games that are played out at random."""
+"""Sampling of full games that agree with a seat's knowledge, and random playouts."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def sample_hands(view: np.ndarray, seat: np.uint64, rules: np.ndarray, state: np
 
 @kernel
 def play_to_end(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
-    """Play a game to its end with a uniform choice at every stage; the row is changed in place."""
+    """Play a game to its end in place, with uniformly random choices at every stage."""
     mask = np.empty(MASK_WORDS, np.uint64)
     while row[at.STAGE] != at.STAGE_OVER:
         action, state = draw_action(row, rules, mask, state)
@@ -125,7 +125,7 @@ def play_to_end(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> None:
 def play_to_end_repeatedly(
     row: np.ndarray, rules: np.ndarray, seed: np.uint64, scoring: int, peasant_reward: float, returns: np.ndarray
 ) -> None:
-    """Play copies of a game to their ends with uniformly random actions, and write their returns.
+    """Play copies of a game to the end with uniformly random actions, and write their returns.
 
     Args:
         row: The game; it stays as it is.

@@ -1,4 +1,4 @@
-"""Observations as numbers: one layout table per vector, and the kernels that write by it.
+"""Numerical observations: a layout table for each vector, and the kernels that write the vectors by these tables.
 
 Every vector here is a row of signed bytes.  Cards are 15 counts, one per rank; each such field is followed by
 one byte that belongs to it, so that a field is two 64-bit words and is written by two stores.  Kernels therefore
@@ -70,21 +70,21 @@ if TYPE_CHECKING:
 
 
 class HasRow(Protocol):
-    """What has the engine's row of a game: a :class:`~ddz_env.State`, or a PettingZoo environment."""
+    """An object that holds an engine state: a :class:`~ddz_env.State` or a PettingZoo environment."""
 
     @property
     def row(self) -> npt.NDArray[np.uint64]:
-        """The engine's row of the game, shape ``[32]``, uint64."""
+        """The engine state of the game, shape ``[32]``, uint64."""
         ...
 
     @property
     def rule_words(self) -> npt.NDArray[np.uint64]:
-        """The rules array, shape ``[18]``."""
+        """The rules as an array that kernels read, shape ``[18]``."""
         ...
 
 
 def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]:
-    """Write what a seat sees of a game as numbers, by the table ``OBSERVATION``.
+    """Encode what a seat sees of a game as a numerical vector with the layout ``OBSERVATION``.
 
     Args:
         game: A state, or a view (of that seat).
@@ -105,7 +105,7 @@ def observe(game: State | View, seat: int | None = None) -> npt.NDArray[np.int8]
 
 
 def mask_bytes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int8]:
-    """Return masks that kernels wrote as words as one byte for each action, shape ``[..., 400]``.
+    """Convert masks that kernels wrote as words to one byte per action, shape ``[..., 400]``.
 
     Args:
         words: Shape ``[..., MASK_BYTE_WORDS]``, uint64 (:func:`expand_mask`).
@@ -117,7 +117,7 @@ def mask_bytes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.int8]:
 
 
 def action_mask(game: HasRow) -> npt.NDArray[np.int8]:
-    """Return the mask of legal actions of the seat to act; all zero when the game is over.
+    """Return the mask of legal actions for the seat to act; it is all zero when the game is over.
 
     Args:
         game: A state, or the game of an environment.
@@ -131,7 +131,7 @@ def action_mask(game: HasRow) -> npt.NDArray[np.int8]:
 
 
 def full_state(game: HasRow) -> npt.NDArray[np.int8]:
-    """Write the whole game, hidden hands included, as numbers, by the table ``STATE``.
+    """Encode the whole game, including hidden hands, as a numerical vector with the layout ``STATE``.
 
     Args:
         game: A state, or the game of an environment.

@@ -1,4 +1,4 @@
-"""The layout tables: every vector's features in order, with their ranges and meanings."""
+"""The layout tables, which list every vector's features in order with their ranges and meanings."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Feature:
 
     @property
     def highs(self) -> tuple[int, ...]:
-        """The highest value that each byte of the feature can have."""
+        """The highest values that each byte of the feature can have."""
         return self.high if isinstance(self.high, tuple) else (self.high,) * self.size
 
 
 class Layout:
-    """The layout of a vector: its features in order, and the sizes, ranges and offsets that follow.
+    """The layout of a vector: its features in order, and the sizes, ranges and offsets that result from them.
 
     Args:
         features: The table.
@@ -77,12 +77,12 @@ class Layout:
 
     @property
     def word_offsets(self) -> Any:
-        """The 64-bit word at which each feature begins, by name; features inside a word are left out."""
+        """The index of the 64-bit word that starts with each feature, by name; features inside a word are omitted."""
         starts = {name: offset // WORD for name, offset in self.offsets.items() if offset % WORD == 0}
         return namedtuple("word_offsets", starts)(**starts)
 
     def byte_offsets_from(self, name: str) -> Any:
-        """Return how many bytes after a feature it and each later feature begin, by name; uint64."""
+        """Return the byte offset of each feature from a named one onwards, relative to that feature, as uint64."""
         first = self.offsets[name]
         distances = {name: np.uint64(offset - first) for name, offset in self.offsets.items() if offset >= first}
         return namedtuple("byte_offsets", distances)(**distances)
@@ -99,27 +99,27 @@ class Layout:
         return {f.name: vector[..., self.offsets[f.name] : self.offsets[f.name] + f.size] for f in self.features}
 
     def table_rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """Yield a row of the documentation's table for every feature: bytes, name, range, meaning."""
+        """Yield one row of the documentation's table per feature: bytes, name, range and meaning."""
         for feature in self.features:
             first = self.offsets[feature.name]
             positions = f"{first}..{first + feature.size - 1}" if feature.size > 1 else str(first)
             yield positions, feature.name, f"{feature.low}..{max(feature.highs)}", feature.description
 
     def feature_lines(self) -> Iterator[str]:
-        """Yield a line for every feature: name, first byte, number of bytes, lowest and highest values."""
+        """Yield one line per feature: its name, first byte, number of bytes, and lowest and highest values."""
         for feature in self.features:
             yield f"{feature.name} {self.offsets[feature.name]} {feature.size} {feature.low} {feature.highs}"
 
 
 def _card_field(name: str, description: str, beside: str, high: int, meaning: str) -> tuple[Feature, Feature]:
-    """Make a field of cards, 15 counts, and the feature in the byte that fills its second word."""
+    """Make a card feature of 15 counts, and the one-byte feature that fills its second word."""
     return Feature(name, len(FULL_DECK), 0, FULL_DECK, description), Feature(beside, 1, 0, high, meaning)
 
 
 def _field_of_each_seat(
     seats: Iterable[object], name: str, description: str, beside: str, high: int, meaning: str
 ) -> Iterator[Feature]:
-    """Make a field of cards for each seat, whose name replaces the braces in names and meanings."""
+    """Make the card features of each seat, inserting the seat into the braces in names and meanings."""
     for seat in seats:
         yield from _card_field(
             name.format(seat), description.format(seat), beside.format(seat), high, meaning.format(seat)
@@ -225,7 +225,7 @@ if sys.byteorder != "little":  # pragma: no cover
 
 
 def fingerprint(concealed: bool = False, *more: str, places: int | None = None) -> str:
-    """A hash of what gives observations and actions their meaning, sixteen hexadecimal digits.
+    """Return a hash of the observation layout and the action table, as sixteen hexadecimal digits.
 
     It is made of names, places, sizes and ranges, not of descriptions: a description may be reworded.
 

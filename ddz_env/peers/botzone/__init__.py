@@ -1,1 +1,1 @@
-"""Botzone's two Dou Dizhu games in the platform's JSON: judges, requests and answers, logs."""
+"""Botzone's two Dou Dizhu games in the platform's JSON: judges, requests and answers, and logs."""

@@ -1,4 +1,4 @@
-"""Botzone's two Dou Dizhu games: the rules of each judge, the combinations it recognizes, and its deals.
+"""Botzone's two Dou Dizhu games: each judge's rules, the combinations that it recognizes, and its deals.
 
 A judge sees card ids, not moves.  The older one wants one kicker per quad of a shuttle.  The action table has two, as
 nearly everybody plays, so these combinations are read here and have no move.
@@ -62,7 +62,7 @@ def find_botzone_game(name: str) -> BotzoneGame:
 
 
 def game_for_rules(rules: Rules) -> BotzoneGame:
-    """Return the game of Botzone in which a bot plays under some rules.
+    """Return the Botzone game in which a bot plays under the given rules.
 
     Raises:
         InvalidRulesError: If the platform has none (doubling, robbing, two players, half a deck ...).
@@ -86,7 +86,7 @@ _LONG = 3
 
 
 class Combination(NamedTuple):
-    """The combination that a judge recognizes in some cards.
+    """The combination that a judge recognizes in a set of cards.
 
     Attributes:
         category: The name of its category in the action table; ``pass`` for no cards.
@@ -102,7 +102,7 @@ class Combination(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """The points that the older game gives for the combination, in hundredths."""
+        """The points that the older game awards for the combination, in hundredths."""
         category = next(category for category in CATEGORIES if category.name == self.category)
         if self.length >= _LONG and category.long_weight is not None:
             return category.long_weight
@@ -124,7 +124,7 @@ PASS = Combination("pass", -1, 0, 0)
 
 
 def recognize_combination(cards: Sequence[int], game: BotzoneGame) -> Combination | None:
-    """Recognize the combination that card ids form in a game; None if they form none.
+    """Recognize the combination that card ids form in a game, or return None if they form none.
 
     Raises:
         InvalidHandError: If an id does not exist or appears twice.
@@ -148,7 +148,7 @@ def _recognize_category(counts: tuple[int, ...], name: str) -> Combination | Non
 
 
 def _recognize_sparse_shuttle(counts: tuple[int, ...]) -> Combination | None:
-    """Recognize a shuttle with one solo or one pair per quad, which only the older judge knows."""
+    """Recognize a shuttle with one solo or one pair per quad, a combination that only the older judge knows."""
     quads = [rank for rank, count in enumerate(counts) if count == 4]
     if len(quads) < 2 or quads[-1] - quads[0] != len(quads) - 1 or quads[-1] >= CHAIN_RANKS:
         return None
@@ -163,7 +163,7 @@ _HAND, _BOTTOM = 17, 3
 
 
 class BotzoneDeal(NamedTuple):
-    """A deal in the form in which Botzone writes it.
+    """A deal in Botzone's own format.
 
     Attributes:
         allocation: Card ids of each seat: 20, 17 and 17 in the older game, 17 each in the newer one.
@@ -174,27 +174,27 @@ class BotzoneDeal(NamedTuple):
     publiccard: list[int]
 
     def state(self, game: BotzoneGame) -> State:
-        """Begin a game with the deal; an auction is opened by seat 0."""
+        """Begin a game with the deal; seat 0 opens the auction if there is one."""
         hands = [Hand.from_ids([card for card in ids if card not in self.publiccard]) for ids in self.allocation]
         return let_seat_0_open(State.from_hands(hands, Hand.from_ids(self.publiccard), game.rules))
 
 
 def let_seat_0_open(state: State) -> State:
-    """Let seat 0 open a game's auction, as on Botzone; elsewhere the opener is drawn."""
+    """Let seat 0 open a game's auction, as on Botzone, in place of a randomly drawn seat."""
     if state.stage == "bid":
         state.row[at.SEAT] = state.row[at.OWNER] = state.row[at.BIDS] = 0
     return state
 
 
 def shuffle_and_deal(game: BotzoneGame, rng: np.random.Generator) -> BotzoneDeal:
-    """Shuffle the cards and deal them in Botzone's form."""
+    """Shuffle the cards, and deal them in Botzone's format."""
     cards = rng.permutation(NUM_CARDS).tolist()
     first = cards[_BOTTOM : _BOTTOM + _HAND] if game.has_auction else cards[: _BOTTOM + _HAND]
     return BotzoneDeal([first, cards[20:37], cards[37:]], cards[:_BOTTOM])
 
 
 def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
-    """Read the deal in a judge's ``initdata`` (an object, or its text); None if there is none.
+    """Parse the deal in a judge's ``initdata`` (an object, or its text), or return None if there is no deal.
 
     Raises:
         InvalidDealError: If it is not a deal of the game.
@@ -221,7 +221,7 @@ def parse_initdata(initdata: Any, game: BotzoneGame) -> BotzoneDeal | None:
 
 
 def _is_complete_deal(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) -> bool:
-    """Whether every card is dealt once, and the landlord cards are where the game has them."""
+    """Return whether every card is dealt exactly once, and the landlord cards are where the game keeps them."""
     try:
         cards = [card for hand in deal.allocation for card in hand] + deal.publiccard * game.has_auction
         whole = sorted(cards) == list(range(NUM_CARDS)) and [len(hand) for hand in deal.allocation] == sizes
@@ -231,5 +231,5 @@ def _is_complete_deal(deal: BotzoneDeal, game: BotzoneGame, sizes: list[int]) ->
 
 
 def last_two_moves(played: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the ``history`` of a request: what the last two seats played, ``[]`` for a pass or nothing yet."""
+    """Return the ``history`` of a request: the last two seats' moves, with ``[]`` for a pass or no move yet."""
     return [[], [], *map(list, played)][-2:]

@@ -1,4 +1,4 @@
-"""Botzone's judges, which get the log of a match and return their next output, and keep no state.
+"""Botzone's judges, stateless functions that receive a match's log and return their next output.
 
 Modelled on the judges that ``ailab-pku/botzone-local`` publishes, down to their wording of faults.
 
@@ -59,18 +59,18 @@ def _make_request(seat: int, content: Mapping[str, Any], display: Mapping[str, A
 
 
 def _final_output(scores: Sequence[float], before: Mapping[str, Any], **after: Any) -> dict[str, Any]:
-    """Make the judge's final output: the scores by seat, and the display."""
+    """Make the judge's final output, which consists of the scores by seat and the display data."""
     named = {str(seat): score for seat, score in enumerate(scores)}
     return {"command": "finish", "content": named, "display": {**before, **named, **after}}
 
 
 def _combination_or_pass(cards: Sequence[int], game: BotzoneGame) -> Combination:
-    """Recognize the combination that cards form; a pass where they form none."""
+    """Recognize the combination that cards form, or return a pass if they form no combination."""
     return games.recognize_combination(cards, game) or PASS
 
 
 class _MatchTable:
-    """The cards of a match: what was dealt, and what has been played.
+    """The cards of a match, both as dealt and as played so far.
 
     Args:
         game: The game.
@@ -90,7 +90,7 @@ class _MatchTable:
         self._played_cards: set[int] = set()
 
     def play(self, cards: list[int]) -> None:
-        """Play cards for the seat to act; no cards are a pass."""
+        """Play cards for the seat to act; an empty list of cards is a pass."""
         self.played.append(cards)
         self._played_cards.update(cards)
 
@@ -106,21 +106,21 @@ class _MatchTable:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The last move as it is displayed; empty before the first."""
+        """The last move in the form of the display data; empty before the first move."""
         return {"event": {"player": self._last_seat, "action": self.played[-1]}} if self.played else {}
 
     @property
     def is_over(self) -> bool:
-        """Whether a seat has gone out."""
+        """Whether the match is over because a seat has played all its cards."""
         return bool(self.played) and set(self.dealt[self._last_seat]) <= self._played_cards
 
     @property
     def target(self) -> list[int] | None:
-        """The cards that must be beaten; None on lead."""
+        """The cards that must be beaten, or None on lead."""
         return next((cards for cards in reversed(self.played[-2:]) if cards), None)
 
     def find_fault(self, answer: Mapping[str, Any]) -> str:
-        """Return the judge's error code for an answer; empty if it may be played."""
+        """Return the judge's error code for an answer, or an empty text if the answer may be played."""
         response, newer = answer.get("response"), self._game.has_auction
         if answer["verdict"] != "OK" or (newer and not isinstance(response, list)):
             return f"INVALID_INPUT_VERDICT_{answer['verdict']}"
@@ -165,7 +165,7 @@ def _judge_fixed(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
 
 
 def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    """Make the output that ends a match by a fault; an unreadable first answer counts as that of a seat -1."""
+    """Make the output that ends a match by a fault, counting an unreadable first answer for seat -1."""
     turn, response = table.seat_to_act, answer.get("response")
     action: Any = table.played[-1] if table.played else []
     if not table.played and (reason.startswith("INVALID_INPUT") or not hasattr(response, "__len__")):
@@ -177,7 +177,7 @@ def _end_by_fault(table: _MatchTable, answer: Mapping[str, Any], reason: str) ->
 
 
 def _sort_cards(response: Any) -> Any:
-    """Sort cards; what cannot be sorted is returned as it is."""
+    """Sort cards, returning any value that cannot be sorted unchanged."""
     try:
         return sorted(response)
     except TypeError:
@@ -185,7 +185,7 @@ def _sort_cards(response: Any) -> Any:
 
 
 def score_fixed_game(played: Sequence[Sequence[int]], winner: int) -> list[float]:
-    """Score a finished match of the older game: 2 for the winners, and weights, which peasants share.
+    """Score a finished match of the older game: 2 for the winners, plus combination points, which peasants share.
 
     Args:
         played: The card ids of every move, passes included, from seat 0 on.
@@ -229,7 +229,7 @@ def _judge_bidding(log: Log, deal: BotzoneDeal) -> dict[str, Any]:
 
 
 def _cards_that_count(table: _MatchTable, entry: Mapping[str, Any], errors: Errors) -> list[int]:
-    """Return the cards of an answer that count: after a fault a pass, or on lead the smallest card."""
+    """Return the cards that an answer plays; after a fault, return a pass or, on lead, the lowest card."""
     answer = entry.get(str(table.seat_to_act), {"verdict": "OK", "response": []})
     if reason := table.find_fault(answer):
         errors[table.seat_to_act] = errors[table.seat_to_act] or reason
@@ -238,7 +238,7 @@ def _cards_that_count(table: _MatchTable, entry: Mapping[str, Any], errors: Erro
 
 
 def read_bids(log: Log, errors: Errors) -> tuple[list[int], int | None]:
-    """Read the bids of a log so far, and the landlord once the auction is over.
+    """Read the bids in a log so far, and the landlord once the auction is over.
 
     An invalid bid counts as 0, and is entered among the faults.
     """

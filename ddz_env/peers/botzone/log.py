@@ -1,4 +1,4 @@
-"""Logs of Botzone's matches: read, written back unchanged, and replayed.
+"""Logs of Botzone matches: reading, writing back unchanged, and replaying.
 
 A log is a list in which the judge's entries and the bots' take turns.  The platform's files hold it alone or in an
 object with other fields (``logs``), which are kept.
@@ -23,11 +23,11 @@ _FIELDS = ("logs", "log")
 
 
 class BotzoneLogError(DouDizhuError):
-    """A text is not a log of one of the platform's two Dou Dizhu games, or does not fit its own deal."""
+    """Raised when a text is not a log of Botzone's two Dou Dizhu games, or does not fit its own deal."""
 
 
 class LoggedDecision(NamedTuple):
-    """A decision in a logged match: what the seat knew, and the move that it chose.
+    """A decision in a logged match, with the seat's view and the move that it chose.
 
     Attributes:
         view: What the seat saw.
@@ -40,7 +40,7 @@ class LoggedDecision(NamedTuple):
 
 @dataclass(frozen=True)
 class BotzoneLog:
-    """The log of a match on Botzone.
+    """The log of a Botzone match.
 
     Attributes:
         game: Which game it is of.
@@ -57,7 +57,7 @@ class BotzoneLog:
 
     @property
     def outputs(self) -> list[dict[str, Any]]:
-        """The judge's outputs."""
+        """The outputs of the judge."""
         return [entry["output"] for entry in self.entries[::2]]
 
     @property
@@ -75,13 +75,13 @@ class BotzoneLog:
 
     @property
     def scores(self) -> list[float] | None:
-        """The scores by seat; None while the match runs."""
+        """The scores by seat, or None while the match runs."""
         last = self.outputs[-1]
         return [last["content"][str(seat)] for seat in range(SEATS)] if last["command"] == "finish" else None
 
     @property
     def faults(self) -> list[str]:
-        """The judge's error code for each seat's fault; empty for none."""
+        """The judge's error code for each seat's fault, or an empty text for a seat without one."""
         last = self.outputs[-1]["display"]
         if "errorInfo" in last:
             at_fault = max(0, last["event"]["player"])
@@ -91,12 +91,12 @@ class BotzoneLog:
 
     @property
     def played(self) -> list[list[int]]:
-        """The card ids of every move that counted, from the landlord on."""
+        """The card ids of every move that counted, beginning with the landlord's first move."""
         shown_moves = [output["display"] for output in self.outputs if "event" in output.get("display", {})]
         return [list(display["event"]["action"]) for display in shown_moves if "errorInfo" not in display]
 
     def replay(self) -> tuple[State, list[LoggedDecision]]:
-        """Replay the match; return the final state and all decisions.
+        """Replay the match, and return the final state and all decisions.
 
         Returns:
             The game where the log ends, and every decision before.
@@ -115,7 +115,7 @@ class BotzoneLog:
         return state, decisions
 
     def to_text(self) -> str:
-        """Format the match as text: the hands as dealt, the landlord cards, then one move per line."""
+        """Format the match as text: the hands as dealt, the landlord cards, and then one move per line."""
         start = self.deal.state(self.game)
         state, decisions = self.replay()
         hands = [f"seat {seat}: {start.hand(seat)}" for seat in range(SEATS)]
@@ -126,7 +126,7 @@ class BotzoneLog:
 
 
 def read_logs(path: Path) -> list[BotzoneLog]:
-    """Read the matches of a file, which holds one match, or one per line.
+    """Read the matches in a file that holds either one match or one match per line.
 
     Raises:
         BotzoneLogError: If it cannot be read or holds something else.

@@ -1,4 +1,4 @@
-"""An agent as a bot on Botzone: it gets the platform's requests and answers them.
+"""A Botzone bot that answers the platform's requests with an agent's moves.
 
 What the platform sends to a seat becomes a game of ours with any deal that fits, for a view does not show the rest.  On
 standard input and output each message and each answer is one line.
@@ -32,11 +32,11 @@ KEEP_RUNNING = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<"
 
 
 class InvalidRequestError(DouDizhuError):
-    """A request or an answer of Botzone is malformed."""
+    """Raised when a request or an answer of Botzone is malformed."""
 
 
 class SeatKnowledge(NamedTuple):
-    """What a seat knows of its match from Botzone's requests.
+    """The knowledge that a seat has of its match from Botzone's requests.
 
     Attributes:
         state: A game in which this seat sees what it knows; the other hands are made up.
@@ -50,7 +50,7 @@ class SeatKnowledge(NamedTuple):
 
 
 class _PublicHistory(NamedTuple):
-    """The public history of a match and a seat's own cards, from requests and answers.
+    """The public history of a match and a seat's own cards, read from requests and answers.
 
     Attributes:
         seat: Who has to answer.
@@ -70,7 +70,7 @@ class _PublicHistory(NamedTuple):
 
 
 def read_requests(game: BotzoneGame, requests: Requests, responses: Sequence[Any]) -> SeatKnowledge:
-    """Read the position in which a seat has to answer.
+    """Read the position in which a seat has to answer from its requests and its previous answers.
 
     Args:
         game: The game.
@@ -115,7 +115,7 @@ def read_move(cards: Sequence[int], game: BotzoneGame) -> Move:
 
 
 def choose_card_ids(move: Move, held: Sequence[int]) -> list[int]:
-    """Choose the card ids with which a seat plays a move: the lowest that it holds of each rank.
+    """Choose the card ids with which a seat plays a move, taking the lowest ids that it holds of each rank.
 
     Raises:
         InvalidMoveError: If it does not hold them.
@@ -153,7 +153,7 @@ def _read_public_history(game: BotzoneGame, requests: Requests, responses: Seque
 
 
 def _known_bids(exchange: Sequence[Any] | None, seat: int, landlord: int, final: int) -> list[int]:
-    """Return the bids of the auction as far as the seat knows them."""
+    """Return the bids of the auction, as far as the seat knows them."""
     bids = [*map(int, exchange[0]["bid"]), int(exchange[1])] if exchange else []
     if MAX_BID in bids:
         return bids
@@ -165,7 +165,7 @@ def _known_bids(exchange: Sequence[Any] | None, seat: int, landlord: int, final:
 
 
 def _make_consistent_state(game: BotzoneGame, history: _PublicHistory) -> State:
-    """Make a game that agrees with the history: other seats get what they have played, and unseen cards."""
+    """Make a game that agrees with the history, giving other seats the cards that they played and unseen cards."""
     least = np.zeros((SEATS + 1, NUM_RANKS), np.int64)
     for turn, cards in enumerate(history.played):
         least[(history.landlord + turn) % SEATS] += cards_to_counts(cards)
@@ -200,7 +200,7 @@ class BotzonePlayer:
         self._num_notified: int | None = None
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer one message of the platform.
+        """Answer one message from the platform.
 
         Args:
             message: ``{"requests": [...], "responses": [...]}``, or, for a bot that keeps running, the bare next
@@ -239,7 +239,7 @@ class BotzonePlayer:
 
 
 def _safe_answer(requests: Requests, responses: list[Any]) -> int | list[int]:
-    """Return an answer that is always legal: a pass, no bid, or on lead the smallest card."""
+    """Return an answer that is always legal: a pass, no bid or, on lead, the lowest card."""
     last = requests[-1]
     if "history" not in last:
         return 0
@@ -286,7 +286,7 @@ def answer_messages(
 
 
 def game_of_first_message(message: Mapping[str, Any]) -> BotzoneGame:
-    """Return the game that the first message of a match belongs to.
+    """Return the Botzone game that the first message of a match belongs to.
 
     Raises:
         InvalidRequestError: If it belongs to none.

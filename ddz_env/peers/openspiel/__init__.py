@@ -1,4 +1,4 @@
-"""Dou Dizhu as a game of OpenSpiel: importing this package registers ``python_ddz``.
+"""Dou Dizhu as an OpenSpiel game; importing this package registers ``python_ddz``.
 
 ``pyspiel`` is an optional dependency (extra ``peers``).  The page ``docs/guides/openspiel.md`` shows its algorithms.
 

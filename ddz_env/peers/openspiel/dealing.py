@@ -1,4 +1,4 @@
-"""The deal as chance nodes: rank by rank, how many cards each receiver gets.
+"""The deal as chance nodes, which assign the cards of one rank after another to the receivers.
 
 Suits never matter, so dealing card by card would reach the same game along many paths.  Here each rank is one chance
 node, each of its outcomes is a *split* of the rank's cards among the receivers, and every deal of ranks is one history,
@@ -32,7 +32,7 @@ MAX_COPIES = 4
 
 @functools.cache
 def list_splits(receivers: int) -> tuple[Split, ...]:
-    """List every split of one to four cards among receivers; a chance action is an index into the list.
+    """List every way to split one to four cards among receivers; a chance action is an index into the list.
 
     Splits are ordered by the number of cards, then lexicographically.
     """
@@ -44,13 +44,13 @@ def list_splits(receivers: int) -> tuple[Split, ...]:
 
 @functools.cache
 def _splits_with_actions(copies: int, receivers: int) -> tuple[tuple[int, Split], ...]:
-    """Return the splits of a number of cards, with their chance actions."""
+    """Return the ways to split a given number of cards, each with its chance action."""
     return tuple((number, split) for number, split in enumerate(list_splits(receivers)) if sum(split) == copies)
 
 
 @functools.cache
 def list_outcomes(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
-    """List the chance actions of a rank that fit the receivers' places, with their probabilities.
+    """List the chance actions of a rank that fit the receivers' free places, with their probabilities.
 
     Args:
         copies: Cards of the rank.
@@ -70,7 +70,7 @@ def list_outcomes(copies: int, places: tuple[int, ...]) -> tuple[tuple[int, floa
 
 @dataclass(frozen=True)
 class PartialDeal:
-    """A deal up to some rank; a rank that leaves no choice is dealt without a chance node.
+    """A deal that is complete up to some rank; a rank that leaves no choice gets no chance node.
 
     Attributes:
         rules: The rules.
@@ -85,7 +85,7 @@ class PartialDeal:
     @classmethod
     @functools.cache
     def start(cls, rules: Rules) -> PartialDeal:
-        """Begin a deal to the seats, the landlord cards and, if there are any, the undealt cards."""
+        """Begin a deal to the seats, the landlord cards and, if the rules leave any, the undealt cards."""
         sizes = [rules.hand_size] * rules.players + [rules.bottom]
         sizes.append(sum(rules.deck) - sum(sizes))
         places = (*sizes[: rules.players], *(size for size in sizes[rules.players :] if size))
@@ -93,20 +93,20 @@ class PartialDeal:
 
     @property
     def is_done(self) -> bool:
-        """Whether every card is dealt."""
+        """Whether all cards are dealt."""
         return len(self.splits) == NUM_RANKS
 
     @property
     def outcomes(self) -> tuple[tuple[int, float], ...]:
-        """Chance actions of the next rank with their probabilities; none for a rank that is not in the deck."""
+        """The chance actions of the next rank with their probabilities; empty for a rank that is not in the deck."""
         return list_outcomes(self.rules.deck[len(self.splits)], self.places)
 
     def apply_chance_action(self, action: int) -> PartialDeal:
-        """Return the deal after a chance action."""
+        """Return the deal that results from a chance action."""
         return self._with_split(list_splits(len(self.places))[action])._deal_forced_ranks()
 
     def hands(self) -> list[Hand]:
-        """Return the cards of each receiver, the seats' hands first."""
+        """Return the cards of each receiver, beginning with the seats' hands."""
         return [Hand(counts) for counts in zip(*self.splits, strict=True)]
 
     def actions_for(self, hands: Sequence[Hand]) -> Iterator[int]:
@@ -133,7 +133,7 @@ class PartialDeal:
 
 
 def resample_hands(state: State, player: int, draw: Callable[[], float]) -> list[Hand]:
-    """Draw what each receiver could have been dealt, as far as a player knows.
+    """Draw the cards that each receiver could have been dealt, consistent with a player's knowledge.
 
     Args:
         state: A game.
@@ -161,7 +161,7 @@ def resample_hands(state: State, player: int, draw: Callable[[], float]) -> list
 
 
 def _shuffle_ranks(pool: Hand, draw: Callable[[], float]) -> Iterator[int]:
-    """Yield the ranks of a pool's cards in random order (Fisher and Yates)."""
+    """Yield the ranks of a pool's cards in random order (Fisher–Yates shuffle)."""
     ranks = [rank for rank, count in enumerate(pool.counts) for _ in range(count)]
     while ranks:
         index = int(draw() * len(ranks))

@@ -1,4 +1,4 @@
-"""The game ``python_ddz`` of OpenSpiel: chance deals, players choose our action ids stage by stage."""
+"""The OpenSpiel game ``python_ddz``, in which chance deals and players choose action ids stage by stage."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _HIGHEST = {"fixed": 1, "once": 3, "until-passed": 3, "robbing": 8}
 
 
 def is_zero_sum(rules: Rules) -> bool:
-    """Whether the returns of all seats add up to zero."""
+    """Return whether the returns of all seats add up to zero."""
     return rules.scoring == "stake" or (
         rules.scoring == "win" and (rules.players == 2 or rules.peasant_reward * (rules.players - 1) == 1)
     )
 
 
 def return_bounds(rules: Rules) -> tuple[float, float]:
-    """Return bounds on the lowest and the highest return of a seat, which are not always reached."""
+    """Return bounds on a seat's lowest and highest returns, which need not be reached."""
     if rules.scoring == "win":
         return -1.0, 1.0
     if rules.scoring == "botzone":
@@ -108,7 +108,7 @@ def rules_from_text(text: str, scoring: str = "") -> Rules:
 
 
 class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no types
-    """Dou Dizhu as a game of OpenSpiel.
+    """Dou Dizhu as an OpenSpiel game.
 
     Args:
         params: ``rules`` and ``scoring`` (:func:`rules_from_text`).
@@ -126,7 +126,7 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
 
     @property
     def rules(self) -> Rules:
-        """The rules, read from the parameters: a copy that OpenSpiel makes has no attributes of Python."""
+        """The rules, read anew from the parameters because OpenSpiel's copies have no Python attributes."""
         params = self.get_parameters()
         return rules_from_text(params["rules"], params["scoring"])
 
@@ -135,11 +135,11 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
         return DouDizhuState(self)
 
     def max_chance_nodes_in_history(self) -> int:
-        """Return the most chance nodes of a game: one per rank, and one for the auction's opener."""
+        """Return the maximum number of chance nodes in a game: one per rank, and one for the auction's opener."""
         return sum(count > 0 for count in self.rules.deck) + (self.rules.bidding != "fixed")
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
-        """Make an observer: with perfect recall of the information state, otherwise of the observation.
+        """Make an observer of the information state (with perfect recall) or of the observation (without).
 
         Raises:
             InvalidRulesError: If it is to show anything but one player's own view.
@@ -153,7 +153,7 @@ class DouDizhuGame(pyspiel.Game):  # type: ignore[misc]  # OpenSpiel has no type
 
 
 class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no types
-    """A state of Dou Dizhu in OpenSpiel.
+    """A Dou Dizhu state in OpenSpiel.
 
     Attributes:
         deal: The deal as far as chance has come.
@@ -166,28 +166,28 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         self.game: State | None = None
 
     def current_player(self) -> int:
-        """Return the seat to act, or OpenSpiel's number for chance or the end."""
+        """Return the seat to act, or OpenSpiel's number for a chance node or a finished game."""
         if self.game is None:
             return int(pyspiel.PlayerId.CHANCE)
         return int(pyspiel.PlayerId.TERMINAL) if self.game.is_over else self.game.seat
 
     def is_terminal(self) -> bool:
-        """Whether the game is over."""
+        """Return whether the game is over."""
         return self.game is not None and self.game.is_over
 
     def returns(self) -> list[float]:
-        """Return each seat's return by the scoring; zeros while the game runs."""
+        """Return each seat's return under the scoring, or zeros while the game runs."""
         return list(self.game.returns()) if self.game else [0.0] * self.deal.rules.players
 
     def chance_outcomes(self) -> list[tuple[int, float]]:
-        """Return the chance actions with their probabilities: splits of a rank, then the auction's opener."""
+        """Return the chance actions with their probabilities: the splits of a rank, then the auction's opener."""
         if not self.deal.is_done:
             return list(self.deal.outcomes)
         players = self.deal.rules.players
         return [(self._opener_base + seat, 1 / players) for seat in range(players)]
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> DouDizhuState:
-        """Draw a state that looks the same to a player, uniformly over the deals of cards.
+        """Draw a state that looks the same to a player, uniformly over deals of cards.
 
         Args:
             player_id: The player whose information state is kept.
@@ -230,7 +230,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
         return "deal " + "-".join(map(str, list_splits(len(self.deal.places))[action]))
 
     def __str__(self) -> str:
-        """Return the deal, every completed move and a half-built one as text."""
+        """Return the deal, every completed move and any half-built move as text."""
         dealt = ["-".join(map(str, split)) for split in self.deal.splits if any(split)]
         if self.game is None:
             return " ".join(dealt) or "before the deal"
@@ -243,7 +243,7 @@ class DouDizhuState(pyspiel.State):  # type: ignore[misc]  # OpenSpiel has no ty
 
 
 def start_state(deal: PartialDeal, opener: int) -> State:
-    """Start the game of a finished deal with the seat that moves first."""
+    """Start the game of a finished deal, with a given seat as the first to act."""
     rules, hands = deal.rules, deal.hands()
     bottom = hands[rules.players] if rules.bottom else ""
     return State.from_hands(hands[: rules.players], bottom, rules, seed=_find_opening_seed(rules, opener))
@@ -251,7 +251,7 @@ def start_state(deal: PartialDeal, opener: int) -> State:
 
 @functools.cache
 def _find_opening_seed(rules: Rules, opener: int) -> int:
-    """Find a seed under which a seat opens the auction; with a fixed landlord any will do."""
+    """Find a seed under which a seat opens the auction; with a fixed landlord, any seed will do."""
     return next(seed for seed in itertools.count() if first_seat_to_act(State.new(seed, rules)) == opener)
 
 

@@ -1,4 +1,4 @@
-"""What a player sees, in OpenSpiel's two forms.
+"""Observers for a player's knowledge in OpenSpiel's two forms.
 
 The *information state* has perfect recall: the hand as dealt and everything that happened in sight since.  The
 *observation* is the vector of the environments (:data:`ddz_env.core.observation.OBSERVATION`): what is on the table now
@@ -33,17 +33,17 @@ _MAX_BIDS_OF_AUCTION = {"fixed": 0, "once": 3, "until-passed": 9, "robbing": 4}
 
 
 def max_cards_played(rules: Rules) -> int:
-    """Return the most cards that can be played in a game: every other seat keeps one."""
+    """Return the maximum number of cards played in a game, in which every seat but one keeps at least one card."""
     return rules.players * rules.hand_size + rules.bottom - (rules.players - 1)
 
 
 def max_answers(rules: Rules) -> int:
-    """Return the most bids and answers to showing and doubling in a game."""
+    """Return the maximum number of bids and of answers to showing and doubling in a game."""
     return _MAX_BIDS_OF_AUCTION[rules.bidding] + rules.showing + (rules.players if rules.doubling else 0)
 
 
 def max_moves(rules: Rules) -> int:
-    """Return the most moves in a game: single cards, and everybody passes on each but the last.
+    """Return the maximum number of moves in a game: single cards, with all others passing on each but the last.
 
     As many actions are enough: a kicker is an action of its own, and also a card.
     """
@@ -56,19 +56,19 @@ _text = functools.lru_cache(maxsize=2**16)(str)
 
 
 class HasGame(Protocol):
-    """An OpenSpiel state that holds a game of this package, which the observers read."""
+    """An OpenSpiel state that holds a game of this package, as the observers require."""
 
     game: State | None
     """The game; None before everything is dealt."""
 
 
 def first_seat_to_act(state: State) -> int:
-    """Return the seat that moves first: the auction's opener, or the landlord."""
+    """Return the seat that acts first: the auction's opener, or the landlord."""
     return (int(state.row[at.BIDS]) >> 16) & 15
 
 
 def all_cards_held(state: State, seat: int) -> Hand:
-    """Return every card that a seat has held so far, the landlord cards included once it has them."""
+    """Return every card that a seat has held so far, including the landlord cards once the seat has them."""
     return Hand.from_word(int(add_hand(state.row[at.HANDS + seat], state.row[at.PLAYED + seat])))
 
 
@@ -77,7 +77,7 @@ def _has_landlord(state: State) -> bool:
 
 
 def half_built_move(state: State, seat: int) -> tuple[int, int]:
-    """Return main group and kickers so far of a seat's own half-built move; zeros if there is none."""
+    """Return the main group and chosen kickers of a seat's own half-built move, or zeros if there is no such move."""
     if int(state.row[at.STAGE]) != at.STAGE_KICKER or state.seat != seat:
         return 0, 0
     return int(state.row[at.PENDING]), int(state.row[at.CHOSEN])
@@ -103,7 +103,7 @@ class _Tensor:
 
 
 class InformationStateObserver(_Tensor):
-    """An observer of the information state: everything that a player has seen and done since the deal.
+    """An observer of the information state, which holds everything a player has seen and done since the deal.
 
     Parts of the tensor, with numbers of cards divided by four:
 
@@ -135,7 +135,7 @@ class InformationStateObserver(_Tensor):
         )
 
     def set_from(self, spiel_state: HasGame, player: int) -> None:
-        """Write the information state of a player into the tensor."""
+        """Write a player's information state into the tensor."""
         self.tensor.fill(0)
         self.dict["player"][player] = 1
         state = spiel_state.game
@@ -161,7 +161,7 @@ class InformationStateObserver(_Tensor):
             cards[: 2 * NUM_RANKS] = np.divide(move.group.need + move.kicker_counts, _COPIES)
 
     def string_from(self, spiel_state: HasGame, player: int) -> str:
-        """Return the information state of a player as text."""
+        """Return a player's information state as text."""
         state = spiel_state.game
         if state is None:
             return f"player {player}"
@@ -174,24 +174,24 @@ class InformationStateObserver(_Tensor):
         return " | ".join((*shown, ", ".join(moves)))
 
     def _visible_seats(self, state: State, player: int) -> list[int]:
-        """Return the seats whose hands a player sees, including a landlord's shown hand."""
+        """Return the seats whose hands a player sees, including a landlord that has shown its hand."""
         shown = int(state.row[at.LANDLORD]) if is_hand_shown(state.row) else None
         return [seat for seat in range(self._rules.players) if self._rules.open_hands or seat in (player, shown)]
 
 
 class ObservationObserver(_Tensor):
-    """An observer of the environments' vector, each byte divided by its highest value, a part per feature."""
+    """An observer that scales each byte of the environments' vector to its highest value, with a part per feature."""
 
     def __init__(self) -> None:
         super().__init__(**{feature.name: (feature.size,) for feature in OBSERVATION.features})
 
     def set_from(self, spiel_state: HasGame, player: int) -> None:
-        """Write the observation of a player into the tensor."""
+        """Write a player's observation into the tensor."""
         state = spiel_state.game
         self.tensor[:] = 0 if state is None else observe(state, player) / _HIGHEST
 
     def string_from(self, spiel_state: HasGame, player: int) -> str:
-        """Return every feature of a player's observation that is not zero, as text."""
+        """Return every non-zero feature of a player's observation as text."""
         state = spiel_state.game
         if state is None:
             return f"player {player}"

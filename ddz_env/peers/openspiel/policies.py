@@ -1,4 +1,4 @@
-"""Tables of an agent's policy in every information state, for OpenSpiel's exact algorithms.
+"""Tabular policies of agents, with an entry for every information state, for OpenSpiel's exact algorithms.
 
 Only for games whose tree can be walked through (``rules="micro"``).
 """
@@ -35,7 +35,7 @@ class Situation(NamedTuple):
 
 
 def list_information_states(game: DouDizhuGame) -> dict[str, Situation]:
-    """List every information state in which a player acts, in an order in which predecessors come first."""
+    """List every information state in which a player acts, with predecessors before their successors."""
     situations: dict[str, Situation] = {}
     nothing: tuple[tuple[str, int] | None, ...] = (None,) * game.num_players()
     waiting = [(game.new_initial_state(), nothing)]
@@ -96,7 +96,7 @@ def estimate_tabular_policy(
 
 
 def _count_choices(state: DouDizhuState, agent: Agent, samples: int, seeds: tuple[int, int]) -> Counter[Move]:
-    """Count how often the agent chooses each move at the start of a decision; empty in the middle of one."""
+    """Count how often the agent chooses each move at the start of a decision; return no counts within a move."""
     game = state.game
     if game is None or game.stage == "kicker":
         return Counter()

@@ -143,7 +143,8 @@ def test_levels_and_cards_are_called_by_their_names(person: Person) -> None:
     page = person.page
     person.visit()
     said = page.evaluate(
-        "import('./js/cards.js').then(({ moveText }) => ['89TJQ', '333444+5T', 'TT', 'BR', 'R', 'bid 2', 'pass'].map(moveText))"
+        "import('./js/cards.js').then(({ moveText }) => ['89TJQ', '333444+5T', 'TT', 'BR', 'R', 'bid 2', 'pass']"
+        ".map(moveText))"
     )
     assert said == ["8 9 10 J Q", "333 444 + 5 10", "10 10", "rocket", "red joker", "Bid 2", "Pass"]
     person.wait("#agent-1")

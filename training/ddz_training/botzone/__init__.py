@@ -1,1 +1,1 @@
-"""Botzone at home: matches in the platform's JSON, agents as bots, and the archive that is uploaded."""
+"""Tools for Botzone at home: matches in the platform's JSON, agents run as bots, and archives for upload."""

@@ -1,4 +1,4 @@
-"""The archive that is uploaded to Botzone: an agent as a bot, in one zip file that Python runs."""
+"""The archive that is uploaded to Botzone: an agent packed as a bot in one zip file that Python can run."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ serve(make_agent({factory!r}), sys.stdin, lambda line: print(line, flush=True), 
 
 
 class BundleError(DouDizhuError):
-    """An agent cannot be put into an archive."""
+    """Raised when an agent cannot be packed into a Botzone archive."""
 
 
 class BundleArchive(NamedTuple):
-    """An archive with a bot that was written.
+    """The contents of an archive that holds a Botzone bot, once it has been written.
 
     Attributes:
         files: How many files are in the archive.
@@ -76,7 +76,7 @@ class BundleArchive(NamedTuple):
 
 
 def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> BundleArchive:
-    """Write the archive of an agent, to be uploaded as a bot.
+    """Write an archive that contains an agent and can be uploaded to Botzone as a bot.
 
     It holds ``__main__.py``, the packages ``ddz_env`` and ``ddz_agents`` and the files that the agent's options name.
 
@@ -113,14 +113,14 @@ def write_bundle(path: Path, spec: str, seed: int = 0, stay: bool = True) -> Bun
 
 
 def _list_option_files(spec: str) -> list[tuple[str, Path]]:
-    """List the files that the text of an agent's options names, with their names in the archive."""
+    """List the files named in an agent's options, with the names that they get in the archive."""
     _, options = parse_agent(spec)
     named = [Path(value) for value in options.values() if isinstance(value, str) and Path(value).is_file()]
     return [(f"files/{number}-{file.name}", file) for number, file in enumerate(named)]
 
 
 def _list_source_files(read: set[str]) -> dict[str, Path]:
-    """List the sources of the packages, and those of their data files that the agent reads."""
+    """List the source files of the packages and the data files that the agent reads."""
     sources = {}
     for package in (ddz_env, ddz_agents):
         folder = Path(str(package.__file__)).parent
@@ -132,7 +132,7 @@ def _list_source_files(read: set[str]) -> dict[str, Path]:
 
 
 def _write_factory(spec: str, paths: dict[str, str]) -> str:
-    """Write an agent as ``module:factory:options``: an archive has no entry points."""
+    """Format an agent as ``module:factory:options``, because an archive has no entry points."""
     name, _, _ = expand_alias(spec).strip().partition(":")
     points = metadata.entry_points(group=GROUP)
     value = next((point.value for point in points if point.name == name), "")

@@ -1,4 +1,4 @@
-"""A match as the platform runs it: the judge asks, the bots answer, until the judge names the scores.
+"""Botzone matches as the platform runs them: the judge asks and the bots answer until the judge reports scores.
 
 A bot of ours and a program get the same messages, and the log is what the platform would write.
 """
@@ -30,7 +30,7 @@ class _AgentSeat:
         self._player, self._begun = BotzonePlayer(agent, game, seed), False
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a request, and return the log's entry for it."""
+        """Answer a request and return its log entry."""
         start, bare = time.monotonic(), self._begun
         self._begun = True
         said = self._player.answer(request if bare else {"requests": [request], "responses": []})
@@ -38,7 +38,7 @@ class _AgentSeat:
 
 
 class _ProgramSeat:
-    """A seat that a bot plays, in a process of its own."""
+    """A seat that an external bot plays in a process of its own."""
 
     def __init__(self, agent: BotzoneAgent) -> None:
         options = agent.options
@@ -49,7 +49,7 @@ class _ProgramSeat:
         self._kept: dict[str, Any] = {}
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a request, and return the log's entry for the answer or for a fault."""
+        """Answer a request and return the log entry for the answer or the fault."""
         self._requests.append(request)
         bare = self.program.is_running
         said = {"requests": self._requests, "responses": self._responses, **self._kept}
@@ -73,7 +73,7 @@ def _make_entry(keeps_running: bool, memory: int, milliseconds: int, verdict: st
 
 
 def play_botzone_match(game: BotzoneGame, agents: Sequence[str], seed: int = 0) -> BotzoneLog:
-    """Play one match in the platform's messages.
+    """Play one match by exchanging the Botzone platform's messages.
 
     Args:
         game: The game.

@@ -1,1 +1,1 @@
-"""The command line ``ddz``, and its commands that train, measure, record and export."""
+"""The ``ddz`` command line and its commands that train, measure, record and export."""

@@ -1,4 +1,4 @@
-"""The command line ``ddz``, made with Click: the commands of every installed package under their headings.
+"""The ``ddz`` command line, built with Click, which lists the commands of every installed package by heading.
 
 A package joins with an entry point of the group ``ddz.commands``, whose value is a mapping from headings to commands.
 A command is a function: its docstring is the help, its decorators are the options.  What it needs is imported in its
@@ -35,7 +35,7 @@ HEADINGS = ("Environment", "Agents", "Train and measure", "Play", "Papers", "Imp
 
 @functools.cache
 def commands() -> Mapping[str, tuple[click.Command, ...]]:
-    """The commands of all installed packages by heading, those of a heading in the order of their names."""
+    """Return the commands of all installed packages by heading, sorted by name within each heading."""
     found: dict[str, dict[str, click.Command]] = {heading: {} for heading in HEADINGS}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
@@ -49,16 +49,16 @@ def commands() -> Mapping[str, tuple[click.Command, ...]]:
 
 
 class CommandLine(click.Group):
-    """``ddz`` itself: its help has headings, and every error of a command ends in one line."""
+    """The ``ddz`` command group, whose help has headings and whose commands report every error on one line."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with the first sentence of their help, under their headings."""
+        """Write the commands under their headings, each with the first sentence of its help."""
         for heading, members in commands().items():
             with formatter.section(heading):
                 formatter.write_dl([(str(command.name), command.get_short_help_str(200)) for command in members])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; its error is one line, unless ``--debug`` is given."""
+        """Run a command and report an error on one line, unless ``--debug`` is given."""
         try:
             with report_agent_warnings():
                 super().invoke(ctx)
@@ -107,7 +107,7 @@ for _members in commands().values():
 
 
 def list_commands() -> Iterator[tuple[str, str, click.Command]]:
-    """Heading, name and command of everything that ``ddz --help`` and its groups list."""
+    """Yield the heading, name and command of everything that ``ddz --help`` and the help of its groups list."""
     for heading, members in commands().items():
         for command in members:
             if isinstance(command, click.Group) and command.commands:
@@ -117,7 +117,7 @@ def list_commands() -> Iterator[tuple[str, str, click.Command]]:
 
 
 def main() -> None:
-    """Run ``ddz``, and end even where an agent has left a thread or a child behind."""
+    """Run ``ddz`` and exit even if an agent has left a thread or child process behind."""
     try:
         app(prog_name="ddz")
     except SystemExit as ended:

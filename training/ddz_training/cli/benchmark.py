@@ -1,4 +1,4 @@
-"""``ddz benchmark``: agents against opponents that never change, and against players of recorded games."""
+"""The ``ddz benchmark`` commands, which rate agents against fixed opponents and against players of recorded games."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _KINDS_SHOWN = 6
 
 
 def _words_of_today(words: Sequence[str]) -> Sequence[str] | None:
-    """Translate a command line of earlier versions, when ``ddz benchmark`` was one command; None for one of today."""
+    """Translate an old command line, from when ``ddz benchmark`` was one command; return None for a current one."""
     if not words or words[0] in ("run", "field", "check", "records", "-h", "--help"):
         return None
     for name in ("field", "check"):
@@ -61,7 +61,7 @@ def benchmark() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class BenchmarkOptions(Options):
-    """Options of the benchmark's commands: what is played, and where.
+    """Options of the ``ddz benchmark`` commands, which set what is played and where.
 
     Attributes:
         full: Play the whole field on the deals for reporting; hours on two cores.
@@ -137,7 +137,7 @@ def check(file: Path, sample: int, workers: Workers) -> None:
 
 
 def _choose_deals(options: BenchmarkOptions, deal_file: Path | None, deals: int) -> tuple[DealList, Sequence[int]]:
-    """Choose the list of deals, that of a file if there is one, and the numbers of those that are played."""
+    """Choose the list of deals, from a file if one is given, and the numbers of the deals to play."""
     from ddz_training.measure.benchmark.field import RULES, deal_list_of_hands, find_deal_list
     from ddz_training.measure.deal_file import read_deal_file
 
@@ -161,7 +161,7 @@ def _play_and_report(
     options: BenchmarkOptions,
     command: Sequence[str],
 ) -> None:
-    """Play a contest, print its tables, and suggest which command comes next."""
+    """Play a contest, print its tables, and suggest the next command."""
     from ddz_training.measure.benchmark import play
 
     store = contest.store(out)
@@ -177,7 +177,7 @@ def _play_and_report(
 
 
 def _print_results(results: play.BenchmarkResults) -> None:
-    """Print the tables of an agent's results, or of the field's ratings."""
+    """Print the tables of an agent's results or of the benchmark field's ratings."""
     from ddz_training.cli.tables import CPU_TIME, explain_intervals, make_results_table
     from ddz_training.measure import statistics
     from ddz_training.measure.benchmark import field, leaderboard

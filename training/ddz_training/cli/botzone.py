@@ -1,4 +1,4 @@
-"""``ddz botzone``: be one of its bots, play its matches here, read its logs."""
+"""The ``ddz botzone`` commands, which run an agent as a Botzone bot, play matches locally and read match logs."""
 
 from __future__ import annotations
 

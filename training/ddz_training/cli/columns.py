@@ -1,4 +1,4 @@
-"""The widths of a table's columns, and where the text of its cells goes on in another line: never inside a name."""
+"""Column widths of terminal tables, and line breaks within cells that never split a name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BREAK = re.compile(r"(?<=\s)|(?<=[,:/])(?=[^\W\d])")
 
 
 def column_widths(header: Sequence[str], lines: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Compute the width of each column of a table, in cells of the terminal.
+    """Compute the width of each column of a table, in terminal character cells.
 
     If not all of the table has room, headings take several lines, then the cells of the widest columns; only where
     even that is not enough, columns become narrower than their longest name.
@@ -31,7 +31,7 @@ def column_widths(header: Sequence[str], lines: Sequence[Sequence[str]], room: i
 
 
 def _narrow(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """Narrow the widest columns until all fit the room, or have their least widths."""
+    """Narrow the widest columns until all columns fit the available width or reach their minimum widths."""
     narrowed = list(widths)
     for _ in range(sum(widths) - room):
         wide = [column for column, width in enumerate(narrowed) if width > least[column]]
@@ -41,7 +41,7 @@ def _narrow(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]
 
 
 def wrap_text(text: str, width: int) -> str:
-    """Wrap a text into lines of at most that width, between its words and between the options of an agent.
+    """Wrap a text into lines of at most ``width`` cells, breaking between words or between an agent's options.
 
     Example:
         >>> print(wrap_text("neural-ismcts:prior=uniform,milliseconds=20", 16))

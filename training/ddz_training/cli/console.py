@@ -1,4 +1,4 @@
-"""Output of the commands on the terminal: lines that can be copied, folded prose, bars and tables by rich."""
+"""Terminal output of the commands: lines that can be copied, wrapped prose, and progress bars and tables by rich."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NUMBER = re.compile(r"[+\-−–]?\d|–$")
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Make rich's console on standard output or error, at each call because tests and pipes replace the streams."""
+    """Make a rich console on standard output or error; every call makes a new one as tests and pipes replace them."""
     from ddz_training.cli.screen import Screen
 
     screen = Screen(stderr=stderr, highlight=False, emoji=False)
@@ -49,23 +49,23 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def print_prose(prose: str, **style: Any) -> None:
-    """Print prose, folded between its words."""
+    """Print prose, wrapped between words."""
     click.secho(textwrap.fill(prose, make_console().width, break_long_words=False), **style)
 
 
 def print_error(message: str) -> None:
-    """Print one red line on standard error, cut off where it is longer than anybody reads."""
+    """Print one red line on standard error, truncated if it is excessively long."""
     message = message if len(message) <= _MAX_ERROR_LENGTH else f"{message[:_MAX_ERROR_LENGTH]} ..."
     click.secho(message, err=True, fg="red", bold=True)
 
 
 def quote_path(path: object) -> str:
-    """Quote a path as one types it into a shell, where it needs quotes."""
+    """Quote a path for the shell if it needs quotes."""
     return format_command(path)
 
 
 def suggest_command(why: str, *words: object) -> None:
-    """Suggest which command comes next, on standard error, since standard output holds the results.
+    """Suggest the next command on standard error, since standard output holds the results.
 
     Args:
         why: What it is for, behind "Next, ".
@@ -76,12 +76,12 @@ def suggest_command(why: str, *words: object) -> None:
 
 
 def rules_arguments(rules: str) -> list[str]:
-    """Return ``--rules`` as arguments of a command; none for the standard rules."""
+    """Return the ``--rules`` arguments of a command, or no arguments for the standard rules."""
     return [] if rules == "standard" else ["--rules", rules]
 
 
 def print_table(content: Table, *, screen: Console | None = None, sections: Collection[int] = ()) -> None:
-    """Print a table with its title and its note.
+    """Print a table with its title and note.
 
     Args:
         content: The table.
@@ -122,7 +122,7 @@ def _make_text(cell: str, style: str = "") -> Text:
 
 
 def make_progress() -> Progress:
-    """Make bars on standard error, shown on a terminal alone; the field ``state`` of a task is shown behind its bar."""
+    """Make progress bars on standard error, shown only on a terminal, with a task's ``state`` after its bar."""
     from rich import progress
 
     screen = make_console(stderr=True)
@@ -132,13 +132,13 @@ def make_progress() -> Progress:
 
 
 class NotePace:
-    """Decides when progress is printed where there is no terminal: at every tenth, and at least every ten minutes."""
+    """A pacer for progress output without a terminal: at every tenth, and at least every ten minutes."""
 
     def __init__(self) -> None:
         self._last, self._tenth = -math.inf, -1
 
     def is_due(self, share: float) -> bool:
-        """Whether progress is to be printed now, with that share done, 0 to 1; if so, it counts as printed."""
+        """Return whether to print progress now that this share (0 to 1) is done; if so, count it as printed."""
         now, tenth = time.monotonic(), int(10 * share)
         if tenth == self._tenth and now < self._last + NEXT_NOTE_AFTER:
             return False
@@ -148,7 +148,7 @@ class NotePace:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[OnProgress]:
-    """Show a bar of how many are done of how many, which appears as soon as this is known.
+    """Show a progress bar of completed and total items, which appears as soon as the total is known.
 
     Where there is no terminal, a line says after half a minute how long it will take, and from then on at every tenth,
     or after ten minutes.  Time counts from the first that is done, for which a fresh machine may have compiled.
@@ -178,7 +178,7 @@ def progress_bar(what: str) -> Iterator[OnProgress]:
 
 @contextmanager
 def stop_on_interrupt(advice: str) -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C end a training after the update at hand; a second one is a ``KeyboardInterrupt``.
+    """Let the first Ctrl-C end training after the current update; a second one raises ``KeyboardInterrupt``.
 
     Args:
         advice: Said after a run that was ended so; the command then exits with the code of an interruption.

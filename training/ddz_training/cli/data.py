@@ -1,4 +1,4 @@
-"""``ddz record`` and ``ddz export``: games and policies as files."""
+"""The ``ddz record`` and ``ddz export`` commands, which save games and policies to files."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def export(policy: Path | None, out: Path, half: bool, trust: bool, rules: str, 
 
 
 def _write_half_precision(path: Path, out: Path) -> str:
-    """Write weights in half precision; returns what they were trained for."""
+    """Write weights in half precision, and return the objective that they were trained for."""
     from ddz_agents.neural.weights import load_weights, save_weights
 
     if path.suffix in (ONNX, ".zip"):
@@ -147,7 +147,7 @@ def _write_half_precision(path: Path, out: Path) -> str:
 
 
 def _write_zip_as_onnx(path: Path, out: Path, trust: bool, rules: str, objective: str) -> None:
-    """Write the policy of a zip of Stable-Baselines3 as an ONNX file."""
+    """Write the policy of a Stable-Baselines3 zip file as an ONNX file."""
     from ddz_agents.neural.onnx_files import save_policy
     from ddz_agents.neural.sb3_policy import Sb3Module, check_trust, load_sb3_policy
 

@@ -1,4 +1,4 @@
-"""``ddz demo``, which ``make demo`` runs: a game, a policy that learns from nothing, a comparison, and a report."""
+"""The ``ddz demo`` command behind ``make demo``: a game, a policy trained from scratch, a comparison and a report."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def demo(minutes: float, deals: int, milliseconds: float, seed: int, out: Path, 
 
 
 def _write_report(records: Sequence[GameResult], compared: str, out: Path) -> None:
-    """Print the tables, and write them into a report with a picture of the ratings."""
+    """Print the result tables, and write them to a report with a plot of the ratings."""
     from rich.console import Console
 
     from ddz_env.support.atomic_files import replace_file
@@ -113,7 +113,7 @@ def _write_report(records: Sequence[GameResult], compared: str, out: Path) -> No
 
 
 def _show_game(seed: int) -> None:
-    """Play a game in PettingZoo's loop, and show its table when the cards are dealt and when it is over."""
+    """Play a game in a PettingZoo loop, and show its table after the deal and at the end."""
     from ddz_env import dou_dizhu_v0
 
     env = dou_dizhu_v0.env(render_mode="ansi")
@@ -128,7 +128,7 @@ def _show_game(seed: int) -> None:
 
 
 def _train_fresh_policy(folder: Path, minutes: float, seed: int) -> None:
-    """Train the fresh policy; another run's files are removed first, so that a kill never leaves those of two."""
+    """Train the fresh policy, after removing the files of any earlier run so that the two never mix."""
     from ddz_training.learn import loop
     from ddz_training.learn.ppo.config import SelfPlayConfig
     from ddz_training.learn.ppo.selfplay import SelfPlay

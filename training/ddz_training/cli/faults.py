@@ -1,4 +1,4 @@
-"""How commands fail: the one line that is printed of an error, and the exit code."""
+"""Error handling of the commands: the one line that is printed for an error, and the exit code."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _EXTRAS = {
 
 
 class CommandLineError(DouDizhuError):
-    """What was typed does not go together; nothing has been done."""
+    """Raised when the given command-line arguments do not fit together; nothing has been done yet."""
 
 
 def describe_fault(error: BaseException) -> tuple[str, int]:
-    """Describe an error in one line, with the exit code for it."""
+    """Describe an error in one line, and return its exit code with it."""
     # A call of compiled code that ends while Ctrl-C arrives has a result and an exception.
     if isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt):
         return "interrupted", EXIT_INTERRUPTED
@@ -61,7 +61,7 @@ def describe_fault(error: BaseException) -> tuple[str, int]:
 
 
 def report_failed_agent(message: str) -> None:
-    """Print once in red that an agent failed; the command ends with an exit code for it."""
+    """Print once in red that an agent failed, and make the command end with the exit code for that."""
     said = click.get_current_context().meta.setdefault(FAILED_AGENTS, set())
     if message not in said:
         print_error(message)
@@ -70,7 +70,7 @@ def report_failed_agent(message: str) -> None:
 
 @contextmanager
 def report_agent_warnings() -> Iterator[None]:
-    """Report warnings of failed agents and of results of two versions when a command ends."""
+    """Report warnings about failed agents and about results of two versions when a command ends."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", AgentFaultWarning)

@@ -1,4 +1,4 @@
-"""``ddz agents`` and ``ddz show``: the agents and their options; rules, actions and observations."""
+"""The ``ddz agents`` and ``ddz show`` commands, which explain agents, rules, actions and observations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def agents(name: str | None) -> None:
 
 
 def _list_agents() -> None:
-    """Print the levels, then one line per agent: the strongest first, unmeasured ones and ablations last."""
+    """Print the levels, then one line per agent: the strongest first, unmeasured agents and ablations last."""
     from ddz_env.playing.registry import LEVELS, list_agent_names
     from ddz_training.cli.tables import read_strengths
 
@@ -73,7 +73,7 @@ def _list_agents() -> None:
 
 
 def _strength_cells(strength: Strength | None) -> tuple[str, str]:
-    """Format an agent's win rate against the rule agent, and its milliseconds per move."""
+    """Format an agent's win rate against the rule agent and its milliseconds per move as table cells."""
     if strength is None:
         return "–", "–"
     wins = "50" if not strength.wins.half_width > 0 else strength.wins.text_with_range(".0f", to="–")
@@ -81,7 +81,7 @@ def _strength_cells(strength: Strength | None) -> tuple[str, str]:
 
 
 def _summarize_agent(name: str) -> str:
-    """Return the first paragraph of an agent's documentation."""
+    """Return the first paragraph of an agent's documentation, without markup."""
     from ddz_env.playing.registry import POLICIES, find_agent_factory
 
     if policy := next((policy for policy in POLICIES if policy.name == name), None):
@@ -94,7 +94,7 @@ def _summarize_agent(name: str) -> str:
 
 
 def first_paragraph(about: str) -> str:
-    """Return the first paragraph of a docstring without its markup, for the screen."""
+    """Return the first paragraph of a docstring as plain text for the screen."""
     return strip_markup(" ".join(about.partition("\n\n")[0].split()))
 
 
@@ -104,7 +104,7 @@ def strip_markup(text: str) -> str:
 
 
 def _explain_agent(name: str) -> None:
-    """Print what an agent is and how strong, and one row per option: its default, its values and its meaning."""
+    """Print what an agent is, how strong it is, and a table of its options with defaults, values and meanings."""
     from ddz_env.playing.registry import LEVELS, list_agent_options
     from ddz_training.cli.tables import read_strengths
 
@@ -121,7 +121,7 @@ def _explain_agent(name: str) -> None:
 
 
 def print_options(what: str, options: Iterable[Option]) -> None:
-    """Print a table of options without markup, or say that there are none."""
+    """Print a table of options as plain text, or a note that there are no options."""
     from ddz_training.cli.tables import make_options_table
 
     table = make_options_table(what, options)

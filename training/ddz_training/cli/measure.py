@@ -1,4 +1,4 @@
-"""``ddz arena`` and ``rate``: who plays better, on duplicate deals."""
+"""The ``ddz arena`` and ``ddz rate`` commands, which compare agents on duplicate deals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _agents_help = "Agents (ddz agents), or your own (mymodule:MyAgent); NAME=AGENT 
 
 @dataclass(frozen=True)
 class ContestOptions(PlayingOptions):
-    """How the games of ``arena`` and ``rate`` are played.
+    """Options for how ``ddz arena`` and ``ddz rate`` play their games.
 
     Attributes:
         timing: Record times; --no-timing makes equal runs write equal files.
@@ -58,7 +58,7 @@ class ContestOptions(PlayingOptions):
 
 
 def _make_arena(agents: Sequence[str], options: ContestOptions) -> contest.Arena:
-    """Make the arena of a command; with ``--debug`` the first fault of an agent ends it."""
+    """Make the arena of a command; with ``--debug``, the first fault of an agent ends the arena."""
     from ddz_env import Rules
     from ddz_training.measure.contest import Arena
 
@@ -77,7 +77,7 @@ def _make_arena(agents: Sequence[str], options: ContestOptions) -> contest.Arena
 
 @contextmanager
 def _report_at_end(report: Callable[[], None]) -> Iterator[None]:
-    """Call a function after a block of games, also after one that Ctrl-C ends."""
+    """Call a report function after a block that plays games, even if Ctrl-C ends the block."""
     try:
         yield
     except KeyboardInterrupt:
@@ -93,7 +93,7 @@ _PEASANTS_TOGETHER = " The two rates of a pair add up to more than 100 %: both w
 
 
 def print_faults(records: Sequence[duplicate.GameResult]) -> None:
-    """Print a red line for each agent that lost games by faults of its own: how many, and the first."""
+    """Print a red line for each agent that lost games by its own faults: the number of faults and the first one."""
     for agent in dict.fromkeys(name for record in records for name in (record.a, record.b)):
         own = [record for record in records if agent in (record.a, record.b)]
         lost = [record for record in own if record.fault_by and record.agent_of(record.fault_by) == agent]
@@ -169,7 +169,7 @@ def arena(
 def _print_arena(
     contest: contest.Arena, records: Sequence[duplicate.GameResult], scoring: str
 ) -> list[statistics.AgentResult]:
-    """Print the tables of an arena, and return the results that are in them."""
+    """Print the tables of an arena, and return the results shown in them."""
     from ddz_env.playing.registry import has_time_limit
     from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, explain_intervals
     from ddz_training.measure import statistics
@@ -194,7 +194,7 @@ def _print_arena(
 def _print_results(
     results: Sequence[statistics.AgentResult], title: str, scoring: str, *hidden: str, sections: Collection[int] = ()
 ) -> None:
-    """Print results as a table; on a narrow screen the scores, where they are not those of wins, in a second one."""
+    """Print results as a table; a narrow screen shows scores that differ from wins in a second table."""
     from ddz_training.cli.tables import make_results_table
 
     if scoring == "win" or make_console().width >= _WIDE_SCREEN:
@@ -257,7 +257,7 @@ def rate(
 
 
 def _print_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:
-    """Print the tables of a league's file, and write the table and the plot that are wanted."""
+    """Print the tables of a league file, and write the requested table and plot."""
     from ddz_training.cli.tables import write_table
     from ddz_training.measure import league, ratings, statistics
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, and files that are checked before the first game rather than after the last."""
+"""Options shared by several commands, and output files that are checked before the first game, not after the last."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ WEIGHTS = ".safetensors"
 
 
 def combine_options(*options: Any) -> Callable[[Command], Command]:
-    """Combine several options into one decorator, in the order of the help."""
+    """Combine several options into one decorator, keeping their order in the help."""
     return lambda function: functools.reduce(lambda made, decorate: decorate(made), reversed(options), function)
 
 
 def take_options_of(kind: type[Options], name: str = "options") -> Callable[[Command], Command]:
-    """Decorate a command with the fields of a class of options, which it gets as one object.
+    """Decorate a command with the fields of an options class, which the command gets as one object.
 
     What a field may be is its annotation, its help is what the docstring's ``Attributes:`` say of it.  A set of options
     within the class adds its own.  The fields of a class come before those of its bases.
@@ -56,14 +56,14 @@ def take_options_of(kind: type[Options], name: str = "options") -> Callable[[Com
 
 
 def _take_options(kind: type[Options], given: dict[str, Any]) -> Options:
-    """Make the options of the arguments of a command, and take these out."""
+    """Build an options object from a command's arguments, and remove those arguments."""
     parts = {option.name: option.kinds[0] for option in kind.options() if option.nested_options}
     names = [option.name for option in kind.options()]
     return kind(**{name: _take_options(parts[name], given) if name in parts else given.pop(name) for name in names})
 
 
 def _make_click_options(kind: type[Options]) -> list[Any]:
-    """Make Click's options for the fields of a class, before those of its bases."""
+    """Make the Click options for the fields of a class, followed by those of its base classes."""
     hints = typing.get_type_hints(kind, include_extras=True)
     having = Counter(field.name for base in kind.__mro__ if is_dataclass(base) for field in fields(base))
     made = []
@@ -79,7 +79,7 @@ def _make_click_options(kind: type[Options]) -> list[Any]:
 
 
 def _make_click_option(declared: Option, reader: click.ParamType[Any] | None) -> Any:
-    """Make the option of Click's for a field."""
+    """Make the Click option for a field."""
     flag = f"--{declared.name.replace('_', '-')}"
     if declared.default is MISSING:
         return option(flag, type=reader, required=True, help=declared.meaning)
@@ -95,7 +95,7 @@ def _make_click_option(declared: Option, reader: click.ParamType[Any] | None) ->
 
 
 class OutputFile(click.Path):
-    """A file that a command writes, but never over results of an earlier run; its folder is made if need be.
+    """A file that a command writes without ever overwriting earlier results; its folder is created if needed.
 
     The file is this command's from when its name is read until the command ends: another one that names it is refused
     before it has done anything, and what is not there yet is still not there when it is written.
@@ -112,7 +112,7 @@ class OutputFile(click.Path):
         self.suffixes, self.new, self.resumed, self.plot = suffixes, new, resumed, plot
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Lock a path for the command, and refuse one that cannot be written.
+        """Lock a path for the command, or refuse a path that cannot be written.
 
         Raises:
             CommandLineError: If it cannot.
@@ -144,12 +144,12 @@ class OutputFile(click.Path):
 
 
 class WeightsFile(click.ParamType[Path]):
-    """A file of weights by its path or, of a shipped policy, by its id."""
+    """A file of weights, given by its path or, for a shipped policy, by its id."""
 
     name = "file or id"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the file that a path or an id names."""
+        """Return the weights file that a path or an id names."""
         from ddz_agents.neural.shipped import policy_path
 
         return policy_path(value)
@@ -194,7 +194,7 @@ class Workers(Options):
 
 @dataclass(frozen=True)
 class PlayingOptions(Options):
-    """Options of the commands that play games.
+    """Options shared by the commands that play games.
 
     Attributes:
         rules: A preset, with options behind it if wanted (ddz show rules).
@@ -209,7 +209,7 @@ class PlayingOptions(Options):
 
 @contextmanager
 def work_under_bar(what: str, workers: Workers) -> Iterator[dict[str, Any]]:
-    """Show a progress bar while work is done, on a Ray cluster if asked.
+    """Show a progress bar while work is done, on a Ray cluster if requested.
 
     Args:
         what: What is counted.

@@ -1,4 +1,4 @@
-"""Command lines of earlier versions, which are refused with those of today."""
+"""Command lines of earlier versions, which are refused with a hint at their current form."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ddz_training.cli.faults import CommandLineError
 
 
 class RenamedGroup(click.Group):
-    """A group of commands that refuses command lines of earlier versions with those of today.
+    """A command group that refuses command lines of earlier versions and shows their current form.
 
     Args:
         today: The words behind ``ddz`` of today for those behind the group's name; None where they are of today.
@@ -24,7 +24,7 @@ class RenamedGroup(click.Group):
         self._today = today
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line.
+        """Parse the command line, and refuse one of an earlier version.
 
         Raises:
             CommandLineError: If it is one of an earlier version.

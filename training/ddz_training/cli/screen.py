@@ -1,4 +1,4 @@
-"""Rich's console as the commands use it."""
+"""The rich console that the commands use."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from rich.console import Console
 
 
 class Screen(Console):
-    """A console that lets the command line say how it ends where nobody reads any more."""
+    """A console that leaves it to the command line how to exit when the output pipe is closed."""
 
     def on_broken_pipe(self) -> None:
-        """Raise what rich would turn into exit code 1, that of a bug."""
+        """Raise ``BrokenPipeError``, which rich would otherwise turn into exit code 1, the code for a bug."""
         raise BrokenPipeError

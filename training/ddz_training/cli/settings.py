@@ -1,4 +1,4 @@
-"""Commands with an option for each field of a class of options, where they are declared once."""
+"""Commands that take an option for each field of an options class, so that options are declared only once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ddz_training.learn.settings import renamed_setting
 
 
 class SettingsCommand(click.Command):
-    """A command that takes the fields of a class of options, too: ``--learning-rate 0.001`` for ``learning_rate``.
+    """A command that also takes the fields of an options class: ``--learning-rate 0.001`` for ``learning_rate``.
 
     The command gets those that were given as ``settings``: texts of the form ``name=value``, as
     :meth:`ddz_env.support.options.Options.read` takes them.  A field that has the name of an option of the command is
@@ -30,11 +30,11 @@ class SettingsCommand(click.Command):
         self._options = options
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own options, and its settings."""
+        """Return the command's own options and its settings."""
         return [*super().get_params(ctx), *self._setting_options().values()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line.
+        """Parse the command line, and refuse settings written as in earlier versions.
 
         Raises:
             CommandLineError: If a setting is written as in earlier versions.
@@ -43,13 +43,13 @@ class SettingsCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command with its settings as texts."""
+        """Run the command, passing its settings as texts."""
         texts = {name: ctx.params.pop(str(setting.name)) for name, setting in self._setting_options().items()}
         ctx.params["settings"] = tuple(f"{name}={text}" for name, text in texts.items() if text is not None)
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, and then the settings."""
+        """Write the help of the command's own options, followed by its settings."""
         for title, params in (("Options", super().get_params(ctx)), ("Settings", self._setting_options().values())):
             records = [record for param in params if (record := param.get_help_record(ctx)) is not None]
             with formatter.section(title):
@@ -69,7 +69,7 @@ class SettingsCommand(click.Command):
 
 
 def _flatten_options(kind: type[Options]) -> Iterator[tuple[str, Option]]:
-    """List all options by name; those of a set of options within them as ``name.part``."""
+    """List all options by name; options of a nested set are named ``name.part``."""
     for option in kind.options():
         if option.nested_options:
             yield from ((f"{option.name}.{part.name}", part) for part in option.nested_options)
@@ -78,7 +78,7 @@ def _flatten_options(kind: type[Options]) -> Iterator[tuple[str, Option]]:
 
 
 def _value_placeholder(setting: Option) -> str:
-    """Choose what stands for the value of a setting in the help."""
+    """Choose the placeholder for a setting's value in the help."""
     if setting.choices or bool in setting.kinds:
         return "|".join(map(str, setting.choices)) or "true|false"
     kinds = {int: "INTEGER", float: "NUMBER", tuple: "LIST"}
@@ -86,7 +86,7 @@ def _value_placeholder(setting: Option) -> str:
 
 
 def _refuse_old_forms(args: list[str], own: Collection[str], settings: Collection[str]) -> None:
-    """Refuse what earlier versions took, with the form of today: ``name=value``, and settings by their former names.
+    """Refuse forms of earlier versions (``name=value``, former setting names), and show the current form.
 
     Args:
         args: The command line.
@@ -106,5 +106,5 @@ def _refuse_old_forms(args: list[str], own: Collection[str], settings: Collectio
 
 
 def _flag(name: str) -> str:
-    """Format a setting's name as an option of the command line."""
+    """Format a setting's name as a command-line option."""
     return f"--{name.replace('_', '-')}"

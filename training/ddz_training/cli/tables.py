@@ -1,4 +1,4 @@
-"""The tables that the command line prints, about the code (pages show them, too) and about games that were played."""
+"""Tables that the command line prints about the code (the docs show these as well) and about played games."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STRENGTHS_FILE = Path(__file__).with_name("strengths.json")
 
 
 def make_action_table() -> Table:
-    """Make the table of the actions, one line per category: ids, how many, an example."""
+    """Make the table of actions, one line per category: its ids, the number of its actions, and an example."""
     rows: list[tuple[str, ...]] = []
     for index, category in enumerate(actions.CATEGORIES):
         groups = [group for group in actions.MAIN_GROUPS if group.category == index]
@@ -57,7 +57,7 @@ def make_action_table() -> Table:
 
 
 def make_layout_table(title: str, layout: Layout) -> Table:
-    """Make the table of a vector's features; the moves further back, which are alike, share a row."""
+    """Make the table of an encoded vector's features; earlier moves, which are encoded alike, share one row."""
     rows = [row for row in layout.table_rows() if not re.fullmatch(r"(move|actor)_([2-9]|1\d)", row[1])]
     if (last := layout.offsets.get(f"actor_{HISTORY}")) is not None:
         next_row = next(number for number, row in enumerate(rows) if row[1] == "actor_1") + 1
@@ -68,7 +68,7 @@ def make_layout_table(title: str, layout: Layout) -> Table:
 
 
 def make_preset_table() -> Table:
-    """Make the table of what each preset changes of the standard rules."""
+    """Make the table that shows what each preset changes in the standard rules."""
     standard = Rules()
     rows = []
     for name, rules in PRESETS.items():
@@ -83,7 +83,7 @@ def make_preset_table() -> Table:
 
 
 def make_options_table(what: str, options: Iterable[Option]) -> Table:
-    """Make the table of the options of an agent or an experiment."""
+    """Make the options table of an agent or an experiment."""
     lines = [(f"`{option.name}`", option.default_text, option.allowed_values, option.meaning) for option in options]
     return Table(f"Options of {what}", ("option", "default", "values", "meaning"), lines)
 
@@ -92,7 +92,7 @@ def make_options_table(what: str, options: Iterable[Option]) -> Table:
 
 
 def _format_milliseconds(value: float) -> str:
-    """Format milliseconds per decision with three digits."""
+    """Format milliseconds per decision to three significant digits."""
     return "–" if math.isnan(value) or value == 0 else f"{value:#.3g}".rstrip(".")
 
 
@@ -116,7 +116,7 @@ _RESULT_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
 
 
 def make_results_table(results: Sequence[statistics.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
-    """Make the table of results that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` end with.
+    """Make the results table that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` print at the end.
 
     Args:
         results: Two per pair, or standings.
@@ -132,13 +132,13 @@ def make_results_table(results: Sequence[statistics.AgentResult], title: str, sc
 
 
 def explain_intervals(scoring: str) -> str:
-    """Return the note on intervals below tables of results."""
+    """Return the note on confidence intervals that is shown below tables of results."""
     intervals = "95 % intervals: Wilson for one role, normal on the means of the deals for the rest."
     return intervals if scoring == "win" else f"{intervals} A score is a side's (both peasants together)."
 
 
 def deals_for_one_percent(rate: Interval) -> int:
-    """Estimate how many deals make the interval of a win rate ± 1 %, to two digits; 0 where it has no width yet.
+    """Estimate how many deals narrow a win rate's interval to ± 1 %, to two digits; 0 while it has no width.
 
     Example:
         >>> deals_for_one_percent(Interval(0.5, 0.45, 0.55, count=100))
@@ -154,7 +154,7 @@ def write_table(
     results: Sequence[statistics.AgentResult | Rating],
     more: Sequence[statistics.AgentResult] = (),
 ) -> None:
-    """Write results as JSON with their settings, or as comma-separated values, three columns per interval.
+    """Write results as JSON with their settings, or as CSV with three columns per interval.
 
     Args:
         path: The file; ``.json`` at its end asks for JSON.
@@ -176,7 +176,7 @@ def write_table(
 
 
 def _flatten_intervals(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the mean and the ends of each interval in a row columns of their own."""
+    """Flatten each interval in a row into separate columns for its mean and its ends."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
         ends = value if isinstance(value, dict) else {"mean": value}
@@ -185,7 +185,7 @@ def _flatten_intervals(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
-    """Make the table of the evaluations after one update, one line per opponent."""
+    """Make the table of the evaluations after one update, with one line per opponent."""
     updates, deals = pluralize(evaluations[0].update, "update"), pluralize(evaluations[0].deals, "duplicate deal")
     title = f"After {updates}, {deals} each"
     lines = [
@@ -201,7 +201,7 @@ def make_evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
 
 
 def make_records_table(leads: Sequence[GameLead], title: str, note: str = "") -> Table:
-    """Make the table of what each agent is estimated to win against the players of recorded games."""
+    """Make the table of each agent's estimated gain over the players of recorded games."""
     first, *others = records.estimate_strengths(leads)
     lines = [
         (
@@ -218,7 +218,7 @@ def make_records_table(leads: Sequence[GameLead], title: str, note: str = "") ->
 
 
 def make_kinds_table(comparison: Comparison, most: int) -> Table:
-    """Make the table of the kinds of recorded move that lose the players most against an agent, and gain them most.
+    """Make the table of the kinds of recorded move that cost or gain the players most compared with an agent.
 
     Args:
         comparison: The recorded games beside the agent.
@@ -240,7 +240,7 @@ def make_kinds_table(comparison: Comparison, most: int) -> Table:
 
 
 class Strength(NamedTuple):
-    """How strong a named agent with its default options is against the rule agent, and how long it thinks.
+    """The strength of a named agent with its default options against the rule agent, and its thinking time.
 
     Attributes:
         wins: The share of games that it won, over both roles, with its 95 % interval.
@@ -255,6 +255,6 @@ class Strength(NamedTuple):
 
 @functools.cache
 def read_strengths() -> dict[str, Strength]:
-    """Read the strengths of agents that the package comes with, the strongest agent first."""
+    """Read the measured strengths of agents that ship with the package, strongest agent first."""
     document = json.loads(STRENGTHS_FILE.read_text(encoding="utf-8"))
     return {name: Strength(Interval(*line[:4]), *line[4:]) for name, line in document.items()}

@@ -1,4 +1,4 @@
-"""``ddz train``: learning under a progress bar, with one writer to its output; Ctrl-C keeps what was learned."""
+"""The ``ddz train`` commands, which show a progress bar, lock their output and keep the progress on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearningOptions(Options):
-    """Options of all commands that train.
+    """Options shared by all training commands.
 
     Attributes:
         rules: A preset, with options behind it if wanted (ddz show rules); standard by default.
@@ -55,7 +55,7 @@ class LearningOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(LearningOptions):
-    """Options of the commands that train into a folder.
+    """Options of the training commands that write to a folder.
 
     Attributes:
         out: Folder for what is learned, the checkpoint and the curves.
@@ -66,7 +66,7 @@ class RunOptions(LearningOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SelfPlayOptions(RunOptions):
-    """Options of ``selfplay`` and ``dmc``.
+    """Options of ``ddz train selfplay`` and ``ddz train dmc``.
 
     Attributes:
         minutes: Minutes of training in total, including those before --resume.
@@ -98,7 +98,7 @@ def train() -> None:
 def _run_training(
     begin: Callable[[], Training], budget: Budget, file: Path, tensorboard: Path | None, advice: str
 ) -> Any:
-    """Run a training until the budget is spent.
+    """Run a training in its folder until the budget is spent.
 
     Args:
         begin: Makes the training, once its folder is ours.
@@ -122,7 +122,7 @@ def _run_training(
 
 
 def _suggest_policy_commands(path: Path, rules: str, options: str = "") -> None:
-    """Suggest commands that let the trained policy play, alone and in the search."""
+    """Suggest commands that let the trained policy play, alone and in a search."""
     policy, search = f"policy:path={path}{options}", f"neural-ismcts:path={path}{options}"
     suggest_command("to see how strong it is", "arena", policy, "rules", *rules_arguments(rules))
     suggest_command("to search with it", "arena", search, policy, "--deals", 100, *rules_arguments(rules))
@@ -138,7 +138,7 @@ def train_under_bar(
     tensorboard: Path | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Train under a bar of how much of the budget is spent, or with a line per tenth in a log, and close the run.
+    """Train with a progress bar of the budget, or a log line per tenth of it, and close the run at the end.
 
     The arguments are those of :func:`ddz_training.learn.loop.train`.
     """
@@ -230,7 +230,7 @@ def dmc(options: SelfPlayOptions, settings: tuple[str, ...]) -> None:
 
 
 def _train_on_own_games(kind: type[SelfPlay], options: SelfPlayOptions, settings: Sequence[str]) -> None:
-    """Train one policy for all three roles on its own games, from the options of a command."""
+    """Train one policy for all three roles by self-play, from the options of a command."""
     from ddz_agents.neural.weights import load_weights
     from ddz_training.learn import loop
     from ddz_training.learn.processes import join_processes
@@ -417,7 +417,7 @@ def curves(runs: tuple[str, ...], out: Path | None, add: bool, plot: Path | None
 
 
 def _parse_stage(run: str) -> tuple[str, Path]:
-    """Parse a stage's name and folder; a folder alone is its own name.
+    """Parse a stage's name and folder; a folder alone also serves as the name.
 
     Example:
         >>> [(name, folder.as_posix()) for name, folder in map(_named, ("first=runs/a", "runs/b"))]

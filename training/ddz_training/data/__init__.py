@@ -1,1 +1,1 @@
-"""Data sets: recorded games that replay exactly, and tables of states and actions made of them."""
+"""Data sets: recorded games that can be replayed exactly, and tables of states and actions computed from them."""

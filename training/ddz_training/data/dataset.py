@@ -1,4 +1,4 @@
-"""A data set: a folder with the games, the tables that are computed from them, and a card that says what they are.
+"""Data sets as folders that hold recorded games, the tables computed from them, and a card that describes both.
 
 The layout is one that the Hugging Face hub and its ``datasets`` read as it is.  The card says what the rows are, by
 whom they were played and what they are not.
@@ -24,7 +24,7 @@ _TEMPLATE = Path(str(resources.files("ddz_training.data"))) / "card.md"
 
 
 class DataSet(NamedTuple):
-    """The size of a data set.
+    """The size of a data set, in games and table rows.
 
     Attributes:
         games: The number of its games.
@@ -36,7 +36,7 @@ class DataSet(NamedTuple):
 
 
 def write_data_set(folder: Path, on_table: Callable[[int, int], None] = lambda done, total: None) -> DataSet:
-    """Write the tables and the card of a folder from its games.
+    """Write the tables and the card of a data set's folder from its games.
 
     Tables that are complete are left as they are.
 
@@ -72,14 +72,14 @@ _SIZE_NAMES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
 
 
 def format_columns_table() -> str:
-    """Make the table of a data set's columns for its card and the docs."""
+    """Make the table of a data set's columns for the dataset card and the docs."""
     return format_markdown_table(
         ("column", "type", "meaning"), ((f"`{column.name}`", f"`{column.kind}`", column.meaning) for column in COLUMNS)
     )
 
 
 def find_size_category(rows: int) -> str:
-    """Find Hugging Face's name for a number of rows.
+    """Return Hugging Face's size category for a number of rows.
 
     Example:
         >>> find_size_category(12), find_size_category(250_000)
@@ -113,7 +113,7 @@ def format_card(file: GameFile, rows: int) -> str:
 
 
 def _describe_origin(settings: Mapping[str, Any]) -> str:
-    """Describe the origin of the games, and how to make them again."""
+    """Describe where the games come from and how to generate them again."""
     if "source" in settings:
         return f"From {settings['source']}."
     code = ", ".join(f"`{stamp}`" for stamp in settings.get("code", ()))

@@ -1,4 +1,4 @@
-"""Episodes for Minari, the format of offline reinforcement learning: what one seat saw, did and got in a game.
+"""Episodes for Minari, the offline RL format: what one seat observed, did and was rewarded with in a game.
 
 An episode is what a learner in that seat of the Gymnasium environment would have lived through, so any library for one
 agent can learn from it: one step per stage of a decision, masks beside the observations (those of the next step, too,
@@ -43,7 +43,7 @@ _OBSERVATION, _MASK = "observation", "action_mask"
 
 
 def check_minari() -> None:
-    """Check that the packages for episodes are installed.
+    """Check that the packages needed to write episodes are installed.
 
     Raises:
         DataSetError: If Minari, h5py or Pillow is not installed.
@@ -54,7 +54,7 @@ def check_minari() -> None:
 
 
 def write_episodes(folder: Path, on_game: Callable[[int, int], None] = lambda done, total: None) -> DataSet:
-    """Write the episodes of a folder from its games; where they are complete, they are left as they are.
+    """Write the Minari episodes of a data set's folder from its games, unless they are already complete.
 
     Args:
         folder: The folder, with ``games.sqlite``.
@@ -82,7 +82,7 @@ def write_episodes(folder: Path, on_game: Callable[[int, int], None] = lambda do
 def _replace_episodes(
     path: Path, file: GameFile, about: Mapping[str, Any], on_game: Callable[[int, int], None]
 ) -> None:
-    """Write all episodes beside the old ones, which they replace once they are complete."""
+    """Write all episodes to a temporary place, and replace the old ones once they are complete."""
     with tempfile.TemporaryDirectory(dir=path.parent) as temporary:
         storage = _new_storage(Path(temporary) / path.name, path.parent.name, file)
         _write_all(storage, file, on_game)
@@ -92,7 +92,7 @@ def _replace_episodes(
 
 
 def _read_metadata(path: Path) -> Mapping[str, Any]:
-    """Read Minari's own metadata of episodes; empty where there are none."""
+    """Read Minari's own metadata of the episodes, which is empty if there are no episodes."""
     try:
         metadata = json.loads(read_text(path / "metadata.json"))
     except (OSError, ValueError, RecursionError):
@@ -101,7 +101,7 @@ def _read_metadata(path: Path) -> Mapping[str, Any]:
 
 
 def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:
-    """Make the storage for episodes; their environment has the last of the agents as opponent."""
+    """Make the Minari storage for episodes, whose environment has the last recorded agent as its opponent."""
     import minari
     from minari.dataset.minari_storage import MinariStorage
 
@@ -115,7 +115,7 @@ def _new_storage(path: Path, name: str, file: GameFile) -> MinariStorage:
 
 
 def _write_all(storage: MinariStorage, file: GameFile, on_game: Callable[[int, int], None]) -> None:
-    """Write the episodes of all games with their metadata."""
+    """Write the episodes of all games, with their metadata."""
     metadata: list[dict[str, Any]] = []
 
     def episodes() -> Iterator[EpisodeBuffer]:
@@ -130,7 +130,7 @@ def _write_all(storage: MinariStorage, file: GameFile, on_game: Callable[[int, i
 
 
 def make_episodes(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str, Any], EpisodeBuffer]]:
-    """Make the episodes of a game, one for each seat that decided anything.
+    """Make the episodes of a game, one for each seat that made a decision.
 
     Args:
         game: The game.
@@ -166,7 +166,7 @@ def make_episodes(game: RecordedGame, file: GameFile) -> Iterator[tuple[dict[str
 
 
 def _make_metadata(game: RecordedGame, file: GameFile, over: State, seat: int) -> dict[str, Any]:
-    """Make the metadata of an episode: who played where, and how the game ended."""
+    """Make the metadata of an episode: which agents played where, and how the game ended."""
     return {
         "deal": game.deal,
         "game": game.game,

@@ -1,4 +1,4 @@
-"""Recorded games: one row of text per game, which people can read and which replays exactly.
+"""Recorded games, stored as one row of text per game that people can read and that replays exactly.
 
 A record holds the cards as dealt, so it depends on no seed, no shuffle and no agent.  ``games.sqlite`` is a file of
 results (:mod:`ddz_training.measure.store`): its settings say by whom, under which rules and with which version its
@@ -33,29 +33,29 @@ _OPENER_BIT = 16
 
 
 class DataSetError(DouDizhuError):
-    """A data set cannot be made or read: nothing to record, no table, or one for other observations or actions."""
+    """Raised when a data set cannot be made or read, for example because it has no games or no table."""
 
 
 class GameRecordError(DataSetError):
-    """A recorded game does not replay: a move does not fit, or it ends otherwise than the record says."""
+    """Raised when a recorded game does not replay: a move is illegal, or the game ends differently than recorded."""
 
 
 def games_settings(
     agents: Sequence[str], rules: Rules, seed: int | None, *, visits: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """Make the settings of a file of games, which must match to resume it."""
+    """Make the settings of a games file, which must match for the file to be resumed."""
     who = {"format": FORMAT, "agents": list(agents)}
     return {**who, "rules": rules_to_settings(rules), "seed": seed, "visits": visits, **more}
 
 
 @functools.lru_cache(4096)
 def _parse_move(text: str, rules: Rules) -> Move:
-    """Parse a move; a data set has few different ones, so they are kept."""
+    """Parse a move; results are cached, because a data set has few different moves."""
     return Move.parse(text, rules)
 
 
 class ActionStatistics(NamedTuple):
-    """A search's statistics of one action of a main stage.
+    """A search's statistics for one action of a main stage.
 
     Attributes:
         action: The action's id.
@@ -72,7 +72,7 @@ class ActionStatistics(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> ActionStatistics:
-        """Parse the statistics of an action from the text that ``str`` gives.
+        """Parse the statistics of an action from the text that ``str`` returns.
 
         Example:
             >>> ActionStatistics.parse("17:340:0.25"), str(ActionStatistics(17, 340, None))
@@ -85,7 +85,7 @@ class ActionStatistics(NamedTuple):
 
 
 class RecordedDecision(NamedTuple):
-    """A position and what was done in it.
+    """A position, and the move, bid or doubling answer that was chosen in it.
 
     Attributes:
         state: The game before the move.  It is played on afterwards: copy what is to be kept.
@@ -100,7 +100,7 @@ class RecordedDecision(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordedGame:
-    """A game with everything that is needed to replay it.
+    """A recorded game with everything that is needed to replay it.
 
     Attributes:
         deal: Number of the deal under the seed.
@@ -141,7 +141,7 @@ class RecordedGame:
         seats: str = "",
         statistics: Sequence[Sequence[ActionStatistics]] = (),
     ) -> RecordedGame:
-        """Record a game that was played.
+        """Make the record of a game that was played.
 
         Args:
             start: The game as dealt.
@@ -169,7 +169,7 @@ class RecordedGame:
         )
 
     def start(self, rules: Rules) -> State:
-        """Make the state of the game as it was dealt.
+        """Return the state of the game right after the deal.
 
         Raises:
             GameRecordError: If the record holds no deal of these rules.
@@ -208,7 +208,7 @@ class RecordedGame:
             )
 
     def replay(self, rules: Rules) -> State:
-        """Replay the game; returns its final state.
+        """Replay the game and return its final state.
 
         Raises:
             GameRecordError: As :meth:`decisions`.
@@ -224,7 +224,7 @@ class RecordedGame:
         return f"game {self.game} of deal {self.deal}"
 
     def to_saved_game(self, rules: Rules, agents: Sequence[str]) -> SavedGame:
-        """Make a saved game of it, which people can read; deals that everybody declined are left out.
+        """Convert the record to a readable saved game, without deals in which everybody passed the bidding.
 
         Args:
             rules: The rules.
@@ -254,7 +254,7 @@ def _format_numbers(values: Sequence[float]) -> str:
 
 
 class GameFile(NamedTuple):
-    """The contents of a file of games.
+    """The contents of a games file.
 
     Attributes:
         settings: By whom, under which rules and with which code the games were played.
@@ -270,7 +270,7 @@ class GameFile(NamedTuple):
 
 
 def find_games_file(path: Path) -> Path:
-    """Return the file of games in a data set's folder; any other path is returned as it is."""
+    """Return the games file in a data set's folder; any other path is returned unchanged."""
     return path / GAMES if path.is_dir() else path
 
 

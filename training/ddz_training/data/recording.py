@@ -1,4 +1,4 @@
-"""Recording of games of agents that play: themselves, duplicate deals, or one per seat.
+"""The recording of agents' games: an agent against itself, duplicate deals of two, or one agent per seat.
 
 A game of a match is the very game that the arena plays with the same agents, seed and deal.
 """
@@ -25,7 +25,7 @@ from ddz_training.measure.store import OnProgress, ResultStore, ignore_progress
 
 @dataclass(frozen=True)
 class Recording(Options):
-    """The settings of a recording: agents, rules and seed, on which the games depend.
+    """The settings of a recording (agents, rules, seed), which determine its games.
 
     Attributes:
         agents: One agent, which plays itself; two, which play each deal from both sides as in the arena; or one per
@@ -48,7 +48,7 @@ class Recording(Options):
     hands: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse a number of agents for which there is no seating."""
+        """Refuse a number of agents that has no seating."""
         if len(self.agents) not in (1, 2, self.rules.players):
             raise DataSetError(
                 f"{len(self.agents)} agents: name one to play itself, two to play each deal from both sides, or "
@@ -57,7 +57,7 @@ class Recording(Options):
 
     @property
     def seatings(self) -> tuple[str, ...]:
-        """The seating of each game of a deal.
+        """The seating of each game that is played with one deal.
 
         Example:
             >>> [Recording(agents).seatings for agents in (("rules",), ("rules", "random"), ("rules",) * 3)]
@@ -68,7 +68,7 @@ class Recording(Options):
         return (("a" * self.rules.players) if len(self.agents) == 1 else LETTERS[: self.rules.players],)
 
     def store(self, path: str | Path | None = None) -> ResultStore[RecordedGame]:
-        """Make a store for the games; a file of the same recording is completed.
+        """Make a store for the recorded games; a file of the same recording is continued.
 
         Args:
             path: The file, ``.sqlite``; None keeps the games in memory only.
@@ -91,7 +91,7 @@ class Recording(Options):
 
 
 class GameRecorder:
-    """Plays deals and records their games: a worker.
+    """A worker that plays deals and records their games.
 
     Args:
         recording: Agents, rules and seed.
@@ -103,7 +103,7 @@ class GameRecorder:
         self.close = self._player.close
 
     def work(self, deal: int) -> list[RecordedGame]:
-        """Play every game of a deal.
+        """Play and record every game of a deal.
 
         Raises:
             AgentFailedError: If an agent fails: a data set has no games that were not played to their end.
@@ -114,7 +114,7 @@ class GameRecorder:
         recording, moves, statistics = self._recording, list[Move](), list[list[ActionStatistics]]()
 
         def noted(agent: Any, view: Any, rng: np.random.Generator) -> Move:
-            """Ask an agent, and note what it chooses and thinks."""
+            """Ask an agent for its move, and note its choice and its search statistics."""
             decision = agent.decide(view, rng) if recording.visits else Decision(agent.act(view, rng))
             moves.append(check_is_move(decision.move))
             statistics.append(_list_statistics(decision))

@@ -1,4 +1,4 @@
-"""Games of other sources as data sets: saved by the page, logs of Botzone, and games as DouZero holds them.
+"""Import of games from other sources as data sets: games saved by the page, Botzone logs and DouZero games.
 
 A game of DouZero is a JSON object with two attributes of its ``GameEnv``, of which a file has one or one per line::
 
@@ -42,7 +42,7 @@ _DOUZERO_RANKS = dict(zip((*range(3, 15), 17, 20, 30), RANK_NAMES, strict=True))
 
 
 class ImportedGame(NamedTuple):
-    """A game that was imported from another source.
+    """A game imported from another source.
 
     Attributes:
         start: The game as dealt.
@@ -55,7 +55,7 @@ class ImportedGame(NamedTuple):
     players: tuple[str, ...]
 
     def final_state(self) -> State:
-        """Play the game's moves, and return its final state.
+        """Play the game's moves and return its final state.
 
         Raises:
             IllegalMoveError: If a move is not legal.
@@ -66,7 +66,7 @@ class ImportedGame(NamedTuple):
         return over
 
     def to_recorded_game(self, deal: int, seats: str) -> RecordedGame | None:
-        """Make a recorded game of it; None if it was not played to its end.
+        """Convert the game to a recorded game, or return None if it was not played to its end.
 
         Args:
             deal: The number that its deal gets.
@@ -80,7 +80,7 @@ class ImportedGame(NamedTuple):
 
 
 def read_imported_games(path: Path) -> list[ImportedGame | None]:
-    """Read the games of a file of any of the three forms; None for endgames and games with unknown cards.
+    """Read a game file in any of the three forms, with None for endgames and games with unknown cards.
 
     Raises:
         DataSetError: If it cannot be read.
@@ -107,7 +107,7 @@ def read_imported_games(path: Path) -> list[ImportedGame | None]:
 
 
 def _parse_douzero_game(where: str, text: str) -> ImportedGame:
-    """Parse a game in DouZero's form."""
+    """Parse a game in DouZero's JSON form."""
     try:
         game: Any = json.loads(text)
         dealt, moves = game[_DOUZERO_DEAL], [_parse_douzero_cards(cards) for cards in game[_DOUZERO_MOVES]]
@@ -125,12 +125,12 @@ def _parse_douzero_cards(cards: Sequence[int]) -> str:
 
 
 def list_game_files(path: Path) -> list[Path]:
-    """List the files of games that a path names: itself, or those that ``ddz web`` keeps in a folder."""
+    """List the game files that a path names: the file itself, or the files that ``ddz web`` keeps in a folder."""
     return sorted(path.glob("*.game.txt")) if path.is_dir() else [path]
 
 
 def read_won_games(path: Path) -> tuple[list[ImportedGame], int]:
-    """Read the games that somebody won, of a data set or of any other source.
+    """Read the games that ended with a winner from a data set or any other source.
 
     Args:
         path: A data set's folder or file of games, a file of another source, or a folder in which ``ddz web`` keeps its
@@ -173,7 +173,7 @@ def _read_data_set(path: Path) -> list[ImportedGame | None]:
 
 
 def import_games(folder: Path, paths: Sequence[Path]) -> tuple[DataSet, int]:
-    """Import games that were played to their end, and write them as a data set.
+    """Import the games that were played to their end, and write them as a data set.
 
     Args:
         folder: The folder, which must hold no data set.

@@ -1,4 +1,4 @@
-"""Tables of states and actions: Parquet files with one row per stage of a decision, computed from recorded games.
+"""Tables of states and actions: Parquet files with one row per decision stage, computed from recorded games.
 
 A move with kickers is decided stage by stage (the main group, then each kicker), so it takes several rows.  The columns
 are in ``COLUMNS``; the files' metadata describe the games under the key ``ddz``.
@@ -37,7 +37,7 @@ MAX_BYTES = 4 * 2**30
 
 
 class StageRow(NamedTuple):
-    """One stage of a decision, with its game, of which one row of a table is made.
+    """One stage of a decision, with its game, from which one table row is made.
 
     Attributes:
         game: The game.
@@ -79,7 +79,7 @@ class Column(NamedTuple):
 
 
 def _statistics_cell(read: Callable[[ActionStatistics], Any], otherwise: Any) -> Callable[[StageRow], Any]:
-    """Make a function that computes a cell with one number per legal action; None where no search is recorded."""
+    """Make a function that computes a cell with one number per legal action, or None if no search is recorded."""
 
     def cell(row: StageRow) -> list[Any] | None:
         by_action = {thought.action: read(thought) for thought in row.statistics}
@@ -133,7 +133,7 @@ COLUMNS = (
 
 
 def check_tables() -> None:
-    """Check that the package for tables is installed.
+    """Check that the package needed to write tables is installed.
 
     Raises:
         DataSetError: If PyArrow is not installed.
@@ -143,7 +143,7 @@ def check_tables() -> None:
 
 
 def make_rows(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterator[StageRow]:
-    """Make the rows of a game, one for each stage of its decisions.
+    """Make the table rows of a game, one for each stage of its decisions.
 
     Args:
         game: The game.
@@ -162,7 +162,7 @@ def make_rows(game: RecordedGame, rules: Rules, agents: Sequence[str]) -> Iterat
 
 
 def write_table(path: Path, file: GameFile, games: Iterable[RecordedGame]) -> int:
-    """Write games as a table; the file is replaced atomically.
+    """Write games as a table, replacing the file atomically.
 
     Args:
         path: The file.
@@ -207,7 +207,7 @@ def _arrow_field(column: Column) -> pa.Field:
 
 
 def list_tables(path: str | Path) -> list[Path]:
-    """List the files of a data set's tables.
+    """List the table files of a data set.
 
     Args:
         path: A table, a folder with tables, or the folder of a data set.
@@ -226,7 +226,7 @@ def list_tables(path: str | Path) -> list[Path]:
 
 
 def read_metadata(path: Path) -> Mapping[str, Any]:
-    """Read the metadata of a table: the settings of its games.
+    """Read a table's metadata: the settings of its games.
 
     Raises:
         DataSetError: If it is not one of our tables, or one for other observations or actions.
@@ -251,7 +251,7 @@ def read_metadata(path: Path) -> Mapping[str, Any]:
 
 
 def read_rules(path: str | Path) -> Rules:
-    """Read the rules that the games of a data set were played under.
+    """Read the rules under which a data set's games were played.
 
     Args:
         path: As for :func:`list_tables`.
@@ -267,7 +267,7 @@ def read_rules(path: str | Path) -> Rules:
 
 
 def read_batches(path: str | Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Read columns of a data set's tables, batch by batch.
+    """Read the given columns of a data set's tables, batch by batch.
 
     Args:
         path: As for :func:`list_tables`.
@@ -297,7 +297,7 @@ def read_batches(path: str | Path, columns: Sequence[str]) -> Iterator[pa.Record
 
 
 def _unpacked_size(metadata: pq.FileMetaData) -> int:
-    """Compute the bytes of a file's columns in memory, as its metadata say; a repeated number takes its place, too."""
+    """Estimate from a file's metadata how many bytes its columns take in memory, counting each repeated number."""
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     columns = [group.column(number) for group in groups for number in range(group.num_columns)]
     return sum(max(column.num_values, column.total_uncompressed_size) for column in columns)

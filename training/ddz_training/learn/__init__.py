@@ -1,1 +1,1 @@
-"""Learning: PPO, deep Monte Carlo, imitation, belief networks, Stable-Baselines3."""
+"""Learning algorithms: PPO, deep Monte Carlo, imitation, belief networks and Stable-Baselines3."""

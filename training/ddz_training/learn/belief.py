@@ -1,4 +1,4 @@
-"""The training of the belief network, which predicts hidden hands, on games whose players are drawn at random.
+"""Training of the belief network, which predicts hidden hands, on games between randomly drawn players.
 
 :mod:`ddz_agents.belief.model` says what the network computes; it learns by maximum likelihood, each position once.
 """
@@ -45,7 +45,7 @@ _BITS_PER_NAT = 1 / math.log(2)
 
 @dataclass(frozen=True)
 class BeliefConfig(TrainingSettings):
-    """The settings of a belief network's training.
+    """The settings for training a belief network.
 
     The default players leave out `rlcard-rule` and `rollout`, against which searches are judged.
 
@@ -91,7 +91,7 @@ class BeliefConfig(TrainingSettings):
 
 
 class BeliefNetwork(nn.Module):
-    """A network for the probability of hidden hands; untrained, it gives that of plain dealing.
+    """A network for the probability of hidden hands; untrained, it gives their probability under random dealing.
 
     Args:
         architecture: The sizes.
@@ -117,7 +117,7 @@ class BeliefNetwork(nn.Module):
 
 
 class BeliefBatch(NamedTuple):
-    """A batch of the belief network's training: inputs, and the hands to predict.
+    """A training batch of the belief network: its inputs, and the hands to predict.
 
     Attributes:
         columns: Its input, shape ``[n, COLUMNS]``, float32.
@@ -134,7 +134,7 @@ class BeliefBatch(NamedTuple):
 def make_belief_batch(
     observations: Bytes, concealed: Bytes, tallies: npt.NDArray[np.int32], seats: npt.NDArray[np.int8]
 ) -> BeliefBatch:
-    """Make a batch of the belief network's training from positions whose hidden cards are known.
+    """Make a belief network training batch from positions whose hidden cards are known.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8; in each the two other seats share the hidden cards
@@ -151,7 +151,7 @@ def make_belief_batch(
 
 @dataclass
 class BeliefLine:
-    """The result of one gradient step of a belief network's training.
+    """The result of one gradient step in the training of a belief network.
 
     Attributes:
         decisions: Positions learned from so far.
@@ -168,7 +168,7 @@ class BeliefLine:
 
 
 class BeliefTraining(Training):
-    """The training of a belief network by maximum likelihood, on games of mixed players.
+    """The maximum-likelihood training of a belief network on games between mixed players.
 
     Args:
         config: The settings.
@@ -204,7 +204,7 @@ class BeliefTraining(Training):
         self.provenance = Provenance.of(config.players)
 
     def learn(self) -> dict[str, float]:
-        """Take one gradient step on a position of every game that has one, and play on."""
+        """Take one gradient step on a position from every game that has a usable one, then play all games on."""
         batch, result = self._make_batch(), {"bits": 0.0, "plain": 0.0}
         if count := len(batch.hands):
             chances = self.network(*map(torch.from_numpy, batch))
@@ -222,14 +222,14 @@ class BeliefTraining(Training):
         return result
 
     def _make_batch(self) -> BeliefBatch:
-        """Make training examples of all positions in which a seat has a choice and some cards are hidden from it."""
+        """Make training examples from all positions where a seat has a choice and some cards are hidden from it."""
         batch = self._batch
         choosing = (batch.rows[:, STAGE] == STAGE_PLAY) & (np.count_nonzero(batch.mask, axis=1) > 1)
         rows = np.flatnonzero(choosing & (model.hidden_cards(batch.observation)[1] >= 0))
         return make_belief_batch(batch.observation[rows], batch.concealed[rows], self._tallies[rows], batch.seat[rows])
 
     def _play(self) -> None:
-        """Let the players of all games choose, and play one action in each game."""
+        """Ask the players of all games for their choices, and play one action in each game."""
         batch = self._batch
         acting = self._seat_players[np.arange(batch.num_games), batch.seat]
         actions = np.zeros(batch.num_games, np.int64)
@@ -242,7 +242,7 @@ class BeliefTraining(Training):
         self._draw_players(np.flatnonzero(batch.done))
 
     def _draw_players(self, games: npt.NDArray[np.intp]) -> None:
-        """Draw the players of each seat in the games that begin."""
+        """Draw the players for each seat of the games that are about to begin."""
         shares = np.array(self.config.shares or [1.0] * len(self.config.players))
         kinds = self._rng.choice(len(shares), (len(games), _SEATS), p=shares / shares.sum())
         alike = self._rng.random(len(games)) < self.config.same_peasants_share
@@ -250,13 +250,13 @@ class BeliefTraining(Training):
         self._seat_players[games], self._tallies[games], self._tricks[games] = kinds, 0, 0
 
     def save(self, folder: Path) -> None:
-        """Write the network's weights into the folder; a belief training cannot be resumed."""
+        """Write the network's weights into the folder; training of a belief network cannot be resumed."""
         notes = {"positions": self.counters.decisions, "seed": self.config.seed, "players": list(self.config.players)}
         notes |= self.provenance.to_settings()
         weights = module_arrays(self.network)
         model.save_belief(folder / BELIEF, self.config.architecture, weights, self.config.rules, notes)
 
     def close(self) -> None:
-        """Close the agents that play the games."""
+        """Close the agents that play the training games."""
         for agent in self._agents:
             agent.close()

@@ -1,4 +1,4 @@
-"""Deep Monte Carlo: the value of an action is the mean outcome of the games in which it was chosen.
+"""Deep Monte Carlo: an action's value is the mean outcome of the games in which the action was chosen.
 
 D. Zha et al., "DouZero: Mastering DouDizhu with self-play deep reinforcement learning", ICML 2021.  All seats play the
 action of the highest value, and with probability ε any legal one; the network learns the outcome by squared errors.
@@ -36,7 +36,7 @@ from ddz_training.learn.settings import Count, Positive, Share
 
 @dataclass(frozen=True)
 class DmcConfig(GamesConfig):
-    """The settings of a run of deep Monte Carlo.
+    """The settings of a deep Monte Carlo run.
 
     Attributes:
         epsilon: Probability of an action at random.
@@ -53,7 +53,7 @@ class DmcConfig(GamesConfig):
 def sample_epsilon_greedy(
     values: Tensor, rows: Tensor, count: int, generator: torch.Generator, epsilon: float
 ) -> Choice:
-    """Choose the action of the highest value, and with probability ε any legal one.
+    """Choose the highest-valued action of each decision or, with probability ε, any legal action.
 
     Args:
         values: Values of the legal actions, shape ``[pairs]``, float32.
@@ -72,7 +72,7 @@ def sample_epsilon_greedy(
 def monte_carlo_returns(
     rewards: npt.NDArray[np.float32], seats: npt.NDArray[np.int8], done: npt.NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Compute the final return of each step's game for the seat that acted, and the weight of the step.
+    """Compute the final return of each step's game for the seat that acted, and each step's weight.
 
     A step whose game ends after the rollout is left out, which is likelier the further away the end is: of steps
     ``d`` before the end, a share ``d / steps``.  The others are weighted up for them; otherwise short games would count
@@ -106,16 +106,16 @@ def monte_carlo_returns(
 
 
 class DmcLearner(Learner):
-    """Learns the values of actions by their squared errors; there is no critic."""
+    """A learner that fits action values by squared error, without a critic."""
 
     _config: DmcConfig
 
     def sample_actions(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-        """Sample actions ε-greedily by their values, which are the network's logits."""
+        """Sample actions ε-greedily by value, where the network's logits are the values."""
         return sample_epsilon_greedy(logits, rows, count, generator, self._config.epsilon)
 
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """Take the games' outcomes as targets; steps are weighted up for those whose game ends later."""
+        """Use game outcomes as targets, with weights that make up for steps whose games end after the rollout."""
         played, decides = rollout.played, rollout.played.decides
         targets, weights = monte_carlo_returns(played.rewards, played.seats, played.done)
         counts = np.zeros(len(rollout.seen), np.float32)
@@ -124,7 +124,7 @@ class DmcLearner(Learner):
         return np.zeros_like(counts), Advantages(np.zeros_like(targets), targets, decides & (weights > 0))
 
     def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
-        """Sum half the squared errors of the values of the chosen actions."""
+        """Compute half the sum of the squared errors in the chosen actions' values."""
         index, pairs = rollout.select_policy_rows(rows)
         legal, starts = rollout.gather_legal(index, pairs)
         values, _ = forward_policy(
@@ -136,7 +136,7 @@ class DmcLearner(Learner):
 
 
 class DeepMonteCarlo(SelfPlay):
-    """A run of deep Monte Carlo; in its curves ``policy_loss`` is half the squared error."""
+    """A run of deep Monte Carlo, whose curves show half the squared error as ``policy_loss``."""
 
     config: DmcConfig
     config_type = DmcConfig

@@ -1,4 +1,4 @@
-"""Named errors of training."""
+"""Exceptions raised by training."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from ddz_env.support.errors import DouDizhuError
 
 
 class InvalidTrainingError(DouDizhuError):
-    """A setting of a training run is out of range, or two of them contradict each other."""
+    """Raised when a training setting is out of range or two settings contradict each other."""
 
 
 class MissingTensorBoardError(DouDizhuError, ImportError):
-    """TensorBoard is not installed."""
+    """Raised when TensorBoard is not installed."""
 
 
 class CheckpointError(DouDizhuError):
-    """A checkpoint cannot be read, or a run would overwrite one."""
+    """Raised when a checkpoint cannot be read, or when a run would overwrite one."""
 
 
 class CheckpointMismatchError(CheckpointError):
-    """A checkpoint was written under other settings than those of the run that wants to resume it."""
+    """Raised when a checkpoint's settings differ from those of the run that is to resume it."""
 
 
 class LostProcessError(DouDizhuError):
-    """Another process of a run of several processes is gone."""
+    """Raised when another process of a multi-process run is gone."""

@@ -1,4 +1,4 @@
-"""A warm start by imitation of the rule agent, or of recorded games.
+"""Warm starts by imitation of the rule agent or of recorded games.
 
 The rule agent labels positions as they arise (:class:`RuleImitation`).  In some games it also plays; in the others the
 learner plays, so that it is corrected where its own mistakes lead (S. Ross, G. Gordon, D. Bagnell, "A reduction of
@@ -43,7 +43,7 @@ _MICROBATCH = 256
 
 @dataclass(frozen=True)
 class ImitationConfig(TrainingSettings):
-    """The settings of a warm start.
+    """The settings of a warm start by imitation.
 
     Attributes:
         decisions: Decisions to learn from; the step size goes down in a straight line over them.
@@ -67,7 +67,7 @@ class ImitationConfig(TrainingSettings):
 
 
 def soft_cross_entropy(log_probabilities: Tensor, shares: Tensor) -> Tensor:
-    """Compute the cross-entropy of a policy with a distribution that it should imitate.
+    """Compute the cross-entropy between a policy and a target distribution.
 
     Args:
         log_probabilities: Shape ``[n, actions]``, minus infinity where illegal.
@@ -98,14 +98,14 @@ class ImitationLine:
 
 
 def new_policy(config: ImitationConfig) -> PolicyNetwork:
-    """Make a policy with random weights, drawn by the seed of the settings."""
+    """Make a policy with random weights, drawn from the seed in the settings."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         return PolicyNetwork(config.architecture)
 
 
 class ImitationTraining(Training):
-    """The training of a policy on distributions over actions.
+    """The training of a policy on target distributions over actions.
 
     Args:
         config: The settings.
@@ -128,7 +128,7 @@ class ImitationTraining(Training):
         self.optimizer: torch.optim.Optimizer = torch.optim.Adam(self._weights, lr=config.learning_rate, fused=True)
 
     def imitate(self, observations: Bytes, masks: Bytes, shares: Floats) -> tuple[Floats, dict[str, float]]:
-        """Take one gradient step towards given distributions over actions.
+        """Take one gradient step towards the given distributions over actions.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -157,11 +157,11 @@ class ImitationTraining(Training):
         return log_probabilities, {"loss": sum(losses) / count, "agreement": float(agrees.sum()) / count}
 
     def make_evaluation_policy(self) -> CompiledPolicy:
-        """Make the policy with its present weights, for evaluations."""
+        """Make a policy with the current weights, for evaluations."""
         return CompiledPolicy(self.to_weights({}))
 
     def to_weights(self, notes: Mapping[str, Any]) -> Weights:
-        """Make a file's content of the policy's weights, with notes for its readers; the value was not trained.
+        """Make a weights file's contents from the policy, with notes for readers; the value was not trained.
 
         (If it began with trained weights, their value fitted the layers below as they were then.)
         """
@@ -177,7 +177,7 @@ class ImitationTraining(Training):
 
 
 class RuleImitation(ImitationTraining):
-    """Learns from the rule agent's moves in games as they are played, beginning with random weights.
+    """A learner that imitates the rule agent's moves in games as they are played, starting from random weights.
 
     Args:
         config: The settings.
@@ -196,7 +196,7 @@ class RuleImitation(ImitationTraining):
         self._learner_plays = np.arange(config.num_envs) < round(config.learner_share * config.num_envs)
 
     def learn(self) -> dict[str, float]:
-        """Label every game's decision, learn from them, and play on."""
+        """Label the decision in every game, learn from these labels, and play on."""
         batch = self.batch
         actions = batch.mask.argmax(axis=1)
         rows = np.flatnonzero(np.count_nonzero(batch.mask, axis=1) > 1)
@@ -212,7 +212,7 @@ class RuleImitation(ImitationTraining):
 
 
 def sample_masked_actions(log_probabilities: Floats, draws: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Draw an action for each row; an illegal one is never drawn, however numbers are rounded.
+    """Draw an action for each row, never an illegal one, no matter how numbers are rounded.
 
     Args:
         log_probabilities: Shape ``[n, actions]``, float32, minus infinity where illegal.
@@ -227,7 +227,7 @@ def sample_masked_actions(log_probabilities: Floats, draws: npt.NDArray[np.float
 
 
 class DatasetImitation(ImitationTraining):
-    """Learns from recorded decisions in random order, pass after pass.
+    """A learner that imitates recorded decisions in random order, pass after pass.
 
     Args:
         config: The settings; ``num_envs`` is the number of decisions per gradient step.
@@ -254,7 +254,7 @@ class DatasetImitation(ImitationTraining):
         self.batches: list[npt.NDArray[np.int64]] = []
 
     def learn(self) -> dict[str, float]:
-        """Take one gradient step; every pass over the decisions shuffles them anew."""
+        """Take one gradient step; each pass over the decisions is shuffled anew."""
         if not self.batches:
             order = self.rng.permutation(len(self.dataset))
             self.batches = [order[piece] for piece in split_rows(len(order), self.config.num_envs)]
@@ -266,7 +266,7 @@ class DatasetImitation(ImitationTraining):
 
 
 def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
-    """Make distributions that give everything to one action, shape ``[n, 400]``, float32; zeros for ``NO_LABEL``."""
+    """Make one-hot distributions over actions, shape ``[n, 400]``, float32, with zeros for ``NO_LABEL``."""
     shares = np.zeros((len(actions), NUM_ACTIONS), np.float32)
     labelled = np.flatnonzero(actions != NO_LABEL)
     shares[labelled, actions[labelled]] = 1.0
@@ -278,7 +278,7 @@ def one_hot(actions: npt.NDArray[np.int64]) -> Floats:
 
 @dataclass
 class ImitationDataset:
-    """Recorded decisions, and how much each action counts.
+    """Recorded decisions, with how much each action counts as a target.
 
     Attributes:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -295,15 +295,15 @@ class ImitationDataset:
     counts: npt.NDArray[np.int32]
 
     def __len__(self) -> int:
-        """The number of decisions."""
+        """Return the number of decisions."""
         return len(self.observations)
 
     def unpack_masks(self, rows: npt.NDArray[np.int64]) -> Bytes:
-        """Unpack the masks of some decisions into bytes, shape ``[rows, 400]``, int8."""
+        """Unpack the masks of the given decisions into bytes, shape ``[rows, 400]``, int8."""
         return np.unpackbits(self.legal[rows], axis=1, count=NUM_ACTIONS).view(np.int8)
 
     def target_shares(self, rows: npt.NDArray[np.int64]) -> Floats:
-        """Compute the distributions to imitate, each action's share of the visits: shape ``[rows, 400]``, float32."""
+        """Compute the target distributions, each action's share of the visits, shape ``[rows, 400]``, float32."""
         shares = np.zeros((len(rows), NUM_ACTIONS), np.float32)
         for index, (first, last) in enumerate(zip(self.firsts[rows], self.firsts[rows + 1], strict=True)):
             shares[index, self.actions[first:last]] = self.counts[first:last] / self.counts[first:last].sum()
@@ -314,7 +314,7 @@ _COLUMNS = ("observation", "legal", "action", "visits")
 
 
 def load_imitation_dataset(path: str | Path) -> ImitationDataset:
-    """Read every decision of a data set that was a choice.
+    """Read every decision of a data set in which there was a choice.
 
     The target of a stage is the distribution of its search's visits or, without visits, the action that was chosen.
     Everything is in memory at once, about 600 bytes per decision.
@@ -339,7 +339,7 @@ def load_imitation_dataset(path: str | Path) -> ImitationDataset:
 
 
 def _read_choices(batch: Any) -> dict[str, npt.NDArray[Any]]:
-    """Read the rows of a record batch that were a choice, for an :class:`ImitationDataset`."""
+    """Read the rows of a record batch that had a choice, for an :class:`ImitationDataset`."""
     legal, visits = batch.column("legal"), batch.column("visits")
     options = legal.value_lengths().to_numpy()
     row = np.repeat(np.arange(len(options)), options)

@@ -1,4 +1,4 @@
-"""The first layers of the networks in training: dense features on a GPU, sparse rows of weights on a processor.
+"""First layers of the networks in training: dense inputs on a GPU, sparse sums of weight rows on a CPU.
 
 On a GPU tensor operations turn the bytes into columns, and the first layers are matrices as usual.  On a processor no
 columns are made: a first layer adds a row of running sums for each entry (:mod:`ddz_agents.neural.sparse_inputs`), and
@@ -58,19 +58,19 @@ class LegalPairs(NamedTuple):
 
 
 class InputLayer(Protocol):
-    """Feeds decisions to the first layers of the networks, and computes the logits of legal actions only."""
+    """The input side of the networks, which encodes decisions for the first layers and scores only legal actions."""
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> Any:
-        """Make the input of the policy's first layer from :class:`~ddz_agents.neural.decisions.Decisions`."""
+        """Make the policy's first-layer input from :class:`~ddz_agents.neural.decisions.Decisions`."""
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> Any:
-        """Make the input of the critic's first layer."""
+        """Make the input of the critic's first layer from the decisions."""
 
     def rests(self, seen: Tensor, legal: LegalPairs) -> Any:
-        """Make the input of the layer for the hands that actions leave."""
+        """Make the input of the layer that reads the hand left after each legal action."""
 
     def action_scores(self, layer: nn.Linear, state: Tensor, legal: LegalPairs) -> Tensor:
-        """Compute the outputs of a layer of 400 that belong to legal actions, shape ``[pairs]``."""
+        """Compute the outputs of a 400-output layer for the legal actions only, shape ``[pairs]``."""
 
 
 def forward_policy(
@@ -84,13 +84,13 @@ def forward_policy(
 
 
 def forward_critic(input_layer: InputLayer, critic: Critic, seen: Tensor, hand_values: Tensor) -> Tensor:
-    """Compute a critic's values of decisions, shape ``[n]``."""
+    """Compute a critic's values for decisions, shape ``[n]``."""
     values: Tensor = critic(input_layer.critic(seen, hand_values))
     return values
 
 
 class GpuInputLayer:
-    """Feeds decisions to networks on a GPU, as columns computed by tensor operations.
+    """The input layer for a GPU, which feeds the networks dense inputs computed by tensor operations.
 
     Args:
         architecture: The sizes.
@@ -103,22 +103,22 @@ class GpuInputLayer:
         self._spent = torch.from_numpy(SPENT.reshape(-1, NUM_RANKS)).to(device)
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> Tensor:
-        """Compute the policy's input columns, shape ``[n, observation_columns(history)]``, float32."""
+        """Compute the policy's dense network inputs, shape ``[n, observation_columns(history)]``, float32."""
         return self._policy.compute(seen, hand_values)
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> Tensor:
-        """Compute the critic's input columns, shape ``[n, GAME_COLUMNS]``, float32."""
+        """Compute the critic's dense network inputs, shape ``[n, GAME_COLUMNS]``, float32."""
         return self._critic.compute(seen, hand_values)
 
     def rests(self, seen: Tensor, legal: LegalPairs) -> Tensor:
-        """Compute the input columns of the hands that actions leave, shape ``[pairs, REST_COLUMNS]``, float32."""
+        """Compute dense inputs for the hands left after actions, shape ``[pairs, REST_COLUMNS]``, float32."""
         pair_kickers = (seen[:, KICKER_SIZE] == 2).long() * NUM_ACTIONS
         spent = self._spent[pair_kickers[legal.rows] + legal.actions]
         counts = seen[:, _HAND_LEFT : _HAND_LEFT + NUM_RANKS][legal.rows] - spent
         return self._rests.compute(counts, legal.hand_values.unsqueeze(1))
 
     def action_scores(self, layer: nn.Linear, state: Tensor, legal: LegalPairs) -> Tensor:
-        """Compute all 400 scores in one multiplication, then pick the legal ones: few operations on a GPU."""
+        """Compute all 400 scores in one multiplication and pick the legal ones, which takes few GPU operations."""
         scores: Tensor = layer(state).reshape(-1).gather(0, legal.rows * NUM_ACTIONS + legal.actions)
         return scores
 
@@ -127,7 +127,7 @@ class GpuInputLayer:
 
 
 class ActiveRows(NamedTuple):
-    """Which rows of running sums a first layer adds up for each decision.
+    """The rows of running weight sums that a first layer adds up for each decision.
 
     Attributes:
         places: Indices of these rows, shape ``[n, most]``, int16.
@@ -159,7 +159,7 @@ def _write_rest_rows(
 
 @kernel
 def _add_rows(entries: ActiveRows, sums: np.ndarray, bias: np.ndarray, out: np.ndarray) -> None:
-    """Add the active rows of running sums to the bias, for each decision of a batch."""
+    """Add the active rows of running weight sums to the bias for each decision in a batch."""
     for row in range(out.shape[0]):
         out[row] = bias
         add_active_rows(entries.places[row], entries.factors[row], entries.counts[row], sums, out[row])
@@ -167,7 +167,7 @@ def _add_rows(entries: ActiveRows, sums: np.ndarray, bias: np.ndarray, out: np.n
 
 @kernel
 def _add_rows_backward(entries: ActiveRows, gradient: np.ndarray, out: np.ndarray) -> None:
-    """Add the gradient of each decision of a batch to those of the running sums that it used."""
+    """Add each decision's gradient to the gradients of the running weight sums that the decision used."""
     for row in range(gradient.shape[0]):
         line = gradient[row]
         for k in range(entries.counts[row]):
@@ -183,7 +183,7 @@ def _sparse_linear(entries: ActiveRows, sums: Tensor, bias: Tensor) -> Tensor:
 
 
 class _SparseLinear(torch.autograd.Function):
-    """A linear layer on active rows: its outputs, and the gradient in the weights."""
+    """A linear layer that adds up active weight rows, with its outputs and the gradient for its weights."""
 
     @staticmethod
     def forward(context: Any, weight: Tensor, bias: Tensor, sums: Tensor, entries: ActiveRows, before: Any) -> Tensor:
@@ -199,7 +199,7 @@ class _SparseLinear(torch.autograd.Function):
 
 
 class RunningSumLinear(nn.Linear):
-    """A linear layer that takes :class:`ActiveRows`; the weights of an input lie side by side in memory.
+    """A linear layer on :class:`ActiveRows` that stores the weights of each input side by side in memory.
 
     Args:
         layer: The layer whose weights it takes over.
@@ -216,11 +216,11 @@ class RunningSumLinear(nn.Linear):
         self.cached_sums: Tensor | None = None
 
     def compute_sums(self) -> Tensor:
-        """Compute the running sums of the present weights, shape ``[inputs, outputs]``."""
+        """Compute the running sums of the current weights, shape ``[inputs, outputs]``."""
         return torch.from_numpy(compute_running_sums(self.weight.detach().t().numpy(), self._table))
 
     def forward(self, entries: ActiveRows) -> Tensor:  # type: ignore[override]  # entries in place of columns
-        """Compute the layer's outputs, shape ``[n, outputs]``; the inputs get no gradient."""
+        """Compute the layer's outputs, shape ``[n, outputs]``; no gradient flows to the inputs."""
         sums = self.compute_sums() if self.cached_sums is None else self.cached_sums
         if not torch.is_grad_enabled():  # a third of the time of a small batch
             return _sparse_linear(entries, sums, self.bias)
@@ -230,7 +230,7 @@ class RunningSumLinear(nn.Linear):
 
 @contextlib.contextmanager
 def cache_running_sums(*networks: nn.Module) -> Iterator[None]:
-    """Compute running sums once for many evaluations, in which the weights do not change."""
+    """Cache the running sums for many evaluations, during which the weights must not change."""
     layers = [layer for network in networks for layer in network.modules() if isinstance(layer, RunningSumLinear)]
     for layer in layers:
         layer.cached_sums = layer.compute_sums()
@@ -273,7 +273,7 @@ def _legal_scores(state: Tensor, weight: Tensor, rows: Tensor, actions: Tensor) 
 
 
 class _LegalScores(torch.autograd.Function):
-    """One output of a linear layer for each pair of a decision and a legal action, with its gradient."""
+    """One linear-layer output for each pair of a decision and a legal action, with its gradient."""
 
     @staticmethod
     def forward(context: Any, state: Tensor, weight: Tensor, rows: Tensor, actions: Tensor) -> Tensor:
@@ -290,7 +290,7 @@ class _LegalScores(torch.autograd.Function):
 
 
 class CpuInputLayer:
-    """Feeds decisions to networks on a processor, as active rows of running sums instead of columns.
+    """The input layer for a CPU, which feeds the networks active rows of running weight sums, not dense inputs.
 
     Args:
         architecture: The sizes.
@@ -300,11 +300,11 @@ class CpuInputLayer:
         self.tables = policy_fields(architecture.history), CRITIC_FIELDS, REST_FIELDS
 
     def policy(self, seen: Tensor, hand_values: Tensor) -> ActiveRows:
-        """Find the active rows of the policy's first layer."""
+        """Find the active weight rows of the policy's first layer."""
         return self._find_active_rows(self.tables[0], seen, hand_values)
 
     def critic(self, seen: Tensor, hand_values: Tensor) -> ActiveRows:
-        """Find the active rows of the critic's first layer."""
+        """Find the active weight rows of the critic's first layer."""
         return self._find_active_rows(self.tables[1], seen, hand_values)
 
     def _find_active_rows(self, table: Fields, seen: Tensor, hand_values: Tensor) -> ActiveRows:
@@ -313,7 +313,7 @@ class CpuInputLayer:
         return entries
 
     def rests(self, seen: Tensor, legal: LegalPairs) -> ActiveRows:
-        """Find the active rows of the layer for the hands that actions leave."""
+        """Find the active weight rows of the layer that reads the hand left after each legal action."""
         table = self.tables[2]
         entries = _new_active_rows(len(legal.rows), table.most)
         rows, actions, hand_values = (part.numpy() for part in legal)
@@ -321,7 +321,7 @@ class CpuInputLayer:
         return entries
 
     def action_scores(self, layer: nn.Linear, state: Tensor, legal: LegalPairs) -> Tensor:
-        """Compute the scores of legal actions only: each action has a row of weights."""
+        """Compute the scores of legal actions only, using one row of weights per action."""
         compute = _LegalScores.apply if torch.is_grad_enabled() else _legal_scores
         scores: Tensor = compute(state, layer.weight, legal.rows, legal.actions)
         return scores + layer.bias[legal.actions]
@@ -332,7 +332,7 @@ def _new_active_rows(count: int, most: int) -> ActiveRows:
 
 
 def make_input_layer(device: torch.device, policy: PolicyNetwork, critic: Critic) -> InputLayer:
-    """Make the input layer for a device; on a processor this also replaces the first layers of the networks."""
+    """Make the input layer for a device; on a CPU, this also replaces the first layers of the networks."""
     if device.type != "cpu":
         return GpuInputLayer(policy.architecture, device)
     input_layer = CpuInputLayer(policy.architecture)

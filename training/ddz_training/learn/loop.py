@@ -1,4 +1,4 @@
-"""The training loop: step after step, with curves, evaluations and checkpoints, until the budget is spent.
+"""The training loop, which takes steps and writes curves, evaluations and checkpoints until the budget is spent.
 
 What learns is a :class:`Training`: self-play (:mod:`.ppo.selfplay`), deep Monte Carlo (:mod:`.dmc`), imitation
 (:mod:`.imitation`), the belief network (:mod:`.belief`) and Stable-Baselines3 (:mod:`.sb3.train`) say what one step is;
@@ -49,7 +49,7 @@ RENAMED_COLUMNS: Mapping[str, str] = {
 
 @dataclass
 class Counters:
-    """The progress of a training.
+    """The progress counters of a training.
 
     Attributes:
         update: Steps of :func:`train`.
@@ -68,7 +68,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Budget(Options):
-    """The length of a training from its very beginning: a resumed one includes what was done before.
+    """The total length of a training, including what was done before a run was resumed.
 
     Attributes:
         updates: Updates; None for no limit.
@@ -86,12 +86,12 @@ class Budget(Options):
     decisions: Annotated[int, Range(1)] | None = None
 
     def check(self) -> None:
-        """Refuse a budget without any limit, with which a training would never end."""
+        """Refuse a budget without any limit, because training would never end."""
         if all(limit is None for limit in vars(self).values()):
             raise InvalidTrainingError("say how long to train: --minutes 60, or --updates 500")
 
     def share_spent(self, counters: Counters) -> float:
-        """Compute the share of the budget that is spent, 0 to 1."""
+        """Compute the share of the budget that is spent, from 0 to 1."""
         done = {"updates": counters.update, "minutes": counters.seconds / 60, "decisions": counters.decisions}
         shares = [done[name] / limit for name, limit in vars(self).items() if limit is not None]
         return min(1.0, max(map(float, shares)))
@@ -123,25 +123,25 @@ class Training(ABC):
 
     @abstractmethod
     def learn(self) -> Mapping[str, Any]:
-        """Do one update of the training, and return its results by name.
+        """Do one training update and return its results by name.
 
         It adds to all of :attr:`counters` except the update and the seconds.
         """
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write the weights, and what a resumed training needs, into a folder; each file is replaced atomically."""
+        """Write the weights and the state needed for resuming into a folder, replacing each file atomically."""
 
     @abstractmethod
     def close(self) -> None:
-        """End the threads of the training, and close its agents."""
+        """End the threads of the training and close its agents."""
 
     def make_evaluation_policy(self) -> PolicyModel | None:
-        """Make the policy with its present weights, for evaluations; None if the training has none."""
+        """Make a policy with the current weights for evaluations, or return None if the training has no policy."""
         return None
 
     def step(self) -> Any:
-        """Do one update of the training, count it, and return its results as a :attr:`line_type`."""
+        """Do one training update, count it, and return its results as a :attr:`line_type`."""
         began = wall_time()
         result = self.learn()
         self.counters.update += 1
@@ -151,19 +151,19 @@ class Training(ABC):
 
     @property
     def is_leader(self) -> bool:
-        """Whether this process is the one that writes files and measures strength, where several train together."""
+        """Whether this process is the one that writes files and measures strength."""
         return True
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's value of a number to all: clocks differ, and all processes must do the same."""
+        """Return the first process's number to all processes, which must act alike although clocks differ."""
         return number
 
     def is_evaluation_due(self) -> bool:
-        """Whether an evaluation is due after the last step."""
+        """Return whether an evaluation is due after the last step."""
         return bool(self.config.eval_freq) and self.counters.update % self.config.eval_freq == 0
 
     def evaluate(self, stop: Callable[[], bool] = lambda: False) -> list[Evaluation]:
-        """Measure the policy's strength against ``eval_opponents`` of the settings; empty where there is no policy.
+        """Measure strength against the ``eval_opponents`` setting; return an empty list without a policy.
 
         Args:
             stop: Called before every deal; True ends the measurement without a result.
@@ -242,7 +242,7 @@ def train(
 
 
 def check_can_start(path: Path, *, resume: bool) -> None:
-    """Refuse to resume where there is no training, and to begin where there is one.
+    """Refuse to resume where there is no training, or to begin where there is one.
 
     Args:
         path: What a training of this kind is resumed from, in its folder.
@@ -264,7 +264,7 @@ def check_can_start(path: Path, *, resume: bool) -> None:
 
 
 class RunLog:
-    """Writes the lines of a training, dataclasses whose first field is the number of the step.
+    """A writer of a training's result lines: dataclasses whose first field is the step number.
 
     Args:
         tables: The CSV file of each kind of line that has one.
@@ -310,13 +310,13 @@ class RunLog:
         self._board.flush()
 
     def close(self) -> None:
-        """Close TensorBoard's file."""
+        """Close the TensorBoard file."""
         if self._board is not None:
             self._board.close()
 
 
 def _open_summary_writer(folder: Path, done: int) -> SummaryWriter:
-    """Open a writer of TensorBoard's files, which hides what a killed run wrote beyond an update."""
+    """Open a TensorBoard writer that hides what a killed run wrote after a given update."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
@@ -330,7 +330,7 @@ def _open_summary_writer(folder: Path, done: int) -> SummaryWriter:
 
 
 class CurveFile:
-    """A CSV file of curves, to which lines are appended; its first column is the number of the update.
+    """A CSV file of curves to which lines are appended, with the update number as its first column.
 
     Args:
         path: The file.
@@ -362,7 +362,7 @@ class CurveFile:
             replace_file(path, _format_csv(columns, *kept))
 
     def append(self, *cells: Any) -> None:
-        """Append a line, one cell per column, and hand it to the operating system.
+        """Append a line with one cell per column, and flush it to the operating system.
 
         Raises:
             CheckpointError: If that cannot be done.
@@ -374,13 +374,13 @@ class CurveFile:
 
 
 def _has_lines(path: Path) -> bool:
-    """Whether a file of curves has more than its columns."""
+    """Return whether a curve file has any lines besides its header."""
     return path.is_file() and len(path.read_bytes().splitlines()) > 1
 
 
 @contextlib.contextmanager
 def _curve_file_errors(path: Path) -> Iterator[None]:
-    """Raise :class:`CheckpointError` for whatever fails while a file of curves is read or written."""
+    """Raise :class:`CheckpointError` for any failure while a curve file is read or written."""
     try:
         yield
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -394,5 +394,5 @@ def _format_csv(*lines: Sequence[str]) -> bytes:
 
 
 def field_names(kind: type) -> list[str]:
-    """List the names of a dataclass's fields, which are the columns of its CSV file."""
+    """List the field names of a dataclass, which are the columns of its CSV file."""
     return [field.name for field in dataclasses.fields(kind)]

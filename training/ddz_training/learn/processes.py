@@ -1,4 +1,4 @@
-"""The processes of one run: each plays its own games on its own GPU, and all learn from all games.
+"""The processes of one run, where each plays its own games on its own GPU and all learn from all games.
 
 A run of several processes is started by ``torchrun``.  Gradients are added up before every step (data parallelism), so
 that all processes have the same weights; the first one writes files and measures strength.
@@ -21,7 +21,7 @@ from ddz_training.learn.errors import LostProcessError
 
 
 class Processes:
-    """The processes of a run, as one of them sees them; only this one where ``torchrun`` has started none.
+    """The processes of a run as seen by one of them, which is alone if ``torchrun`` has started none.
 
     Args:
         rank: The number of this process.
@@ -37,7 +37,7 @@ class Processes:
         return self.rank == 0
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> None:
-        """Replace tensors by their sums over all processes.
+        """Replace tensors with their sums over all processes.
 
         Raises:
             LostProcessError: If another process is gone.
@@ -51,7 +51,7 @@ class Processes:
             tensor.copy_(part.view_as(tensor))
 
     def sum_numbers(self, numbers: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Sum numbers over all processes, as float64.
+        """Sum numbers over all processes in float64.
 
         Raises:
             LostProcessError: If another process is gone.
@@ -61,7 +61,7 @@ class Processes:
         return summed.numpy()
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's value of a number to all processes.
+        """Return the first process's number to all processes.
 
         Raises:
             LostProcessError: If another process is gone.
@@ -69,7 +69,7 @@ class Processes:
         return float(self.sum_numbers(number if self.is_leader else 0.0)[0])
 
     def gather(self, part: Any) -> list[Any]:
-        """Gather a value of each process in the first one; the others get an empty list.
+        """Gather a value from each process in the first one; the other processes get an empty list.
 
         Raises:
             LostProcessError: If another process is gone.
@@ -92,7 +92,7 @@ def _lost_process_errors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def join_processes(device: str) -> Iterator[Processes]:
-    """Connect the processes that ``torchrun`` has started; this one alone if it has started none.
+    """Connect the processes that ``torchrun`` has started, or use this process alone if there are none.
 
     Args:
         device: ``cuda``: by NCCL, each process with the GPU of its local rank; ``cpu``: by gloo.
@@ -110,7 +110,7 @@ def join_processes(device: str) -> Iterator[Processes]:
 
 
 def threads_of_process(threads: int | None) -> int | None:
-    """Choose the number of threads of this process: by default its share of the cores of ``torchrun``'s processes."""
+    """Choose this process's number of threads, by default an equal share of the cores for each process."""
     local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return threads if threads is not None or local == 1 else max(1, cores // local)

@@ -1,4 +1,4 @@
-"""What the settings of all trainings share: types with ranges, names of earlier versions, and how they are changed."""
+"""Common parts of all training settings: types with ranges, former names, and ways to change settings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _NOBODY: tuple[str, ...] = ()
 
 
 def renamed_setting(name: str, today: Collection[str]) -> str | None:
-    """Find what a setting of earlier versions is called today; None if it has kept its name, or never was one.
+    """Return the current name of a renamed setting, or None for a name that is unchanged or unknown.
 
     Args:
         name: The name.
@@ -75,7 +75,7 @@ def renamed_setting(name: str, today: Collection[str]) -> str | None:
 
 @dataclass(frozen=True)
 class TrainingSettings(Options):
-    """Everything that the result of a training depends on, besides how long it runs.
+    """The settings that, together with its length, determine the result of a training.
 
     Attributes:
         rules: A preset's name.
@@ -97,12 +97,12 @@ class TrainingSettings(Options):
     seed: Natural = 0
 
     def check(self) -> None:
-        """Refuse an unknown preset of rules."""
+        """Refuse an unknown rule preset."""
         Rules.preset(self.rules)
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> dict[str, Any]:
-        """Read settings as people write them (:meth:`ddz_env.support.options.Options.read`).
+        """Read settings as users write them (:meth:`ddz_env.support.options.Options.read`).
 
         Args:
             texts: ``name=value`` each; ``name.part=value`` for a setting that is a set of options itself.
@@ -119,7 +119,7 @@ class TrainingSettings(Options):
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Make settings from the plain values of a file, also from one of an earlier version.
+        """Make settings from a file's plain values, including files of earlier versions.
 
         Raises:
             InvalidTrainingError: If settings are missing, unknown or have values that are not allowed.
@@ -144,7 +144,7 @@ class TrainingSettings(Options):
         return {name: value for name, value in named.items() if value is not None} | cls.read(texts)
 
     def with_changes(self, settings: Mapping[str, Any]) -> Self:
-        """Return a copy of the settings with some of them changed.
+        """Return a copy of the settings with the given changes.
 
         Args:
             settings: As from :meth:`read`.
@@ -160,7 +160,7 @@ class TrainingSettings(Options):
         return dataclasses.replace(self, **values)
 
     def for_resuming(self, wanted: Mapping[str, Any], where: object) -> Self:
-        """Return these settings for a resumed run, which may change only :attr:`bookkeeping`.
+        """Return these settings for a resumed run, which may change only its :attr:`bookkeeping` settings.
 
         Args:
             wanted: The settings that the run must have, as from :meth:`read`.

@@ -1,4 +1,4 @@
-"""The strength of a policy while it trains, by the arena's duplicate deals in this process."""
+"""The strength of a policy during training, measured on the arena's duplicate deals in the same process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEALS_AT_ONCE = 50
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The policy's strength against one opponent, a line of ``evaluations.csv``.
+    """The policy's strength against one opponent, which is a line of ``evaluations.csv``.
 
     Attributes:
         update: Updates before it.
@@ -56,7 +56,7 @@ class Evaluation:
 
     @classmethod
     def of(cls, update: int, result: AgentResult) -> Evaluation:
-        """Make the line of an evaluation from the arena's result."""
+        """Make an evaluation line from the arena's result."""
         wins, roles = result.wins, (result.landlord_wins.mean, result.peasant_wins.mean)
         return cls(update, result.opponent, result.deals, wins.mean, wins.low, wins.high, *roles)
 
@@ -70,7 +70,7 @@ def measure_strength(
     seed: int = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[AgentResult]:
-    """Play a policy against others on duplicate deals, every deal from both sides.
+    """Measure a policy against opponents on duplicate deals, playing every deal from both sides.
 
     Args:
         model: The policy.

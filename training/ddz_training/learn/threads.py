@@ -1,4 +1,4 @@
-"""Threads for the networks; results do not depend on their number.
+"""Threads that compute the networks; results do not depend on the number of threads.
 
 Each piece of work is one microbatch, computed by one thread from beginning to end, and PyTorch's own threads are
 switched off.  Measured against this, PyTorch's threads lose: where another process wants a core, they wait for each
@@ -28,7 +28,7 @@ _Out = TypeVar("_Out")
 
 
 class Threads:
-    """A pool of threads, each with PyTorch's own parallelism off.
+    """A pool of threads in each of which PyTorch's own parallelism is off.
 
     Args:
         threads: How many; None for one per core.
@@ -52,15 +52,15 @@ class Threads:
         self._share_groups, self._own, self._lock = share_groups, threading.local(), threading.Lock()
 
     def map(self, function: Callable[[_In], _Out], items: Iterable[_In]) -> list[_Out]:
-        """Call a function for each item; returns the results in the order of the items."""
+        """Call a function for each item, and return the results in the order of the items."""
         return list(self._pool.map(function, items))
 
     def map_groups(self, function: Callable[[int], _Out], count: int) -> list[_Out]:
-        """Call a function for each of ``0..count-1`` groups of games, in which it may :meth:`run_in_chunks`."""
+        """Call a function for each group of games ``0..count-1``; the function may call :meth:`run_in_chunks`."""
         return list(self._leaders.map(function if self._share_groups else self._with_timing(function), range(count)))
 
     def run_in_chunks(self, function: Callable[..., object], count: int, *, searches: bool = False) -> None:
-        """Call a kernel for chunks ``first, stop`` of ``0..count``, on several threads if groups are shared.
+        """Call a kernel for chunks ``first, stop`` of ``0..count``, on several threads if they share groups.
 
         Args:
             function: Its results do not depend on the chunks.
@@ -78,7 +78,7 @@ class Threads:
             work(0)
 
     def _with_timing(self, function: Callable[[int], _Out]) -> Callable[[int], _Out]:
-        """Wrap a function so that its time is added to :attr:`busy`."""
+        """Wrap a function so that its run time is added to :attr:`busy`."""
 
         def timed(item: int) -> _Out:
             began = time.perf_counter()
@@ -104,7 +104,7 @@ class Threads:
 
 
 def split_rows(count: int, size: int) -> Iterator[slice]:
-    """Split ``count`` rows into slices of ``size``, the last one shorter."""
+    """Split ``count`` rows into slices of ``size`` rows, of which the last may be shorter."""
     for first in range(0, count, size):
         yield slice(first, min(first + size, count))
 
@@ -115,7 +115,7 @@ def accumulate_gradients(
     loss: Callable[[slice], tuple[Tensor, _Out]],
     pieces: Iterable[slice],
 ) -> list[_Out]:
-    """Set the gradient of weights to that of a batch, the sum over its microbatches.
+    """Set the weights' gradient to that of a batch, summed over its microbatches.
 
     Args:
         threads: The threads; each computes a microbatch at a time.
@@ -138,7 +138,7 @@ def accumulate_gradients(
 
 
 def take_gradient_step(optimizer: torch.optim.Optimizer, rate: float, spent: float, max_grad_norm: float) -> None:
-    """Clip the gradient of all weights together, and take a step whose size falls in a straight line.
+    """Clip the gradient of all weights together, and take a step whose size decreases linearly over the training.
 
     Args:
         optimizer: Has the weights.

@@ -1,4 +1,4 @@
-"""The curves of a training in stages, each begun with the weights of the last.
+"""The curves of a training in stages, where each stage starts from the weights of the one before.
 
 A run's folder holds one line per update (``curves.csv``) and one per evaluation (``evaluations.csv``).  The same two
 tables with a column for the stage hold all runs of a training, and outlive their folders.
@@ -33,7 +33,7 @@ _EVALUATION_COLUMNS = ("update", "opponent", "deals", "wins", "low", "high")
 
 @dataclass(frozen=True)
 class Stage:
-    """One run of a training.
+    """One stage of a training, which is a single run.
 
     Attributes:
         name: Its name.
@@ -46,20 +46,20 @@ class Stage:
     evaluations: list[dict[str, str]]
 
     def final_count(self, column: str) -> float:
-        """Read the final value of a counter of the curve."""
+        """Return the final value of a counter in the curve."""
         return float(self.updates[-1][column])
 
     def last_evaluation(self, opponent: str) -> dict[str, str] | None:
-        """Find the last evaluation against an opponent, if there is one."""
+        """Return the last evaluation against an opponent, or None if there is none."""
         return next((line for line in reversed(self.evaluations) if line["opponent"] == opponent), None)
 
     def counter_at(self, column: str, evaluation: Mapping[str, str]) -> float:
-        """Read the value of a counter of the curve at an evaluation; 0 before the first update."""
+        """Return the value of a curve's counter at an evaluation, or 0 before the first update."""
         return next((float(line[column]) for line in self.updates if line["update"] == evaluation["update"]), 0.0)
 
 
 def read_run(name: str, folder: Path) -> Stage:
-    """Read a stage from the folder of its run, which may still be training.
+    """Read a stage from the folder of its run, which may still be in training.
 
     Raises:
         InvalidExperimentError: If it is not the folder of a run that writes curves, or these have no update or lack
@@ -81,7 +81,7 @@ def save_training(stages: Sequence[Stage], folder: Path) -> None:
 
 
 def load_training(folder: Path) -> list[Stage]:
-    """Read the stages that :func:`save_training` wrote, in their order.
+    """Read the stages written by :func:`save_training`, in their order.
 
     Raises:
         InvalidExperimentError: If the files are missing or are something else.
@@ -95,7 +95,7 @@ def load_training(folder: Path) -> list[Stage]:
 
 
 def _read_lines(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
-    """Read the complete lines of a CSV file that has the given columns."""
+    """Read the complete lines of a CSV file with the given columns."""
     if not path.is_file():
         raise InvalidExperimentError(f"there is no {path}: name folders of {WRITERS}, which alone write curves")
     try:
@@ -121,7 +121,7 @@ def _write_lines(path: Path, lines: Sequence[tuple[str, Mapping[str, str]]]) -> 
 
 
 def make_stage_table(stages: Sequence[Stage]) -> Table:
-    """Make the table of a training: how long each stage took, and how strong the policy was at its end."""
+    """Make the table of a training's stages: how long each took, and how strong the policy was at its end."""
     met = (line["opponent"] for stage in stages for line in stage.evaluations)
     opponents = sorted({*met, "random", "rules"})
     lines = [
@@ -144,12 +144,12 @@ def _win_rate_of(line: Mapping[str, str]) -> Interval:
 
 
 def format_win_rate(line: Mapping[str, str] | None) -> str:
-    """Format the win rate of an evaluation in per cent, with its interval; empty if there is none."""
+    """Format an evaluation's win rate and interval in per cent, or return an empty text without an evaluation."""
     return _win_rate_of(line).text_with_range(to="–") if line else ""
 
 
 def plot_training(stages: Sequence[Stage], path: Path) -> None:
-    """Plot win rates over the decisions learned from, with a dotted line where a stage begins."""
+    """Plot win rates against the decisions learned from, with a dotted line at the start of each stage."""
     earlier, begins = 0.0, dict[str, float]()
     points: dict[str, dict[float, Interval]] = {}
     for stage in stages:

@@ -1,1 +1,1 @@
-"""Measurement: matches on duplicate deals, statistics, leagues, the benchmark."""
+"""Measurement of agents: matches on duplicate deals, statistics, leagues and the benchmark."""

@@ -1,4 +1,4 @@
-"""Agents by specification: checked before a match, made once, kept from game to game, and closed after it."""
+"""Agents made from specifications: checked before a match, reused from game to game, and closed after the match."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 def can_play_many_games(agent: Agent) -> bool:
-    """Whether an agent may play many games at once: its answers in batches are the same, and it follows no game.
+    """Return whether an agent can play many games at once, with the same answers in batches and no game history.
 
     Games side by side keep no history, which an agent that cheats would find missing in its states.
     """
@@ -29,7 +29,7 @@ def can_play_many_games(agent: Agent) -> bool:
 
 
 class AgentPool:
-    """A pool of agents by specification and seat; each is made once and kept from game to game.
+    """A pool of agents by specification and seat, each of which is made once and reused from game to game.
 
     Args:
         maker: Makes an agent from a specification.
@@ -41,23 +41,23 @@ class AgentPool:
         self._made: dict[tuple[str, int], Agent] = {}
 
     def get(self, spec: str, seat: int = 0) -> Agent:
-        """Return the agent for a seat; it is made when it is first asked for."""
+        """Return the agent for a seat, making it on first use."""
         if (spec, seat) not in self._made:
             self._made[spec, seat] = self._maker(spec)
         return self._made[spec, seat]
 
     @property
     def specs(self) -> set[str]:
-        """The specifications of the agents that are made."""
+        """The specifications of the agents that have been made."""
         return {spec for spec, _ in self._made}
 
     def release(self, spec: str) -> None:
-        """Close an agent in all seats; it is made again when it is needed."""
+        """Close an agent in all seats; the agent is made again when it is next needed."""
         for key in [key for key in self._made if key[0] == spec]:
             close_or_warn(self._made.pop(key), spec)
 
     def close(self) -> None:
-        """Close all agents with their programs and processes; if one fails, the others are closed all the same."""
+        """Close all agents with their programs and processes, even if closing one of them fails."""
         for spec in self.specs:
             self.release(spec)
         if self._processes is not None:
@@ -65,7 +65,7 @@ class AgentPool:
 
 
 def close_or_warn(agent: Agent, name: str) -> None:
-    """Close an agent; if it fails, that is only an :class:`AgentFaultWarning`, as no game can be lost any more."""
+    """Close an agent, and only warn (:class:`AgentFaultWarning`) on failure, since no game can be lost any more."""
     try:
         call_agent(name, 0, "close", close_agent, agent)
     except AgentFaultError as error:
@@ -73,7 +73,7 @@ def close_or_warn(agent: Agent, name: str) -> None:
 
 
 def query_agent(spec: str, question: Callable[[Agent], _Result]) -> _Result:
-    """Make an agent, call a function with it, and close it.
+    """Make an agent, call a function with the agent, and close it.
 
     Args:
         spec: Its specification.
@@ -90,7 +90,7 @@ def query_agent(spec: str, question: Callable[[Agent], _Result]) -> _Result:
 
 
 def check_agents(specs: Iterable[str], time_limit: float | None = None, rules: Rules | None = None) -> bool:
-    """Make and close agents, so that a wrong name or option is an error before anything is played.
+    """Make and close agents, so that a wrong name or option is reported before any game is played.
 
     Args:
         specs: The agents.

@@ -1,4 +1,4 @@
-"""Agents in processes of their own, for time limits: an agent that takes too long is ended with its process.
+"""Agents in processes of their own for time limits; an agent that takes too long is ended with its process.
 
 A thread cannot be stopped, and compiled code does not react to signals; a process can always be killed.  The agent's
 process gets views and generators, never the game, and answers with moves.  All seats of an agent share one process.
@@ -40,11 +40,11 @@ _OPTIONAL_METHODS = ("reset", "observe", "close")
 
 
 class AgentProcessError(DouDizhuError):
-    """An agent's process answered with an error, too late, or not at all."""
+    """Raised when an agent's process answers with an error, too late, or not at all."""
 
 
 def wait_for_answer(pipe: Connection, seconds: float, compiles: Callable[[], bool] = lambda: False) -> bool:
-    """Wait for an answer, and return whether it comes within a time limit.
+    """Wait for an answer, and return whether it arrives within a time limit.
 
     Of a time in which all was stopped (SIGSTOP) little is charged, and nothing of one in which the agent compiles.
 
@@ -63,7 +63,7 @@ def wait_for_answer(pipe: Connection, seconds: float, compiles: Callable[[], boo
 
 
 class AgentProcesses:
-    """Starts and ends the processes in which agents live.
+    """A manager that starts and ends the processes in which agents run.
 
     Args:
         time_limit: Seconds that an answer may take; None where no agent is made.
@@ -75,7 +75,7 @@ class AgentProcesses:
         self._running: dict[str, _AgentProcess] = {}
 
     def make(self, spec: str) -> Agent:
-        """Make an agent in the process of its specification, which is started if it is not running.
+        """Make an agent in the process for its specification, starting the process if necessary.
 
         Raises:
             AgentProcessError: If it cannot be made.
@@ -93,7 +93,7 @@ class AgentProcesses:
 
 
 class _AgentProcess:
-    """The process that serves the agents of one specification, as its parent sees it."""
+    """The process that serves the agents of one specification, as seen by its parent."""
 
     def __init__(self, spec: str, rules: Rules | None) -> None:
         context = multiprocessing.get_context("spawn")
@@ -111,7 +111,7 @@ class _AgentProcess:
         return not self._pipe.closed
 
     def ask(self, seconds: float, method: str, *arguments: Any) -> Any:
-        """Call a method of :class:`_AgentServer` in the process, and return its answer.
+        """Call a method of :class:`_AgentServer` in the process and return its answer.
 
         Raises:
             AgentProcessError: If it raises, or does not answer in time; then the process is ended.
@@ -133,7 +133,7 @@ class _AgentProcess:
         return answer
 
     def end(self) -> None:
-        """End the process with all that it has started; it may close its agents before."""
+        """End the process with its child processes, after giving it a chance to close its agents."""
         self._pipe.close()
         self._lifeline.close()
         self._process.join(2 * CLOSE_SECONDS)
@@ -143,7 +143,7 @@ class _AgentProcess:
 
 
 class _RemoteAgent:
-    """An agent in another process, which the playing loop uses like any other."""
+    """A proxy for an agent in another process, which the playing loop uses like any other agent."""
 
     def __init__(self, spec: str, process: _AgentProcess, time_limit: float) -> None:
         self.name = spec
@@ -165,7 +165,7 @@ class _RemoteAgent:
 
 
 class _AgentServer:
-    """Holds the agents of one specification inside their process, and carries out what the parent asks."""
+    """A server in an agent process, which holds the agents of one specification and obeys the parent's calls."""
 
     def __init__(self, spec: str, rules: Rules | None) -> None:
         self._spec, self._rules = spec, rules
@@ -190,13 +190,13 @@ class _AgentServer:
         getattr(self._agents[index], method)(*arguments)
 
     def close(self) -> None:
-        """Let all agents release what they hold."""
+        """Let all agents release their resources."""
         for agent in self._agents:
             close_agent(agent)
 
 
 class _SharedClock(PausingClock):
-    """Lets the parent see how long this process has compiled, and whether it does so now."""
+    """A clock that shows the parent how long this process has spent compiling, and whether it is compiling now."""
 
     def __init__(self, shared: MutableSequence[float]) -> None:
         self._shared = shared
@@ -214,7 +214,7 @@ class _SharedClock(PausingClock):
 def _serve(
     spec: str, rules: Rules | None, pipe: Connection, lifeline: Connection, compiling: MutableSequence[float]
 ) -> None:
-    """Answer until the process ends: the life of an agent's process."""
+    """Serve the parent's calls until the agent's process ends."""
     served, process = _AgentServer(spec, rules), os.getpid()
     _SharedClock(compiling)
     bind_to_parent(lifeline, served.close)

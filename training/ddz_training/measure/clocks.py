@@ -1,4 +1,4 @@
-"""Clocks that stop while Numba compiles: nobody thinks or learns meanwhile."""
+"""Clocks that stop while Numba compiles, because no agent thinks or learns during that time."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ class PausingClock(CompileListener):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether something is being compiled."""
+        """Whether Numba is compiling at the moment."""
         return self._depth > 0
 
     def exclude(self, seconds: float) -> None:
-        """Leave out seconds in which another process has compiled."""
+        """Exclude time, in seconds, during which another process was compiling."""
         self.stopped += seconds
 
     def on_start(self, event: Any) -> None:
-        """Stop the clock."""
+        """Stop the clock when a compilation starts."""
         if self._depth == 0:
             self._since = self._clock()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
-        """Start the clock again, unless something else is still being compiled."""
+        """Start the clock again when a compilation ends, unless another one is still running."""
         self._depth -= 1
         if self._depth == 0:
             self.stopped += self._clock() - self._since

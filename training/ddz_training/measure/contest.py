@@ -1,4 +1,4 @@
-"""Contests on duplicate deals: the agents, the schedule of what is played next, and the loop that plays it.
+"""Contests on duplicate deals: agents, a schedule that says which deals come next, and the loop that plays them.
 
 An :class:`Arena` has the agents by their labels, the rules, and what deals are dealt from.  A schedule is a pure
 function of what a store holds: it says which deals are wanted so far.  Round robin and field want the same from the
@@ -40,7 +40,7 @@ FORMAT = "ddz-arena-2"
 
 @dataclass(frozen=True)
 class Arena(Options):
-    """A contest's agents, rules and deals, on which its results depend.
+    """The agents, rules and deals of a contest, which determine its results.
 
     Attributes:
         agents: Specifications as for :func:`ddz_env.playing.registry.make_agent`.
@@ -70,7 +70,7 @@ class Arena(Options):
     hands: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Refuse too few agents, and names that are missing or the same."""
+        """Refuse too few agents, and agent names that are missing or duplicated."""
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if self.names and len(self.names) != len(self.agents):
@@ -81,7 +81,7 @@ class Arena(Options):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The agents' names in the results; without names of their own, an agent that plays itself is numbered.
+        """The agents' names in the results; an agent that meets itself is numbered unless it is given names.
 
         Example:
             >>> Arena(("rules", "random", "rules")).labels
@@ -96,7 +96,7 @@ class Arena(Options):
 
     @property
     def specs(self) -> dict[str, str]:
-        """Specification of each agent by its label."""
+        """The specification of each agent, keyed by its label."""
         return dict(zip(self.labels, self.agents, strict=True))
 
     @property
@@ -105,12 +105,12 @@ class Arena(Options):
         return math.comb(len(self.agents), 2)
 
     def make_worker(self) -> DealPlayer:
-        """Make the worker that plays the deals of this arena in one process."""
+        """Make the worker that plays this arena's deals in one process."""
         limit, on_fault = self.time_limit, self.on_fault
         return DealPlayer(self.rules, self.seed, self.timing, time_limit=limit, on_fault=on_fault, hands=self.hands)
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that must match to resume a file; rules as they differ from the default."""
+        """Return the settings that must match to resume a file; rules are stored as differences from the default."""
         return {
             "format": FORMAT,
             "agents": list(self.agents),
@@ -125,7 +125,7 @@ class Arena(Options):
     def store(
         self, path: str | Path | None = None, resume: bool = False, settings: Mapping[str, Any] | None = None
     ) -> ResultStore[GameResult]:
-        """Make a store for the games, with those of the complete deals of its file.
+        """Make a store for the games, which starts with the complete deals of an existing file.
 
         Args:
             path: The file, ``.csv`` or ``.sqlite``; None keeps the games in memory only.
@@ -147,7 +147,7 @@ class Arena(Options):
 
 
 class DueMatches(NamedTuple):
-    """The matches that a schedule wants to be played.
+    """The matches that a schedule wants to have played.
 
     Attributes:
         matches: All deals that are wanted so far, by their key (:data:`~ddz_training.measure.duplicate.KEY`), whether
@@ -166,7 +166,7 @@ Schedule = Callable[[ResultStore[GameResult]], DueMatches]
 
 
 def schedule_pairs(arena: Arena, deals: Iterable[int], pairs: Iterable[tuple[str, str]] = ()) -> Schedule:
-    """Schedule pairs that all play the same deals.
+    """Make a schedule of pairs that all play the same deals.
 
     Args:
         arena: Who plays.
@@ -191,7 +191,7 @@ def play_schedule(
     processes: int = 1,
     on_progress: OnProgress = ignore_progress,
 ) -> list[GameResult]:
-    """Play what a schedule wants until it wants nothing that has not been played: the loop of every contest.
+    """Play the matches that a schedule asks for until none are left: the loop of every contest.
 
     Args:
         arena: Who plays.
@@ -239,7 +239,7 @@ def run_arena(
     store: ResultStore[GameResult] | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> list[GameResult]:
-    """Play duplicate deals between every two agents.
+    """Play duplicate deals between every pair of agents.
 
     Args:
         arena: Who plays.
@@ -259,7 +259,7 @@ def run_arena(
 
 
 def check_at_least(least: int, **numbers: int) -> None:
-    """Refuse numbers of a contest that are too small.
+    """Refuse contest parameters that are below a minimum.
 
     Raises:
         InvalidArenaError: If one is below ``least``.

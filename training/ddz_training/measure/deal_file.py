@@ -1,4 +1,4 @@
-"""Files of deals (``--deal-file``): hands or numbers of deals, one deal per line; or a function that deals.
+"""Deal files (``--deal-file``): hands or deal numbers, one deal per line, or a function that deals.
 
 A line of hands is one of :func:`ddz_env.envs.deals.parse_deal`::
 
@@ -26,7 +26,7 @@ _LONGEST_NUMBER = 18
 
 
 class DealFile(NamedTuple):
-    """The deals that a file names.
+    """The deals that a deal file names.
 
     Attributes:
         numbers: Their numbers: under the seed, or in ``hands``.
@@ -39,7 +39,7 @@ class DealFile(NamedTuple):
     path: Path
 
     def select_numbers(self, count: int, first: int = 0) -> list[int]:
-        """Select the numbers of the first deals of the file.
+        """Select the numbers of the first deals in the file.
 
         Args:
             count: How many at most.
@@ -57,7 +57,7 @@ class DealFile(NamedTuple):
 def read_deal_file(
     path: Path, rules: Rules, seed: int | None, tendency: str | None = None, *, deals: int = 1
 ) -> DealFile:
-    """Read a file of deals.
+    """Read a deal file.
 
     Args:
         path: The file, or ``module:function``.
@@ -105,7 +105,7 @@ def read_deal_file(
 
 
 def _normalize_hands(where: str, line: str, rules: Rules) -> str:
-    """Write the hands of a deal in their normal form, each in the order of its ranks."""
+    """Format the hands of a deal in normal form, with each hand sorted by rank."""
     try:
         return format_deal(parse_deal(line, rules))
     except DouDizhuError as error:

@@ -1,4 +1,4 @@
-"""Duplicate deals: every deal is played once from each side, so that luck of the cards cancels.
+"""Duplicate deals, which are played once from each side so that the luck of the cards cancels out.
 
 With a fixed landlord a deal is two games on identical cards: A is the landlord against two B peasants, then B
 is the landlord against two A peasants.  With an auction the landlord is not known beforehand, so a deal is six
@@ -72,7 +72,7 @@ Scores = tuple[Annotated[float, "g"], ...]
 
 @dataclass(frozen=True)
 class GameResult:
-    """The result of one game of a duplicate deal.
+    """The result of one game on a duplicate deal.
 
     Attributes:
         deal: Number of the deal.
@@ -121,18 +121,18 @@ class GameResult:
     cpu_ms_b: float = field(default=math.nan, compare=False, metadata=UNSAVED)
 
     def agent_of(self, letter: str) -> str:
-        """Return the label of the agent that a letter in ``seats`` stands for."""
+        """Return the label of the agent for a letter in ``seats``."""
         return self.a if letter == "a" else self.b
 
     def side(self, seat: int) -> str:
-        """Return the side of a seat, ``landlord`` or ``peasants``; empty without a bid."""
+        """Return a seat's side, ``landlord`` or ``peasants``, or an empty text if nobody bid."""
         if self.landlord < 0:
             return ""
         return SIDES[0] if seat == self.landlord else SIDES[1]
 
 
 def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> State:
-    """Deal a game, which is before its first move.
+    """Return a newly dealt game, before its first move.
 
     Args:
         rules: The rules.
@@ -151,12 +151,12 @@ def new_deal(rules: Rules, seed: int, deal: int, hands: Sequence[str] = ()) -> S
 
 
 def describe_given_hands(hands: Sequence[str]) -> dict[str, str]:
-    """Return the settings that name given hands in a file of results; none where deals come from the seed."""
+    """Return the settings that identify given hands in a results file; empty if deals come from the seed."""
     return {"hands": hashlib.sha256("\n".join(hands).encode()).hexdigest()[:16]} if hands else {}
 
 
 def list_seatings(rules: Rules) -> tuple[str, ...]:
-    """List the seating of each game of a duplicate deal.
+    """List the seating of each game that is played on a duplicate deal.
 
     Example:
         >>> list_seatings(Rules())
@@ -176,7 +176,7 @@ def list_seatings(rules: Rules) -> tuple[str, ...]:
 
 
 class Match(NamedTuple):
-    """A deal to be played by two agents from both sides, or by three seat by seat.
+    """A deal to be played by two agents from both sides, or by three agents with one seat each.
 
     Attributes:
         deal: Number of the deal.
@@ -195,12 +195,12 @@ class Match(NamedTuple):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """The key of the match in a file of games (:data:`KEY`)."""
+        """The match's key in a games file (:data:`KEY`)."""
         return (self.deal, *self.names)
 
 
 class FinishedGame(NamedTuple):
-    """A game that was played to its end or to a fault.
+    """A game that was played to its end or until a fault.
 
     Attributes:
         state: The game as it was left.
@@ -218,7 +218,7 @@ class FinishedGame(NamedTuple):
 
 
 def forfeit(state: State, seats: str, letter: str) -> State:
-    """Return a game that an agent lost by a fault, as if it were over.
+    """Return a game that an agent lost by a fault, as if the game had ended.
 
     All seats of that agent lose and all others win, at the stake of the moment (bids, bombs, rockets and doublings so
     far; no spring): the agent that sits alone counts as the landlord, which it is under a fixed landlord.
@@ -241,7 +241,7 @@ def forfeit(state: State, seats: str, letter: str) -> State:
 
 
 class DealPlayer:
-    """Plays duplicate deals; a :class:`~ddz_training.measure.workers.Worker`.
+    """A :class:`~ddz_training.measure.workers.Worker` that plays duplicate deals.
 
     With a time limit every agent lives in a process of its own (:mod:`ddz_training.measure.agent_process`).
 
@@ -287,19 +287,19 @@ class DealPlayer:
         self.agents = AgentPool(maker, processes)
 
     def deal_state(self, deal: int) -> State:
-        """Deal the game of a number, which is before its first move."""
+        """Return the dealt game for a deal number, before its first move."""
         return new_deal(self.rules, self.seed, deal, self._hands)
 
     def close(self) -> None:
-        """Close the agents, and end their processes."""
+        """Close the agents and end their processes."""
         self.agents.close()
 
     def work(self, task: Match | list[Match]) -> Any:
-        """Play a deal, or each deal of a block; returns the records of its games."""
+        """Play one deal, or each deal of a block, and return the records of its games."""
         return self.play_block(task) if isinstance(task, list) else self.play(task)
 
     def play(self, match: Match) -> list[GameResult]:
-        """Play every game of one deal of a pair.
+        """Play every game that a pair of agents plays on one deal.
 
         Raises:
             AgentFailedError: If an agent fails and that is to stop the match.
@@ -311,7 +311,7 @@ class DealPlayer:
         ]
 
     def play_block(self, block: Sequence[Match]) -> list[list[GameResult]]:
-        """Play deals side by side, if their agents may (:func:`can_play_many_games`).
+        """Play deals side by side if their agents support it (:func:`can_play_many_games`).
 
         The records are those of :meth:`play`.
 
@@ -335,7 +335,7 @@ class DealPlayer:
         return [self.play(match) for match in block]
 
     def _play_side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameResult]]:
-        """Play deals whose agents can all play many games at once."""
+        """Play deals side by side with agents that can all play many games at once."""
         layouts, spent = list_seatings(self.rules), np.zeros((2, len(specs)))
         games = [(match, number, seats) for match in block for number, seats in enumerate(layouts)]
         rows = np.array([self.deal_state(match.deal).row for match, _, _ in games])
@@ -402,7 +402,7 @@ class DealPlayer:
     def _play_to_end(
         self, played: FinishedGame, agents: Sequence[Agent], rngs: Sequence[np.random.Generator], ask: AskAgent | None
     ) -> None:
-        """Play a game as :func:`~ddz_env.playing.game.play_game` does, counting and timing every decision."""
+        """Play a game like :func:`~ddz_env.playing.game.play_game`, counting and timing every decision."""
         state = played.state
         for seat, agent in enumerate(agents):
             notify_of_game(agent, seat, self.rules, ())
@@ -451,11 +451,11 @@ class DealPlayer:
         )
 
     def _read_clocks(self) -> npt.NDArray[np.float64]:
-        """Read the clock of the results and that of the processor, in seconds; shape ``[2]``."""
+        """Read the clock used for results and the processor clock, in seconds, shape ``[2]``."""
         return np.array((self._clock(), cpu_time()))
 
     def _time_spent(self, played: FinishedGame, seats: str, letter: str) -> tuple[int, float, float]:
-        """Sum an agent's decisions over its seats, and compute milliseconds per decision by both clocks."""
+        """Sum an agent's decisions over its seats, and compute milliseconds per decision on both clocks."""
         seated = [seat for seat, occupant in enumerate(seats) if occupant == letter]
         decisions = sum(played.decisions[seat] for seat in seated)
         if not (self.timing and decisions):
@@ -468,7 +468,7 @@ class DealPlayer:
 
 
 def _winning_side(over: State, seats: str, landlord: int, fault_by: str) -> str:
-    """Find the side that won; empty without a bid, or where the agent at fault sat on both sides."""
+    """Return the winning side; empty if nobody bid, or if the agent at fault sat on both sides."""
     if landlord < 0:
         return ""
     if fault_by:
@@ -478,7 +478,7 @@ def _winning_side(over: State, seats: str, landlord: int, fault_by: str) -> str:
 
 
 def _fit_into_cell(text: str) -> str:
-    """Shorten a text from an agent to one printable line of a file or terminal."""
+    """Shorten a text from an agent to one printable line for a file or terminal."""
     plain = "".join(character if character.isprintable() else " " for character in text)
     return textwrap.shorten(plain, _MAX_FAULT_LENGTH, placeholder=" ...")
 
@@ -486,7 +486,7 @@ def _fit_into_cell(text: str) -> str:
 def make_matches(
     agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int]
 ) -> dict[tuple[Any, ...], Match]:
-    """Make the matches of each pair on each deal, by their key.
+    """Make the matches of each pair on each deal, keyed by :data:`KEY`.
 
     Args:
         agents: Specification of each agent by its label.

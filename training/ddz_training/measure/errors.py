@@ -1,4 +1,4 @@
-"""Named errors of measurement: matches, agents that fail, files of results."""
+"""Exceptions and warnings raised by measurement, about matches, failing agents and results files."""
 
 from __future__ import annotations
 
@@ -6,64 +6,64 @@ from ddz_env.support.errors import DouDizhuError
 
 
 class InvalidArenaError(DouDizhuError):
-    """An arena that cannot be played: one agent, no deals, a negative seed."""
+    """Raised when an arena cannot be played, as with one agent, no deals or a negative seed."""
 
 
 class InvalidDealFileError(DouDizhuError):
-    """A file of deals that cannot be read, or whose deals the rules do not deal; the message names the line."""
+    """Raised when a deal file cannot be read or does not fit the rules; the message names the line."""
 
 
 class AgentFailedError(DouDizhuError):
-    """An agent failed, and that stops the match; the message names the agent, the deal, and the call that failed."""
+    """Raised when a failing agent stops the match; the message names the agent, the deal and the failed call."""
 
 
 class AgentFaultWarning(UserWarning):
-    """An agent failed when it was closed, where it cannot lose a game."""
+    """Issued when an agent fails while it is being closed and can no longer lose a game."""
 
 
 class WorkerDiedError(DouDizhuError):
-    """A worker process ended before its work was done (killed, or out of memory); what was saved is kept."""
+    """Raised when a worker process ends (killed, or out of memory) before its work is done; saved results remain."""
 
 
 class ClusterError(DouDizhuError):
-    """Ray is missing, or its cluster cannot be reached."""
+    """Raised when Ray is missing or its cluster cannot be reached."""
 
 
 class ResultsFileError(DouDizhuError):
-    """A results file cannot be read, already exists, or has an unknown suffix."""
+    """Raised when a results file cannot be read, already exists, or has an unknown suffix."""
 
 
 class SettingsMismatchError(ResultsFileError):
-    """A results file was written under other settings than those of the run that wants to resume it."""
+    """Raised when a results file's settings differ from those of the run that is to resume it."""
 
 
 class OtherVersionWarning(UserWarning):
-    """A run adds to results of another version of this package; the message has both."""
+    """Issued when a run adds to results of another version of this package; the message names both versions."""
 
 
 class InUseError(DouDizhuError):
-    """Another process writes to the same file or folder."""
+    """Raised when another process is writing to the same file or folder."""
 
 
 class InvalidExperimentError(DouDizhuError):
-    """An experiment that cannot be made: more deals than there are, a value that it does not try."""
+    """Raised when an experiment cannot be set up, as with more deals than exist or a value that it does not try."""
 
 
 class InvalidBenchmarkRequestError(DouDizhuError):
-    """A benchmark that cannot be played: no agent, more deals than the list has, a name twice."""
+    """Raised when a benchmark cannot be played: no agent, more deals than the list has, or a duplicated name."""
 
 
 class BenchmarkChangedError(DouDizhuError):
-    """Deals or players of the benchmark are not what they were when it was fixed; results would not compare."""
+    """Raised when the benchmark's deals or opponents have changed, which would make results incomparable."""
 
 
 class BenchmarkFileError(ResultsFileError):
-    """A file is not one of this benchmark's, or its parts contradict each other."""
+    """Raised when a file does not belong to this benchmark or contradicts itself."""
 
 
 class InvalidRecordsError(DouDizhuError):
-    """Recorded games that say nothing of strength, or an agent that cannot finish them."""
+    """Raised when recorded games say nothing about strength, or when an agent cannot finish them."""
 
 
 class NotReproducedError(DouDizhuError):
-    """Games of a file of results ended otherwise when they were played again; the message has the first."""
+    """Raised when replayed games end differently than their results file says; the message names the first one."""

@@ -1,4 +1,4 @@
-"""Leagues: rounds of duplicate deals, each scheduled by the results of those before it, and the tables that they give.
+"""Leagues: rounds of duplicate deals, each scheduled by the results of earlier rounds, and their rating tables.
 
 The pairs play next whose games narrow the ratings most.  A round goes, block by block, to the pair whose deals take
 most off the sum of the variances of all overall ratings (A-optimal design; the variances are those of Fisher's
@@ -39,7 +39,7 @@ PlannedRound = tuple[int, str, str, int, int]
 
 
 def list_pairs(labels: Iterable[str]) -> list[Pair]:
-    """List every pair of a league, as its file names it.
+    """List every pair of agents in a league, as the league's file names it.
 
     Example:
         >>> list_pairs(["rules", "isuct", "random"])
@@ -49,7 +49,7 @@ def list_pairs(labels: Iterable[str]) -> list[Pair]:
 
 
 def read_league(path: Path) -> tuple[dict[str, Any], list[GameResult]]:
-    """Read the file of a league.
+    """Read a league's file.
 
     Returns:
         Its settings, and all games in the order of pair, deal and game.
@@ -63,7 +63,7 @@ def read_league(path: Path) -> tuple[dict[str, Any], list[GameResult]]:
 
 
 class LeagueStore(ResultStore[GameResult]):
-    """The games of a league and, among its settings, its agents and what has been scheduled.
+    """A store for a league's games whose settings also hold its agents and the schedule so far.
 
     Args:
         path: The file, usually ``.sqlite``.
@@ -92,7 +92,7 @@ class LeagueStore(ResultStore[GameResult]):
 
 
 def find_decided_pairs(games: Iterable[GameResult]) -> set[Pair]:
-    """Find the pairs of which it is known who is better, the stronger agent first.
+    """Find the pairs in which the stronger agent is known, and put this agent first in each pair.
 
     Each pair has its own confidence sequence, with an equal part of :data:`ERROR` (Bonferroni).
     """
@@ -133,7 +133,7 @@ def play_league(
 
 
 def schedule_rounds(arena: Arena, deals: int, block: int, until_decided: bool = False) -> Schedule:
-    """Schedule the rounds of a league; the settings of its store say which rounds it wanted.
+    """Schedule the rounds of a league, keeping the planned rounds in the settings of its store.
 
     Args:
         arena: Who plays.
@@ -160,7 +160,7 @@ def schedule_rounds(arena: Arena, deals: int, block: int, until_decided: bool = 
 
 
 def _count_wins(games: Iterable[GameResult]) -> dict[Pair, tuple[int, float]]:
-    """Count games, and wins of the pair's first agent, by pair."""
+    """Count each pair's games and the wins of its first agent."""
     return {
         pair: (len(own), sum(balanced_win_share(game, "a") for game in own))
         for pair, own in group_by_pair(games).items()
@@ -168,7 +168,7 @@ def _count_wins(games: Iterable[GameResult]) -> dict[Pair, tuple[int, float]]:
 
 
 def _planned_matches(arena: Arena, planned: Sequence[PlannedRound]) -> dict[Key, Match]:
-    """Make the matches of some rounds that are among the agents of an arena, in the order of the rounds."""
+    """Make the matches of the planned rounds whose agents are both in the arena, in the order of the rounds."""
     specs, found = arena.specs, dict[Key, Match]()
     for _, a, b, first, deals in planned:
         if specs.keys() >= {a, b}:
@@ -177,7 +177,7 @@ def _planned_matches(arena: Arena, planned: Sequence[PlannedRound]) -> dict[Key,
 
 
 def _add_round(planned: Sequence[PlannedRound], blocks: Mapping[Pair, int]) -> list[PlannedRound]:
-    """Add a round in which each pair plays so many deals, which follow those it has."""
+    """Append a round in which each pair plays the given number of deals, continuing after its earlier deals."""
     before = Counter[Pair]()
     for _, a, b, _, deals in planned:
         before[a, b] += deals
@@ -193,7 +193,7 @@ def _are_all_decided(games: Iterable[GameResult], pairs: Iterable[Pair]) -> bool
 def plan_next_round(
     pairs: Sequence[Pair], tally: Mapping[Pair, tuple[int, float]], deals: int, block: int, games_per_deal: int
 ) -> dict[Pair, int]:
-    """Plan the next round of a league: the number of deals of each pair.
+    """Plan the next round of a league: the number of deals for each pair.
 
     Args:
         pairs: The pairs.
@@ -241,7 +241,7 @@ _COLUMNS = ("overall", "landlord", "peasants")
 
 
 def make_ratings_table(ratings: Sequence[Rating], advantage: Interval, title: str, anchor: str | None) -> Table:
-    """Make the table of a league's ratings, the best first.
+    """Make the table of a league's ratings, best first.
 
     There is no column for the share of games won, since the schedule decides whom an agent meets.
 
@@ -264,7 +264,7 @@ def make_ratings_table(ratings: Sequence[Rating], advantage: Interval, title: st
 
 
 def make_cross_table(ratings: Sequence[Rating], games: Sequence[GameResult]) -> Table:
-    """Make the table of the win rates of all agents against each other, in the order of the ratings."""
+    """Make the table of every agent's win rate against every other, in rating order."""
     settled, played = find_decided_pairs(games), group_by_pair(games)
     order = [rating.agent for rating in ratings]
     lines = []
@@ -283,7 +283,7 @@ def make_cross_table(ratings: Sequence[Rating], games: Sequence[GameResult]) -> 
 
 
 def plot_ratings(ratings: Sequence[Rating], path: Path) -> None:
-    """Draw the ratings with their intervals, the best at the top."""
+    """Plot the ratings with their intervals, best at the top."""
     names = [rating.agent for rating in ratings]
     series = [
         Series(column, names, [getattr(rating, column) for rating in ratings], "list", scale=1) for column in _COLUMNS

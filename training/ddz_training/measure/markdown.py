@@ -1,4 +1,4 @@
-"""Tables of results, and how pages write them in Markdown."""
+"""Tables of results, and their Markdown form on documentation pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Table:
-    """A table for the screen and for a page.
+    """A table of results for the screen or a documentation page.
 
     Attributes:
         title: Its title; a page has headings of its own.
@@ -29,7 +29,7 @@ class Table:
 
 
 def format_markdown_table(header: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
-    """Format lines of cells as a Markdown table.
+    """Format a header and lines of cells as a Markdown table.
 
     Example:
         >>> print(format_markdown_table(("a", "b"), [(1, 2)]))

@@ -1,4 +1,4 @@
-"""Plots of results: panels of lines, points, bars and histograms, with the paper's figures as red diamonds."""
+"""Plots of results: panels of lines, points, bars and histograms, with a paper's values as red diamonds."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _DPI = 90
 
 
 def can_plot() -> bool:
-    """Whether matplotlib is installed (``pip install -e '.[plot]'``)."""
+    """Return whether matplotlib is installed (``pip install -e '.[plot]'``)."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
 @dataclass(frozen=True)
 class Series:
-    """A series of numbers in a plot, which are drawn alike.
+    """A series of numbers that a plot draws in one style.
 
     Attributes:
         label: Its name in the legend; empty for none.
@@ -50,19 +50,19 @@ class Series:
 
     @property
     def numbers(self) -> list[float]:
-        """The values of the series as they are drawn, scaled and without intervals."""
+        """The values of the series as drawn, scaled and without intervals."""
         return [self.scale * value.mean if isinstance(value, Interval) else value for value in self.y]
 
     @property
     def errors(self) -> Any:
-        """How far the intervals reach below and above, ``[2, positions]``; None for numbers."""
+        """The distances from the means to both interval ends, ``[2, positions]``; None without intervals."""
         reach = [(value.mean - value.low, value.high - value.mean) for value in self.y if isinstance(value, Interval)]
         return np.fmax(0.0, self.scale * np.transpose(reach)) if reach else None
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A pair of axes of a plot, and what is drawn in it.
+    """A pair of axes in a plot, with everything that is drawn in it.
 
     Attributes:
         series: What is drawn.
@@ -84,7 +84,7 @@ class Panel:
 
 
 def save_plot(path: Path | BinaryIO, *panels: Panel, columns: int = 0, size: tuple[float, float] = (6.5, 3.6)) -> None:
-    """Draw panels and write the figure, making its directory if need be.
+    """Draw panels and write the figure to a file, creating its directory if needed.
 
     Panels beside each other share the vertical scale, unless they measure different things.
 
@@ -131,7 +131,7 @@ def _draw_panel(axes: Any, panel: Panel) -> None:
 
 
 def _draw_named(axes: Any, series: Series, number: int, count: int) -> list[float]:
-    """Draw one of several series over the same names, as bars or as a list; returns the positions."""
+    """Draw one of several series over the same names, as bars or as a list, and return the positions."""
     width, numbers = 0.8 / count, series.numbers
     positions = [position + (number - (count - 1) / 2) * width for position in range(len(series.x))]
     if series.kind == "list":

@@ -1,4 +1,4 @@
-"""Ratings by the Bradley–Terry model, overall and by role, with intervals by a bootstrap over deals.
+"""Bradley–Terry ratings, overall and by role, with intervals from a bootstrap over deals.
 
 * **Overall**: agent i wins a share 1 / (1 + 10 ** ((r_j - r_i) / 400)) of its games against j (R. A. Bradley and M. E.
   Terry, "Rank analysis of incomplete block designs", Biometrika 39, 1952; the scale is Elo's).  A game without a
@@ -47,7 +47,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rating:
-    """The rating of an agent in Elo points; the mean of the league is 0, or its anchor.
+    """An agent's rating in Elo points, where the league's mean or an anchor agent is rated 0.
 
     Attributes:
         agent: Its label.
@@ -72,7 +72,7 @@ _Game = tuple[int, Array, float]  # deal, factors of the parameters, and what wa
 
 
 def _count_by_deal(games: Sequence[_Game], deals: Mapping[int, int], parameters: int) -> tuple[Array, Array]:
-    """Group games by the factors of the parameters, and count each group's games and wins by deal.
+    """Group games by the factors of the parameters, and count the games and wins of each group by deal.
 
     Args:
         games: The games.
@@ -95,7 +95,7 @@ def _number_values(values: Iterable[Any]) -> dict[Any, int]:
 
 
 def _fit_replicates(games: Sequence[_Game], gauge: Array, deals: Mapping[int, int], replicates: int) -> Array:
-    """Fit the parameters, ``[1 + replicates, parameters]``: the first row to the games as they are."""
+    """Fit the parameters, ``[1 + replicates, parameters]``, with the fit to the original games in the first row."""
     design, counts = _count_by_deal(games, deals, gauge.shape[1])
     flat = counts.reshape(len(deals), -1)
     sums = flat.sum(axis=0, keepdims=True)
@@ -105,7 +105,7 @@ def _fit_replicates(games: Sequence[_Game], gauge: Array, deals: Mapping[int, in
 
 
 def fit_logistic(design: Array, played: Array, won: Array, gauge: Array, offset: Array | float = 0.0) -> Array:
-    """Fit logistic regressions of one design by Newton's method, many at once.
+    """Fit many logistic regressions with the same design at once by Newton's method.
 
     Args:
         design: Factors of the parameters, ``[rows, parameters]``.
@@ -132,13 +132,13 @@ def fit_logistic(design: Array, played: Array, won: Array, gauge: Array, offset:
 
 
 def fisher_information(design: Array, weights: Array) -> Array:
-    """Compute Fisher's information ``[fits, parameters, parameters]`` of rows with weights ``[fits, rows]``."""
+    """Compute the Fisher information ``[fits, parameters, parameters]`` of rows with weights ``[fits, rows]``."""
     products = (design[:, :, None] * design[:, None, :]).reshape(len(design), -1)
     return (weights @ products).reshape(len(weights), design.shape[1], design.shape[1])
 
 
 def _make_design_rows(records: Iterable[GameResult], index: Mapping[str, int]) -> tuple[list[_Game], list[_Game]]:
-    """Make the rows of the regression for the overall ratings, and those for the ratings by role."""
+    """Make the regression rows for the overall ratings and for the ratings by role."""
     agent = dict(zip(index, np.eye(len(index)), strict=True))
     overall, roles = list[_Game](), list[_Game]()
     for game in records:
@@ -193,7 +193,7 @@ def _make_rating(agent: str, columns: Sequence[Array], games: Iterable[GameResul
 
 
 def _bootstrap_interval(replicates: Array, count: int) -> Interval:
-    """Make an interval of an estimate, the first value, from its bootstrap replicates, the others."""
+    """Make an interval from bootstrap values, of which the first is the estimate and the others are replicates."""
     return statistics.percentile_interval(float(replicates[0]), replicates[1:], count)
 
 
@@ -201,7 +201,7 @@ def _bootstrap_interval(replicates: Array, count: int) -> Interval:
 
 
 class Score(NamedTuple):
-    """A game as ratings count it: two players, and the share of it that the first has won.
+    """A game as counted by the ratings: two players, and the share of the game that the first one has won.
 
     Attributes:
         deal: Names the deal.
@@ -217,12 +217,12 @@ class Score(NamedTuple):
 
 
 def make_scores(records: Iterable[GameResult]) -> list[Score]:
-    """Make the scores of recorded games, from the view of each game's first agent."""
+    """Make the scores of recorded games, from the point of view of each game's first agent."""
     return [Score(record.deal, record.a, record.b, statistics.win_share(record, "a")) for record in records]
 
 
 def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str, Interval]:
-    """Fit the ratings of all players that have none yet, with 95 % intervals.
+    """Fit ratings with 95 % intervals for all players that have none yet.
 
     Args:
         scores: Games.

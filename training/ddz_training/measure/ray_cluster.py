@@ -1,4 +1,4 @@
-"""Work shared by the machines of a Ray cluster, in the third form of :mod:`ddz_training.measure.workers`.
+"""Work shared by the machines of a Ray cluster, the third form of workers in :mod:`ddz_training.measure.workers`.
 
 ``use_ray()`` joins the cluster that ``RAY_ADDRESS`` names or that ``ray start`` began on this machine, and begins one
 of its own where there is none.  Every task is one of Ray's, on one core: a machine that joins gets some, and the tasks
@@ -35,7 +35,7 @@ _workers_by_name: dict[str, Worker[Any, Any]] = {}
 
 
 def _do_task(name: str, version: str, make: MakeWorker, task: Any) -> Any:
-    """Do a task in a process of the cluster."""
+    """Do a task in a worker process of the cluster."""
     if version != __version__:
         raise ClusterError(f"{socket.gethostname()} has version {__version__} of this package, the run {version}")
     if name not in _workers_by_name:
@@ -45,14 +45,14 @@ def _do_task(name: str, version: str, make: MakeWorker, task: Any) -> Any:
 
 
 def _release(pause: float = 0.0) -> None:
-    """Close the worker of this process, and take no other task for some seconds."""
+    """Close the worker of this process, and keep the process from taking other tasks for ``pause`` seconds."""
     while _workers_by_name:
         _workers_by_name.popitem()[1].close()
     time.sleep(pause)
 
 
 def _release_all(ray: Any) -> None:
-    """Close the workers of all processes, which Ray would end at once."""
+    """Close the workers of all processes, which Ray would otherwise end abruptly."""
     release = ray.remote(num_cpus=1)(_release)
     released = [release.remote(_PAUSE) for _ in range(int(ray.cluster_resources().get("CPU", 0)))]
     ray.wait(released, num_returns=len(released), timeout=_CLOSING)
@@ -71,7 +71,7 @@ def _import_ray() -> Any:
 
 
 def _join_cluster(ray: Any, processes: int) -> None:
-    """Join the cluster that is there, or begin one with this many cores."""
+    """Join an existing cluster, or start one with this many cores."""
     if ray.is_initialized():
         return
     quiet = {"logging_level": logging.ERROR, "include_dashboard": False}
@@ -86,7 +86,7 @@ def _join_cluster(ray: Any, processes: int) -> None:
 
 @contextmanager
 def _start_workers(ray: Any, make: MakeWorker, processes: int) -> Iterator[RunTasks[Any, Any]]:
-    """Start workers: one for each core of a cluster that existed before; otherwise as many as there would be processes.
+    """Start one worker per core of an existing cluster, or the requested number in a new cluster.
 
     Raises:
         ClusterError: If the cluster cannot be reached.

@@ -1,4 +1,4 @@
-"""Strength from recorded games: how far their players lead an agent that never meets them.
+"""Strength from recorded games: how far the recorded players lead an agent that they never meet.
 
 Along a recorded game the agent finishes the game from every position, in all seats, and each seat knows what it always
 knows.  Where the side that wins is another one after a move than before it, the change belongs to the mover.
@@ -48,21 +48,21 @@ _CATEGORY_OF = np.array([group.category for group in MAIN_GROUPS])
 
 
 class ReplayableGame(Protocol):
-    """A recorded game: how it was dealt, and every decision after that, auction and doubling included."""
+    """A recorded game: its deal and every later decision, including the auction and doubling."""
 
     @property
     def start(self) -> State:
-        """The game as dealt."""
+        """The game as it was dealt."""
         ...
 
     @property
     def moves(self) -> Sequence[Move]:
-        """The decisions in order."""
+        """The decisions of the game, in order."""
         ...
 
 
 class Positions(NamedTuple):
-    """The positions of recorded games from the first card on, game after game; the last of each game is its end.
+    """The positions of recorded games, game after game, from the first card played to each game's end.
 
     Attributes:
         rules: The rules of all games.
@@ -82,7 +82,7 @@ class Positions(NamedTuple):
 
     @classmethod
     def of(cls, games: Iterable[ReplayableGame]) -> Positions:
-        """Replay recorded games, and collect their positions.
+        """Replay recorded games and collect their positions.
 
         Raises:
             InvalidRecordsError: If there are none, one did not come to its end, or they are of different rules.
@@ -111,7 +111,7 @@ class Positions(NamedTuple):
 
 
 class ComparedDecisions(NamedTuple):
-    """What recorded players did where they had a choice, and what an agent does there.
+    """The decisions of recorded players who had a choice, compared with an agent's decisions there.
 
     Attributes:
         games: The number of the game, shape ``[n]``, int64, ascending.
@@ -131,7 +131,7 @@ class ComparedDecisions(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Recorded games beside an agent.
+    """A comparison of recorded games with an agent's play.
 
     Attributes:
         agent: The agent's specification.
@@ -191,7 +191,7 @@ def compare_with_agent(
 def _carry_back(
     positions: Positions, finished: npt.NDArray[np.intp], won: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Say of each position whether the landlord wins; most positions end like the next one of their game.
+    """Compute whether the landlord wins from each position, using the next known result in the same game.
 
     Args:
         positions: The positions.
@@ -211,7 +211,7 @@ def _make_comparison(
     agreed: npt.NDArray[np.float64],
     wins: npt.NDArray[np.float64],
 ) -> Comparison:
-    """Make a comparison: credit each change of the winner to the player who moved.
+    """Make a comparison that credits each change of the winner to the player who moved.
 
     Args:
         agent: The agent.
@@ -237,7 +237,7 @@ def _make_comparison(
 
 
 def _landlord_won(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """Find the games in which the landlord has gone out, shape ``[n]``."""
+    """Find the games in which the landlord has played its last card, shape ``[n]``."""
     won: npt.NDArray[np.bool_] = rows[:, WINNER] == rows[:, LANDLORD] + np.uint64(1)
     return won
 
@@ -245,7 +245,7 @@ def _landlord_won(rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
 def _finish_positions(
     positions: Positions, which: npt.NDArray[np.intp], agent: Agent, seed: Sequence[int]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Let an agent finish some positions, but not those in which its first move is the recorded one.
+    """Let an agent finish the given positions, except those where it starts with the recorded move.
 
     Args:
         positions: All positions.
@@ -279,7 +279,7 @@ def _play_on(
     rng: Callable[[int, int], np.random.Generator],
     max_moves: int | None = None,
 ) -> None:
-    """Let an agent play games on in all seats; their rows are changed in place."""
+    """Let an agent continue games in all seats, changing their engine states in place."""
     one_player = np.zeros((len(rows), 3), np.int64)
     play_games_together(
         rows, rules, one_player, lambda _, waiting: request_moves(agent, waiting), rng, rings=rings, max_moves=max_moves
@@ -294,7 +294,7 @@ Wins = Annotated[float, ".6g"]
 
 @dataclass(frozen=True)
 class GameLead:
-    """What the players of a recorded game lead an agent: wins of the mover's side, role by role.
+    """The lead of a recorded game's players over an agent, in wins of the mover's side for each role.
 
     Attributes:
         agent: The agent.
@@ -320,12 +320,12 @@ class GameLead:
 
     @property
     def lead(self) -> float:
-        """The lead of the players over the agent, both sides together."""
+        """The players' total lead over the agent, for both sides together."""
         return (self.landlord + self.peasant_down + self.peasant_up) / 2
 
 
 def compute_game_leads(comparison: Comparison, first_game: int = 0) -> list[GameLead]:
-    """Compute the players' lead over an agent, game by game.
+    """Compute the recorded players' lead over an agent in each game.
 
     Args:
         comparison: The games beside an agent.
@@ -340,7 +340,7 @@ def compute_game_leads(comparison: Comparison, first_game: int = 0) -> list[Game
 
 
 class Strength(NamedTuple):
-    """What recorded games say of an agent; intervals are over games.
+    """The strength of an agent estimated from recorded games, with intervals over games.
 
     Attributes:
         agent: The agent.
@@ -362,7 +362,7 @@ class Strength(NamedTuple):
 
 
 def estimate_strengths(leads: Sequence[GameLead]) -> list[Strength]:
-    """Estimate the strengths of agents on the same recorded games, in their order.
+    """Estimate the strengths of several agents on the same recorded games, in the given order.
 
     Args:
         leads: Those of each agent, game by game; the first agent's come first.
@@ -384,12 +384,12 @@ def estimate_strengths(leads: Sequence[GameLead]) -> list[Strength]:
 
 
 def _agreement_interval(counts: Sequence[tuple[float, int]]) -> Interval:
-    """Estimate a share of decisions, which come in games, with its interval."""
+    """Estimate a share of decisions with its interval, treating each game as a cluster."""
     return clustered_interval([[some / every] * every for some, every in counts if every])
 
 
 class Kind(NamedTuple):
-    """A kind of recorded move.
+    """A kind of recorded move: the mover's role, whether the move leads a trick, and its category.
 
     Attributes:
         role: The mover's role.
@@ -403,7 +403,7 @@ class Kind(NamedTuple):
 
 
 class KindGain(NamedTuple):
-    """What the players gain on an agent by a kind of move.
+    """The recorded players' gain over an agent through one kind of move.
 
     Attributes:
         kind: The kind.
@@ -421,7 +421,7 @@ class KindGain(NamedTuple):
 
 
 def compute_kind_gains(comparison: Comparison) -> list[KindGain]:
-    """Compute the players' gain by every kind of move, the costliest first."""
+    """Compute the recorded players' gain for every kind of move, the costliest kind first."""
     of, games = comparison.decisions, len(comparison.recorded)
     keys, kind_of = np.unique(np.stack([of.roles, of.leads, of.categories]), axis=1, return_inverse=True)
     found = []

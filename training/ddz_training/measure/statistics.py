@@ -1,4 +1,4 @@
-"""Win rates and scores with 95 % intervals.
+"""Win rates and scores of agents, with 95 % intervals.
 
 * A win rate in one role counts games, each a win or a loss: Wilson's interval (E. B. Wilson, "Probable inference, the
   law of succession, and statistical inference", JASA 22, 1927).  After an auction the games of one deal are not
@@ -56,7 +56,7 @@ class Interval:
 
     @property
     def ends(self) -> tuple[float, float, float]:
-        """The estimate and both ends."""
+        """The estimate and both ends of its interval."""
         return self.mean, self.low, self.high
 
     @property
@@ -65,7 +65,7 @@ class Interval:
         return (self.high - self.low) / 2
 
     def text(self, form: str = ".1f", scale: float = 100) -> str:
-        """Format the estimate, in per cent by default; a dash where there is none.
+        """Format the estimate, in per cent by default, or return a dash if there is no estimate.
 
         Example:
             >>> Interval(0.5, 0.42, 0.58, 10).text(), Interval(0.05, -0.02, 0.12, 10).text("+.1f")
@@ -74,7 +74,7 @@ class Interval:
         return "–" if math.isnan(self.mean) else format(scale * self.mean, form)
 
     def range_text(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
-        """Format both ends of the interval; a dash where too few observations give none.
+        """Format both ends of the interval, or return a dash if too few observations give no interval.
 
         Example:
             >>> Interval(0.05, -0.02, 0.12, 10).range_text("+.1f")
@@ -83,7 +83,7 @@ class Interval:
         return "–" if math.isnan(self.low) else to.join(format(scale * end, form) for end in (self.low, self.high))
 
     def text_with_range(self, form: str = ".1f", scale: float = 100, to: str = " to ") -> str:
-        """Format the estimate with both ends of its interval behind it.
+        """Format the estimate, followed by both ends of its interval.
 
         Example:
             >>> Interval(0.5, 0.42, 0.58, 10).text_with_range(to="–")
@@ -105,7 +105,7 @@ class Interval:
         return f"{self.text()} ({self.range_text('.0f' if self.half_width > 0.02 else '.1f', to='–')})"
 
     def score(self) -> str:
-        """Format a score with half its interval's width, in as many digits as that is worth.
+        """Format a score with half the width of its interval, with only as many digits as are meaningful.
 
         Example:
             >>> Interval(0.25, 0.21, 0.29, 10).score(), Interval(0.25, 0.24, 0.26, 10).score()
@@ -114,7 +114,7 @@ class Interval:
         return self.plus_minus("+.3f" if 0 < self.half_width <= 0.02 else "+.2f")
 
     def elo(self) -> str:
-        """Format a rating with its interval, if it has one: the anchor, rated 0, has none.
+        """Format a rating with its interval, or without one for the anchor, which is rated 0.
 
         Example:
             >>> Interval(-12.3, -40.0, -0.2, 400).elo(), Interval(0, 0, 0, 400).elo()
@@ -123,7 +123,7 @@ class Interval:
         return self.text_with_range("+.0f", 1).replace("-0", "+0") if self.half_width > 0 or self.mean else "0"
 
     def plus_minus(self, form: str = "+.2f") -> str:
-        """Format the estimate with half the width of its interval, where it has one.
+        """Format the estimate with half the width of its interval, if it has an interval.
 
         Example:
             >>> Interval(0.25, 0.125, 0.375, 10).plus_minus()
@@ -134,7 +134,7 @@ class Interval:
 
 
 def normal_interval(values: Sequence[float]) -> Interval:
-    """Compute the mean of independent values with its normal 95 % interval.
+    """Compute the mean of independent values, with its normal 95 % interval.
 
     Example:
         >>> interval = normal_interval([1.0, 0.5, 0.5, 0.0])
@@ -151,7 +151,7 @@ def normal_interval(values: Sequence[float]) -> Interval:
 
 
 def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
-    """Compute the mean of values that come in clusters, such as the games of a deal, with its 95 % interval.
+    """Compute the mean of clustered values, such as the games of a deal, with its 95 % interval.
 
     Every value counts alike.  Values of one cluster may depend on each other, clusters may not: the variance is that of
     the clusters' summed deviations from the mean.  With clusters of one size it is the normal interval of their means.
@@ -172,7 +172,7 @@ def clustered_interval(clusters: Iterable[Sequence[float]]) -> Interval:
 
 
 def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Interval:
-    """Compute how much better one agent does than another on the deals of both, with its 95 % interval.
+    """Compute by how much one agent does better than another on their shared deals, with a 95 % interval.
 
     Args:
         first: One value per deal, such as the share of games won (:func:`wins_by_deal`).
@@ -190,7 +190,7 @@ _MOST_WEIGHTS = 4_000_000
 
 
 def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.float64]:
-    """Draw bootstrap sums, over clusters that are resampled with replacement; equal calls draw alike.
+    """Draw bootstrap sums over clusters resampled with replacement; equal calls give equal draws.
 
     Args:
         values: What is summed, one row per cluster: ``[clusters, columns]``.
@@ -209,7 +209,7 @@ def bootstrap_sums(values: NDArray[np.float64], replicates: int) -> NDArray[np.f
 
 
 def percentile_interval(estimate: float, replicates: NDArray[np.float64], count: int) -> Interval:
-    """Make an interval of an estimate and the middle 95 % of its replicates; without ends where there are no two."""
+    """Make an interval of the middle 95 % of an estimate's replicates, without ends if there are fewer than two."""
     if len(replicates) < 2:
         return Interval(estimate, math.nan, math.nan, count)
     low, high = np.quantile(replicates, [0.025, 0.975])
@@ -217,7 +217,7 @@ def percentile_interval(estimate: float, replicates: NDArray[np.float64], count:
 
 
 def clip_interval(interval: Interval, least: float, most: float) -> Interval:
-    """Cut an interval off where its values cannot lie."""
+    """Clip an interval to the range of possible values."""
     return dataclasses.replace(interval, low=max(interval.low, least), high=min(interval.high, most))
 
 
@@ -240,7 +240,7 @@ def wilson_interval(wins: float, games: int) -> Interval:
 
 @dataclass(frozen=True)
 class AgentResult:
-    """The result of one agent against one opponent, or against all of them together.
+    """The result of one agent against one opponent, or against all opponents together.
 
     Attributes:
         agent: The agent's label.
@@ -276,13 +276,13 @@ class AgentResult:
 
 
 def to_plain_values(result: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON holds them: an interval is a dict, NaN is None."""
+    """Return a dataclass's fields as JSON values, with intervals as dicts and NaN as None."""
     values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(result)), parse_constant=lambda _: None)
     return values
 
 
 def seats_of(record: GameResult, letter: str, side: str | None = None) -> list[int]:
-    """List the seats of agent A or B in a game, or those on one side."""
+    """List the seats of agent A or B in a game, optionally only those on one side."""
     return [
         seat
         for seat, occupant in enumerate(record.seats)
@@ -291,7 +291,7 @@ def seats_of(record: GameResult, letter: str, side: str | None = None) -> list[i
 
 
 def win_share(record: GameResult, letter: str) -> float:
-    """Compute the share of an agent's seats that won; one half without a bid.  A fault loses the game."""
+    """Compute the share of an agent's seats that won: one half if nobody bid, and 0 for the agent at fault."""
     if record.fault_by:
         return float(letter != record.fault_by)
     if not record.winner:
@@ -300,7 +300,7 @@ def win_share(record: GameResult, letter: str) -> float:
 
 
 def balanced_win_share(record: GameResult, letter: str) -> float:
-    """Count a game as 1 for a win, 0 for a loss, and one half where both agents' seats won in equal shares.
+    """Score a game as 1 for a win, 0 for a loss, and one half if both agents' seats won in equal shares.
 
     With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
     """
@@ -309,20 +309,20 @@ def balanced_win_share(record: GameResult, letter: str) -> float:
 
 
 def side_score(record: GameResult, letter: str, scoring: str, side: str | None = None) -> float:
-    """Compute an agent's score in a game, or that of its seats on one side."""
+    """Compute an agent's score in a game, optionally only for its seats on one side."""
     returns: tuple[float, ...] = getattr(record, scoring)
     values = [returns[seat] for seat in seats_of(record, letter, side)]
     return fmean(values) if scoring == "botzone" else sum(values)
 
 
 def split_wins_by_side(records: Sequence[GameResult]) -> tuple[GameResult, GameResult, tuple[int, int]]:
-    """Return A's game as landlord, its game as peasants, and which of them it won, of a deal with a fixed landlord."""
+    """Return A's game as landlord, its game as peasants, and which of the two it won, for a fixed-landlord deal."""
     as_landlord, as_peasants = sorted(records, key=lambda record: record.seats != "abb")
     return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
 
 
 def mean_ms_per_decision(samples: Iterable[tuple[GameResult, str]], clock: str = "ms") -> float:
-    """Compute the mean milliseconds per decision of an agent in some games; NaN where it never came to act.
+    """Compute an agent's mean milliseconds per decision over the given games, or NaN if it never had to act.
 
     Args:
         samples: Games, each with the agent's letter.
@@ -341,7 +341,7 @@ _Key = TypeVar("_Key")
 
 
 def group_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """Group items by a key; groups and items keep the order in which they come."""
+    """Group items by a key, keeping the order of groups and items."""
     groups: dict[_Key, list[_Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -359,12 +359,12 @@ def _mean_by_deal(samples: Iterable[_Sample], value: _Value) -> dict[int, float]
 
 
 def _paired_interval(samples: Iterable[_Sample], value: _Value) -> Interval:
-    """Compute the mean of a value with its interval, where the games of a deal are one observation."""
+    """Compute the mean of a value with its interval, counting all games of a deal as one observation."""
     return normal_interval([*_mean_by_deal(samples, value).values()])
 
 
 def wins_by_deal(records: Iterable[GameResult], agent: str, value: _Value = win_share) -> dict[int, float]:
-    """Compute the share of its games that an agent won, by number of the deal.
+    """Compute the share of games that an agent won on each deal, by deal number.
 
     Args:
         records: Games.
@@ -402,7 +402,7 @@ def _make_result(agent: str, opponent: str, samples: Sequence[_Sample], scoring:
 
 
 def summarize(records: Iterable[GameResult], scoring: str = "win") -> list[AgentResult]:
-    """Compute two results for each pair, one for each of its agents, in the order in which the pairs appear.
+    """Compute two results for each pair, one for each agent, in the order in which the pairs appear.
 
     Args:
         records: Games of complete deals.
@@ -416,7 +416,7 @@ def summarize(records: Iterable[GameResult], scoring: str = "win") -> list[Agent
 
 
 def compute_standings(records: Iterable[GameResult], scoring: str = "win") -> list[AgentResult]:
-    """Compute each agent's result against all its opponents together, the best first.
+    """Compute each agent's result against all of its opponents together, best first.
 
     Every pair plays the same deals, so a deal stays one observation: the mean over all the agent's games on it.
     """
@@ -428,7 +428,7 @@ def compute_standings(records: Iterable[GameResult], scoring: str = "win") -> li
 
 
 class ConvergenceLine(NamedTuple):
-    """A line of table 1 of the expected-payoff paper: ten win rates, each after ten more worlds than the one before.
+    """A row of table 1 in the payoff paper: ten win rates, each over ten more worlds than the one before.
 
     Attributes:
         first: The fewest worlds of the line.
@@ -446,12 +446,12 @@ class ConvergenceLine(NamedTuple):
 
     @property
     def spread(self) -> float:
-        """The highest less the lowest: the smaller, the steadier."""
+        """The difference between the highest and lowest win rate; a smaller spread is steadier."""
         return self.highest - self.lowest
 
 
 def summarize_convergence(rates: Sequence[float]) -> list[ConvergenceLine]:
-    """How a win rate settles as more worlds are counted, line by line.
+    """Summarize, line by line, how a win rate settles as more worlds are counted.
 
     Args:
         rates: The win rates after 10, 20, 30 ... worlds.
@@ -468,7 +468,7 @@ _LARGEST_BET = 0.5
 
 
 def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interval:
-    """Compute the mean of independent values with an interval that holds at every number of values.
+    """Compute the mean of independent values, with an interval that is valid at every number of values.
 
     An interval for a fixed number of deals misses more often than it says where a match ends at the first one that
     looks good.  A *confidence sequence* holds at all times together: with probability 95 % none of its intervals
@@ -513,6 +513,6 @@ def confidence_sequence(values: Sequence[float], error: float = 0.05) -> Interva
 
 
 def is_decided(values: Sequence[float], error: float = 0.05) -> bool:
-    """Whether the mean differs from one half, with an error of at most ``error`` at any stopping time."""
+    """Return whether the mean differs from one half, with error at most ``error`` at any stopping time."""
     interval = confidence_sequence(values, error)
     return not interval.low <= 0.5 <= interval.high

@@ -1,4 +1,4 @@
-"""Results of a run: one SQLite file with a table ``settings`` and a table ``results``, and the CSV that is made of it.
+"""Stores for a run's results: an SQLite file with tables ``settings`` and ``results``, and a CSV exported from it.
 
 A result is a dataclass; its fields are the columns.  Each unit of work is a transaction, so a run that is killed at any
 moment has each unit whole or not at all, and the same command goes on.  SQLite's lock keeps a second process out until
@@ -54,7 +54,7 @@ sqlite3.register_converter("JSON", json.loads)
 
 
 class ResultColumn(NamedTuple):
-    """How a field of a result is written to and read from a file.
+    """A result field's conversion to and from a cell in a file.
 
     Attributes:
         name: Its name.
@@ -69,14 +69,14 @@ class ResultColumn(NamedTuple):
     kind: str
 
     def to_cell(self, value: Any) -> Any:
-        """Convert a value to what SQLite keeps: numbers with all their digits, tuples as JSON."""
+        """Convert a value to its SQLite form: numbers with all their digits, tuples as JSON."""
         if self.kind == "JSON":
             return json.dumps(value, ensure_ascii=False, default=str)
         return value if isinstance(value, (int, float)) else self.text(value)
 
 
 def result_columns(kind: type[Any]) -> list[ResultColumn]:
-    """List the columns of a dataclass of results; ``Annotated[float, ".3f"]`` says how CSV writes a number."""
+    """List the columns of a results dataclass; ``Annotated[float, ".3f"]`` sets a number's format in CSV."""
     hints = get_type_hints(kind, include_extras=True)
     fields = [field for field in dataclasses.fields(kind) if field.metadata != UNSAVED]
     return [_make_column(field.name, hints[field.name]) for field in fields]
@@ -100,12 +100,12 @@ def _make_column(name: str, hint: Any) -> ResultColumn:
 
 
 def _parse_number(cell: Any) -> float:
-    """Parse a number; SQLite keeps NaN as NULL."""
+    """Parse a number, which SQLite stores as NULL if it is NaN."""
     return math.nan if cell is None else float(cell)
 
 
 def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_Result]:
-    """Parse the results that the rows of a file hold.
+    """Parse results from the rows of a file.
 
     Args:
         kind: Their dataclass.
@@ -125,7 +125,7 @@ def parse_rows(kind: type[_Result], rows: Iterable[Mapping[str, Any]]) -> list[_
 
 
 class SavedFile(NamedTuple):
-    """The contents of a file of results.
+    """The contents of a results file.
 
     Attributes:
         settings: What its results depend on.
@@ -139,7 +139,7 @@ class SavedFile(NamedTuple):
 
 
 def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Read a file of results, a CSV file or a database.
+    """Read a results file, which is either a CSV file or a database.
 
     Returns:
         The settings, and the rows as cells by column.
@@ -157,7 +157,7 @@ def read_results(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def read_saved_file(path: Path) -> SavedFile | None:
-    """Read a file as :func:`read_results` does; None if there is nothing yet."""
+    """Read a file like :func:`read_results`, or return None if it is missing or empty."""
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return None
     if is_stream(path):
@@ -170,7 +170,7 @@ def read_saved_file(path: Path) -> SavedFile | None:
 
 
 def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, Any], list[_Result]]:
-    """Read a file of results whose settings name a format.
+    """Read a results file whose settings name its format.
 
     Args:
         path: The file.
@@ -194,12 +194,12 @@ def read_format(path: Path, kind: type[_Result], form: str) -> tuple[dict[str, A
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """Open a database; what another process has locked is an error at once."""
+    """Open a database without waiting: access fails at once if another process has locked it."""
     return sqlite3.connect(path, 0, sqlite3.PARSE_DECLTYPES)
 
 
 def read_database(db: sqlite3.Connection) -> SavedFile | None:
-    """Read the tables ``settings`` and ``results``; None if there are no tables yet."""
+    """Read the tables ``settings`` and ``results``, or return None if the database has no tables yet."""
     parts = db.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     if not parts:
         return None
@@ -229,7 +229,7 @@ def _read_csv(path: Path) -> SavedFile:
 
 
 def is_results_file(path: Path) -> bool:
-    """Whether a text file holds results, as its first line says."""
+    """Return whether a text file holds results, judging by its first line."""
     if is_stream(path):
         return False
     with path.open(encoding="utf-8-sig", errors="replace") as file:
@@ -237,7 +237,7 @@ def is_results_file(path: Path) -> bool:
 
 
 def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> None:
-    """Write results as CSV.
+    """Write results to a CSV file.
 
     Args:
         path: The file, which is replaced atomically.
@@ -253,7 +253,7 @@ def write_csv(path: Path, settings: Mapping[str, Any], kind: type[_Result], resu
 
 
 def format_csv(settings: Mapping[str, Any], kind: type[_Result], results: Iterable[_Result]) -> str:
-    """Format results as the text of a CSV file, whose first line has their settings."""
+    """Format results as the text of a CSV file whose first line holds their settings."""
     text, columns = io.StringIO(), result_columns(kind)
     text.write(f"# {json.dumps(settings, ensure_ascii=False, default=str, sort_keys=True)}\n")
     table = csv.writer(text, lineterminator="\n")
@@ -263,13 +263,13 @@ def format_csv(settings: Mapping[str, Any], kind: type[_Result], results: Iterab
 
 
 def _hash_text(text: str) -> str:
-    """Hash a text, whatever ends its lines: git may write other ends."""
+    """Hash a text regardless of its line endings, which git may change."""
     return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
 
 
 @contextmanager
 def results_file_errors(path: object) -> Iterator[None]:
-    """Raise named errors in place of SQLite's, and for a file that another program has written."""
+    """Convert errors of SQLite, CSV parsing and file access into the package's own errors about results files."""
     try:
         yield
     except DouDizhuError:
@@ -284,11 +284,11 @@ def results_file_errors(path: object) -> Iterator[None]:
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Report no progress: the default of ``on_progress``."""
+    """Report no progress, as the default for ``on_progress``."""
 
 
 class ResultStore(Generic[_Result]):
-    """Results that grow in memory, and on disk where a file is named.
+    """A store of results that grows in memory, and also on disk if a file is named.
 
     Args:
         kind: The dataclass of a result.
@@ -352,24 +352,24 @@ class ResultStore(Generic[_Result]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the results, with the versions and the files that they are from."""
+        """The settings of the results, including the versions and agent files that the results come from."""
         return {**self._settings, **(self._recorded if self._recorded.code else self._provenance).to_settings()}
 
     @property
     def results(self) -> list[_Result]:
-        """All results that the store holds so far."""
+        """All results that the store currently holds."""
         return [result for results in self.units.values() for result in results]
 
     def results_of(self, keys: Iterable[Key]) -> list[_Result]:
-        """Return the results of some units of work, in their order."""
+        """Return the results of the given units of work, in the given order."""
         return [result for key in keys for result in self.units.get(key, ())]
 
     def has_units(self, keys: Iterable[Key]) -> bool:
-        """Whether the store has the results of all these units of work."""
+        """Return whether the store has the results of all the given units of work."""
         return all(key in self.units for key in keys)
 
     def update_settings(self, **settings: Any) -> None:
-        """Change settings of the results, here and in the file."""
+        """Update settings of the results, both in memory and in the file."""
         with self.open():
             self._settings |= json.loads(json.dumps(settings))
             if self._db is not None:
@@ -377,7 +377,7 @@ class ResultStore(Generic[_Result]):
                     self._write_settings(db)
 
     def add(self, results: Sequence[_Result]) -> None:
-        """Keep the results of whole units of work: all of them or, if the process is killed meanwhile, none.
+        """Store the results of whole units of work, saving all of them or none if the process is killed.
 
         Raises:
             ResultsFileError: If the file cannot be written.
@@ -394,7 +394,7 @@ class ResultStore(Generic[_Result]):
     def run_tasks(
         self, tasks: Mapping[Key, Any], start: MakeWorker, processes: int = 1, on_progress: OnProgress = ignore_progress
     ) -> list[_Result]:
-        """Do the tasks whose units are missing, and return the results of all tasks in their order.
+        """Do the tasks whose units are missing, and return the results of all tasks in task order.
 
         Args:
             tasks: What to do, by unit.
@@ -420,7 +420,7 @@ class ResultStore(Generic[_Result]):
         on_progress: OnProgress = ignore_progress,
         total: int = 0,
     ) -> None:
-        """Do the tasks whose units are missing, and keep each unit as soon as it and all before it are done.
+        """Do the tasks whose units are missing, storing each unit once it and all earlier ones are done.
 
         Args:
             tasks: As for :meth:`run_tasks`.
@@ -438,7 +438,7 @@ class ResultStore(Generic[_Result]):
 
     @contextmanager
     def open_with_workers(self, start: MakeWorker, processes: int, block: int = 1) -> Iterator[RunTasks[Any, Any]]:
-        """Open the file and start workers, for the time of a ``with`` block.
+        """Open the file and start workers for the duration of a ``with`` block.
 
         Args:
             start: Makes a worker.
@@ -449,14 +449,14 @@ class ResultStore(Generic[_Result]):
             yield share if block == 1 else share_in_blocks(share, block, processes)
 
     def finish_export(self) -> None:
-        """Write the CSV file if it is missing, as after a run that was killed just before it wrote it."""
+        """Write the CSV file if it is missing, for example because a run was killed just before writing it."""
         if self._is_csv_behind():
             with self.open():
                 pass
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Keep the file open and locked for the time of a ``with`` block; each call opens it by itself otherwise."""
+        """Keep the file open and locked within a ``with`` block; outside one, each call opens it by itself."""
         if self.path is None or self._db is not None:
             yield
             return
@@ -477,7 +477,7 @@ class ResultStore(Generic[_Result]):
                         self._export(db, self._csv)
 
     def _is_csv_behind(self) -> bool:
-        """Whether the CSV file, if there is to be one, lacks results.
+        """Return whether a CSV file is wanted but lacks results.
 
         Raises:
             ResultsFileError: If there is one that the database has not exported: it is of another run, or of another
@@ -493,7 +493,7 @@ class ResultStore(Generic[_Result]):
         return len(self.results) != (self._exports[_hash_text(text)] if text else 0)
 
     def _export(self, db: sqlite3.Connection, path: Path) -> None:
-        """Write the CSV file; a kill in between leaves the file of before, which the database knows, too."""
+        """Write the CSV file; a kill during this leaves the old file, which the database still recognizes."""
         text = format_csv(self.settings, self._kind, self.results)
         self._exports = {**self._exports, _hash_text(text): len(self.results)}
         with db:
@@ -501,7 +501,7 @@ class ResultStore(Generic[_Result]):
         replace_file(path, text.encode())
 
     def _begin(self, db: sqlite3.Connection) -> None:
-        """Lock the file, take over what it holds by now, and let it hold all complete units; make it if it is new."""
+        """Lock the database (new or existing), adopt the results it holds, and write all complete units into it."""
         for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
             db.execute(f"PRAGMA {setting}")  # from here on no other process reads or writes it
         saved = read_database(db)
@@ -520,7 +520,7 @@ class ResultStore(Generic[_Result]):
             self._write_settings(db)
 
     def _adopt_file(self, path: Path, saved: SavedFile) -> None:
-        """Take over the complete units of a file, if they were made under these settings.
+        """Adopt the complete units of a file if its settings match those of this store.
 
         Raises:
             SettingsMismatchError: If they were not.
@@ -566,7 +566,7 @@ class ResultStore(Generic[_Result]):
 
 
 def lock_path(path: Path, *, folder: bool = False) -> FileLock:
-    """Lock a file or a folder that does not hold results, by the operating system (:mod:`filelock`).
+    """Lock a file or folder that does not hold results, using an operating-system lock (:mod:`filelock`).
 
     Args:
         path: The file or folder; it need not exist.
@@ -591,7 +591,7 @@ def lock_path(path: Path, *, folder: bool = False) -> FileLock:
 
 @contextmanager
 def locked_for_writing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Lock a file or a folder for the time of a ``with`` block; new folders that stay empty are removed.
+    """Lock a file or folder for the duration of a ``with`` block; new folders that stay empty are removed.
 
     Yields:
         What is claimed: the path behind all links.  Write to this one, for a link may be changed meanwhile.

@@ -1,4 +1,4 @@
-"""Work shared by workers, whose results come in the order of the tasks.
+"""Workers that share tasks and return results in the order of the tasks.
 
 There are three forms of workers: in this process, in processes of this machine, and wherever :func:`use_executor` says
 (a cluster of machines: :mod:`ddz_training.measure.ray_cluster`).  The results are the same.
@@ -32,14 +32,14 @@ TASKS_IN_FLIGHT = 16
 
 
 class Worker(Protocol[_TaskIn, _ResultOut]):
-    """Does tasks, one at a time; a result must depend on nothing but the task."""
+    """A worker that does tasks one at a time, where each result must depend on nothing but its task."""
 
     def work(self, task: _TaskIn, /) -> _ResultOut:
         """Do one task."""
         ...
 
     def close(self) -> None:
-        """Release the worker's resources; nothing unless a subclass says so."""
+        """Release the worker's resources; does nothing unless a subclass overrides it."""
         return
 
 
@@ -59,7 +59,7 @@ _workers_of_process: list[Worker[Any, Any]] = []
 def start_workers(
     start: Callable[[], Worker[_Task, _Result]], processes: int
 ) -> AbstractContextManager[RunTasks[_Task, _Result]]:
-    """Start workers, which are kept from one list of tasks to the next, for the time of a ``with`` block.
+    """Start workers for the duration of a ``with`` block, in which several task lists can reuse them.
 
     Leaving the block early ends them at once.
 
@@ -74,7 +74,7 @@ def start_workers(
 
 
 def share_in_blocks(share: RunTasks[Any, Any], size: int, processes: int) -> RunTasks[Any, Any]:
-    """Make a :data:`RunTasks` for workers that do several tasks at once: each gets and returns lists.
+    """Make a :data:`RunTasks` for workers that take a list of tasks at once and return a list of results.
 
     Args:
         share: The workers.
@@ -92,7 +92,7 @@ def share_in_blocks(share: RunTasks[Any, Any], size: int, processes: int) -> Run
 
 @contextmanager
 def use_executor(executor: Executor) -> Iterator[None]:
-    """Let an executor make all workers within a ``with`` block."""
+    """Use an executor to make all workers within a ``with`` block."""
     token = _executor.set(executor)
     try:
         yield
@@ -101,7 +101,7 @@ def use_executor(executor: Executor) -> Iterator[None]:
 
 
 def share_in_order(submit: Callable[[Any], Future[Any]], room: Callable[[], int]) -> RunTasks[Any, Any]:
-    """Make a :data:`RunTasks` from a function that begins one task.
+    """Make a :data:`RunTasks` from a function that starts one task.
 
     Args:
         submit: Begins a task.
@@ -121,7 +121,7 @@ def share_in_order(submit: Callable[[Any], Future[Any]], room: Callable[[], int]
 
 @contextmanager
 def local_workers(start: MakeWorker, processes: int) -> Iterator[RunTasks[Any, Any]]:
-    """Start workers in processes of this machine; a single one in this process."""
+    """Start workers in processes of this machine, or a single worker in the current process."""
     if processes <= 1:
         with closing(start()) as worker:
             yield lambda tasks: map(worker.work, tasks)

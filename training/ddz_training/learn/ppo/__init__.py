@@ -1,1 +1,1 @@
-"""PPO by self-play: begin with :mod:`.ppo`, the algorithm; :mod:`.selfplay` is the run around it."""
+"""PPO by self-play; start reading at :mod:`.ppo`, the algorithm, which :mod:`.selfplay` turns into a run."""

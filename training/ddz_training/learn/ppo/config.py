@@ -1,4 +1,4 @@
-"""The settings of self-play: those of the games and the steps, and PPO's own."""
+"""The settings of self-play: those of the games and gradient steps, and those of PPO."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class GamesConfig(TrainingSettings):
-    """Settings of every training on games of the policy with itself: games, networks, steps, other players.
+    """Settings shared by every training on self-play games: games, networks, gradient steps and opponents.
 
     Attributes:
         objective: ``win``: the landlord gets ±1 and each peasant the opposite; ``stake``: the stake instead of 1.
@@ -129,7 +129,7 @@ class GamesConfig(TrainingSettings):
 
     @classmethod
     def for_device(cls, device: str | None) -> Self:
-        """Make the settings for a device; those for a processor if None.
+        """Make the default settings for a device, or those for a CPU if the device is None.
 
         Raises:
             InvalidTrainingError: If the device is unknown.
@@ -146,7 +146,7 @@ class GamesConfig(TrainingSettings):
 
 @dataclass(frozen=True)
 class SelfPlayConfig(GamesConfig):
-    """The settings of a self-play run by PPO: all that its result depends on, besides how long it runs.
+    """The settings of a PPO self-play run, which determine its result together with its length.
 
     Attributes:
         clip_coef: ε of the clipped objective.

@@ -1,4 +1,4 @@
-"""The games of a rollout: who plays which side, and what is recorded of each step.
+"""The games of a rollout, which decide who plays which side and record every step.
 
 Every step of a group of games has the same parts: :meth:`RolloutGames.turn` says who is to decide,
 :meth:`RolloutGames.encode_decisions` writes the decisions as bytes, the networks choose, and :meth:`RolloutGames.play`
@@ -50,7 +50,7 @@ _KICKER_STAGE = OBSERVATION.offsets["stage"] + 2
 
 
 class RecordedSteps(NamedTuple):
-    """What is recorded of some steps of some games, in arrays of shape ``[steps, games, ...]``.
+    """The records of a number of steps and games, in arrays of shape ``[steps, games, ...]``.
 
     Attributes:
         seats: Who acted, int8.
@@ -70,11 +70,11 @@ class RecordedSteps(NamedTuple):
 
     @classmethod
     def allocate(cls, steps: int, games: int) -> RecordedSteps:
-        """Make empty arrays for the records of some steps of some games."""
+        """Make empty arrays that hold the records of the given numbers of steps and games."""
         return cls._make(np.zeros((steps, games, *shape), kind) for kind, *shape in _STEP_ARRAYS)
 
     def for_games(self, games: slice) -> RecordedSteps:
-        """Select the records of some of the games; the arrays share their memory."""
+        """Select the records of the given games; the arrays share their memory."""
         return RecordedSteps._make(part[:, games] for part in self)
 
     @property
@@ -105,14 +105,14 @@ def _count_actions(bits: np.ndarray, counts: np.ndarray) -> None:
 
 @kernel
 def _order_first_actions(slots: Slots) -> None:
-    """Set the first legal action as the next one of every game, which decides the games that have no other."""
+    """Preset every game's next action to its first legal action, which is final where it is the only one."""
     for index in range(slots.games.shape[0]):
         slots.games[index]["order"] = ACT
         slots.games[index]["action"] = np.int64(nth_legal(slots.bits[index], U0))
 
 
 class RolloutGames:
-    """Plays a group of games in step, and records what the learner sees and does.
+    """A group of games that are played in step and record what the learner sees and does.
 
     Args:
         batch: The games; it must write observations and concealed cards, and masks if agents play by name.
@@ -165,22 +165,22 @@ class RolloutGames:
         self._draw_sides(self.sides == NO_SIDE)
 
     def _room(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[npt.NDArray[Any]]:
-        """Move arrays to pinned memory, from which a GPU copies, if that is wanted."""
+        """Move arrays to pinned memory, from which a GPU can copy, if pinning is enabled."""
         return [torch.from_numpy(array).pin_memory().numpy() for array in arrays] if self._pinned else arrays
 
     @property
     def against_rules(self) -> BoolArray:
-        """Whether the opponent is the rule agent, shape ``[games]``, bool."""
+        """Whether each game's opponent is the rule agent, shape ``[games]``, bool."""
         flags: BoolArray = self._rules[self.opponent_ids]
         return flags
 
     def close(self) -> None:
-        """Close the opponents that play by name."""
+        """Close the opponents that are named agents."""
         for agent in self.agents:
             agent.close()
 
     def is_opponent_to_act(self, *, has_past: bool) -> BoolArray:
-        """Whether an opponent is to act, shape ``[games]``, bool."""
+        """Return whether an opponent is to act in each game, shape ``[games]``, bool."""
         role, side = self.batch.role, self.sides
         landlord = (role == 0) & (side == LANDLORD_SIDE)
         peasant = (role != 0) & (role != NO_ROLE) & (side == PEASANT_SIDE)
@@ -188,7 +188,7 @@ class RolloutGames:
         return acts
 
     def find_decisions(self, *, has_past: bool) -> None:
-        """Find out who decides now, and where each decision is to be written.
+        """Find the games in which a decision is due, and where each decision is to be written.
 
         Args:
             has_past: Whether there is a past self; where there is none the learner plays its side, too.
@@ -206,19 +206,19 @@ class RolloutGames:
             self.legal_actions, self.legal_values = self._room(new_legal_actions(2 * int(ends[-1])))
 
     def encode_decisions(self, first: int, stop: int, scratch: RuleWorkspace) -> None:
-        """Write the decisions of games ``first..stop-1``, after :meth:`find_decisions`; a kernel without the lock."""
+        """Write the decisions of games ``first..stop-1`` after :meth:`find_decisions`; runs without the GIL."""
         indices = self._rows, self._pair_starts, self.against_rules
         slots, outputs = self.batch.slots, (self.decisions, self.legal_actions, self.legal_values)
         describe_decisions(first, stop, slots, *indices, self._memory, scratch, *outputs)
 
     def encoded_decisions(self) -> list[npt.NDArray[Any]]:
-        """Return what :meth:`encode_decisions` has written: inputs, hand values, legal actions and their values."""
+        """Return the output of :meth:`encode_decisions`: inputs, hand values, and legal actions with hand values."""
         count, pairs = len(self.sizes), int(self.sizes.sum())
         decisions = [part[:count] for part in self.decisions]
         return [*decisions, self.legal_actions[:pairs], self.legal_values[:pairs]]
 
     def set_actions(self, actions: npt.NDArray[np.int64]) -> None:
-        """Set the next action of every game: a decision's, a named opponent's, or else the only legal one.
+        """Set every game's next action: the learner's, a named opponent's, or the only legal action.
 
         Args:
             actions: In the order of the decisions, shape ``[decisions]``, integers.
@@ -232,11 +232,11 @@ class RolloutGames:
                 chosen[games] = agent.choose_actions(games)
 
     def play(self, first: int, stop: int) -> None:
-        """Play the chosen actions in the games ``first..stop-1``; a kernel without the lock."""
+        """Play the chosen actions in the games ``first..stop-1``, in a kernel that runs without the GIL."""
         step_games(first, stop, self.batch.slots)
 
     def record_actors(self, played: RecordedSteps, step: int, first_row: int) -> None:
-        """Record who acts in each game, before the actions are played; ``first_row`` numbers the first decision."""
+        """Record who acts in each game before actions are played, numbering decisions from ``first_row``."""
         batch = self.batch
         played.seats[step], played.roles[step] = batch.seat, batch.role
         played.begins[step] = batch.observation[:, _KICKER_STAGE] == 0
@@ -244,7 +244,7 @@ class RolloutGames:
         played.rows[step, self.learner_games] = first_row + np.arange(len(self.learner_games))
 
     def record_results(self, played: RecordedSteps, step: int) -> None:
-        """Record what the actions brought, and draw who plays the games that begin."""
+        """Record the results of the actions, and draw who plays the games that begin."""
         batch, done = self.batch, self.batch.done
         seats, roles = (part[step].astype(np.int64) for part in (played.seats, played.roles))
         landlords = np.where(roles == NO_ROLE, -1, (seats - roles) % batch.rules.players)
@@ -266,7 +266,7 @@ class RolloutGames:
         self.opponent_ids[begun] = np.where(draws < self._edges[-1], agents + 1, 0)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the games' state for :meth:`load_state_dict`: the batch, who plays which side, and the generators."""
+        """Return the games' state for :meth:`load_state_dict`: the batch, the side assignments and generators."""
         state: dict[str, Any] = {"sides": self.sides.copy(), "named": self.opponent_ids.copy()}
         generators = {"generator": self.rng, "agents_generator": self._agents_rng}
         state |= {name: generator.bit_generator.state for name, generator in generators.items()}
@@ -275,7 +275,7 @@ class RolloutGames:
         return {**self.batch.state_dict(), **state}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue the games from a :meth:`state_dict`.
+        """Restore the games from the result of :meth:`state_dict`.
 
         Raises:
             InvalidOptionError: If it comes from a batch of another size or of other rules, or lacks a field.
@@ -294,7 +294,7 @@ class RolloutGames:
 def share_rewards_by_side(
     rewards: npt.NDArray[Any], landlords: npt.NDArray[np.int64], players: int, objective: str
 ) -> npt.NDArray[np.float32]:
-    """Give each side one reward: the landlord's own, and its opposite to every peasant.
+    """Give each side one reward: the landlord's own reward, and its negative to every peasant.
 
     Args:
         rewards: Returns by seat, shape ``[envs, 3]``.

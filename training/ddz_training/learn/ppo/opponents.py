@@ -1,4 +1,4 @@
-"""Agents by name that play one side of some games and do not learn.
+"""Named agents that play one side of some games and do not learn.
 
 They choose whole moves (:mod:`ddz_env.playing.many`), which are played stage by stage beside the learner's actions.
 Agents of many games get no ``reset`` and no ``observe``, as in the environments (:mod:`ddz_env.envs.opponents`); those
@@ -26,7 +26,7 @@ from ddz_env.support.errors import InvalidOptionError
 
 
 class FrozenAgent:
-    """An agent that does not learn, in the games of a batch.
+    """An agent that plays in the games of a batch but does not learn.
 
     A batch remembers the last sixteen moves of a game.  An agent that chooses view by view moves more often than that,
     so what it has not seen yet is always among them.
@@ -56,7 +56,7 @@ class FrozenAgent:
         self.logs = np.zeros((batch.num_games if reads_moves else 0, LOG_MOVES, HISTORY_WORDS), np.uint64)
 
     def choose_actions(self, games: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """Ask the agent for its action in each of the given games; in all of them it is to act.
+        """Ask the agent for its action in each of the given games, in all of which the agent is to act.
 
         Args:
             games: Which of the batch's games, shape ``[k]``, ascending.
@@ -90,11 +90,11 @@ class FrozenAgent:
         close_agent(self._agent)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state for :meth:`load_state_dict`: moves in progress, and moves that the agent has seen."""
+        """Return the state for :meth:`load_state_dict`: moves in progress, and moves the agent has seen."""
         return {"plans": self.plans.copy(), "logs": self.logs.copy()}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Continue the agent's games from a :meth:`state_dict`.
+        """Restore the agent's games from the result of :meth:`state_dict`.
 
         Raises:
             InvalidOptionError: If an array is missing or of another shape.
@@ -109,7 +109,7 @@ class FrozenAgent:
 
 @pure_kernel
 def _write_planned_actions(rows: np.ndarray, games: np.ndarray, plans: np.ndarray, actions: np.ndarray) -> None:
-    """Write the action of the planned move for the present stage of each of some games."""
+    """Write the planned move's action for the current stage of each of the given games."""
     for index in range(games.size):
         row, plan = rows[games[index]], plans[games[index]]
         if row[STAGE] == STAGE_KICKER:
@@ -119,5 +119,5 @@ def _write_planned_actions(rows: np.ndarray, games: np.ndarray, plans: np.ndarra
 
 
 def with_prefix_removed(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the arrays whose names begin with a prefix, and remove it from their names."""
+    """Select the arrays whose names begin with a prefix, and remove the prefix from their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""Proximal policy optimization by self-play, from the rollout to the gradient steps; to be read from top to bottom.
+"""Proximal policy optimization (PPO) by self-play, from rollout to gradient steps, to be read from top to bottom.
 
 J. Schulman et al., "Proximal policy optimization algorithms", 2017.  One policy plays all seats.  An update is
 
@@ -48,7 +48,7 @@ _LOG_ONE_PERCENT = math.log(0.01)
 
 
 class Choice(NamedTuple):
-    """The actions chosen in a batch of decisions, and their log-probabilities.
+    """The actions chosen in a batch of decisions, with their log-probabilities.
 
     Attributes:
         indices: Index of the chosen action among the legal ones of its decision, shape ``[n]``, int64.
@@ -67,7 +67,7 @@ ActionSampler = Callable[[Tensor, Tensor, int, torch.Generator], Choice]
 
 @dataclass
 class Rollout:
-    """The learner's decisions in some steps of some games, on the device, group by group and step by step.
+    """The learner's decisions in a rollout, stored on the device group by group and step by step.
 
     Attributes:
         seen: What the networks read (:class:`~ddz_agents.neural.decisions.Decisions`), shape ``[n, 584]``, int8.
@@ -102,16 +102,16 @@ class Rollout:
         self.starts = self.sizes.cumsum(0) - self.sizes
 
     def to_index(self, rows: npt.NDArray[np.intp]) -> Tensor:
-        """Copy numbers of decisions to the device, where they index tensors."""
+        """Copy decision numbers to the device, where they index tensors."""
         return torch.from_numpy(rows).to(self.seen.device)
 
     def select_policy_rows(self, rows: npt.NDArray[np.intp]) -> tuple[Tensor, int]:
-        """Select the decisions that the policy learns from, and count their legal actions."""
+        """Select the decisions from which the policy learns, and count their legal actions."""
         rows = rows[self.trains_policy[rows]]
         return self.to_index(rows), int(self.host_sizes[rows].sum())
 
     def gather_legal(self, rows: Tensor, pairs: int) -> tuple[LegalPairs, Tensor]:
-        """Gather the legal actions of some decisions, and where those of each begin.
+        """Gather the legal actions of the given decisions, and the index of each decision's first legal action.
 
         Args:
             rows: The decisions.
@@ -123,14 +123,14 @@ class Rollout:
 
 
 def expand_rows(sizes: Tensor, pairs: int) -> tuple[Tensor, Tensor]:
-    """Compute each legal action's decision, and each decision's first action, from the number of actions of each."""
+    """Map each legal action to its decision, and each decision to its first action, from the action counts."""
     rows = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=pairs)
     return rows, sizes.cumsum(0) - sizes
 
 
 @dataclass
 class RolloutPolicies:
-    """The policies that play a rollout: their inputs, and how actions are sampled.
+    """The policies that play a rollout, with their input layer and their action sampler.
 
     Attributes:
         input_layer: Feeds decisions to the networks.
@@ -152,7 +152,7 @@ def collect_rollout(
     players: RolloutPolicies,
     threads: Threads,
 ) -> Rollout:
-    """Play groups of games on for some steps, and keep what the learner saw and did.
+    """Play groups of games for a number of steps, and keep what the learner saw and did.
 
     On a processor each group is played by one thread from beginning to end: no step waits for the slowest group.  With
     a GPU the groups take turns, one with the networks while threads play and describe the others.
@@ -189,7 +189,7 @@ def collect_rollout(
 def _collect_group(
     games: RolloutGames, generator: torch.Generator, played: RecordedSteps, players: RolloutPolicies, threads: Threads
 ) -> list[tuple[list[Tensor], Choice]]:
-    """Play one group; the learner's decisions at each step, as the first five fields of a rollout, and its choices."""
+    """Play one group; return the decisions per step, as a rollout's first five fields, and the choices made."""
     collected: list[tuple[list[Tensor], Choice]] = []
     rows, has_past = 0, players.past_policy is not None
     count = games.batch.num_games
@@ -209,7 +209,7 @@ def _collect_group(
 def _choose_actions(
     games: RolloutGames, generator: torch.Generator, players: RolloutPolicies
 ) -> tuple[list[Tensor], Choice, npt.NDArray[np.int64]]:
-    """Choose actions on the device; returns the learner's decisions and choices, and the actions of all games."""
+    """Choose actions on the device; return the learner's decisions and choices, and the actions of all games."""
     device, mine = generator.device, len(games.learner_games)
     seen, hand_values, actions, values = (to_device(part, device) for part in games.encoded_decisions())
     sizes, split = to_device(games.sizes, device), int(games.sizes[:mine].sum())
@@ -230,7 +230,7 @@ def _choose_actions(
 
 
 def to_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
-    """Copy a NumPy array to a device, as a tensor."""
+    """Copy a NumPy array to a device as a tensor."""
     tensor = torch.from_numpy(array)
     return tensor.clone() if device.type == "cpu" else tensor.to(device, non_blocking=True)
 
@@ -238,7 +238,7 @@ def to_device(array: npt.NDArray[Any], device: torch.device) -> Tensor:
 def sample_actions(
     logits: Tensor, rows: Tensor, count: int, generator: torch.Generator, settled_share: float = 1.0
 ) -> Choice:
-    """Sample an action for each decision, with the policy's probabilities.
+    """Sample an action for each decision from the policy's probabilities.
 
     The index of the largest logarithm, each with Gumbel noise, has the policy's distribution (E. J. Gumbel, 1954).
     Settled decisions, in which all but one action have hardly any probability, teach little and cost as much as others.
@@ -262,14 +262,14 @@ def sample_actions(
 
 
 def argmax_by_row(scores: Tensor, rows: Tensor, count: int) -> Tensor:
-    """Find the index of the highest score of each row, shape ``[count]``, int64; of equals the last."""
+    """Find the index of each row's highest score, shape ``[count]``, int64; the last one wins a tie."""
     best = scores.new_full((count,), -torch.inf).scatter_reduce(0, rows, scores, "amax")
     candidates = torch.where(scores >= best[rows], torch.arange(len(rows), device=rows.device), -1)
     return rows.new_full((count,), -1).scatter_reduce(0, rows, candidates, "amax")
 
 
 def first_index_of_rows(rows: Tensor, count: int) -> Tensor:
-    """Find the index of the first entry of each row."""
+    """Find the index of each row's first entry."""
     sizes = torch.zeros(count, dtype=torch.int64, device=rows.device).index_add(0, rows, torch.ones_like(rows))
     return sizes.cumsum(0) - sizes
 
@@ -278,7 +278,7 @@ def first_index_of_rows(rows: Tensor, count: int) -> Tensor:
 
 
 class Advantages(NamedTuple):
-    """Advantages of a rollout, each array of shape ``[steps, envs]``; zero where not known.
+    """Advantages of a rollout in arrays of shape ``[steps, envs]``, with zeros where they are unknown.
 
     Attributes:
         advantages: float32.
@@ -302,7 +302,7 @@ def compute_seat_gae(
     gae_lambda: float = 0.95,
     target_lambda: float | None = None,
 ) -> Advantages:
-    """Generalized advantage estimation for games of several seats, with the move as the unit of time.
+    """Compute generalized advantage estimates for games of several seats, with the move as the unit of time.
 
     J. Schulman et al., "High-dimensional continuous control using generalized advantage estimation", ICLR 2016,
     equation 16, with two changes.  What follows a decision of a seat is that seat's *own* next decision; what others do
@@ -356,7 +356,7 @@ def _accumulate_backwards(
     shares: tuple[float, float, float],
     out: Advantages,
 ) -> None:
-    """:func:`compute_seat_gae`, from the last step to the first; ``shares``: γ, λ, and λ of the targets."""
+    """Compute :func:`compute_seat_gae` from last step to first; ``shares`` holds γ, λ and the targets' λ."""
     steps, envs, seats = rewards.shape
     gamma, gae_lambda, target_lambda = shares
     # What lies ahead of each seat: the value of its next decision, its advantage and how far its target is from that
@@ -390,7 +390,7 @@ def _accumulate_backwards(
 
 
 def find_large_advantages(advantages: Floats, quantile: float, floor: float) -> BoolArray:
-    """Find the advantages that are large in absolute value, which the policy learns most from.
+    """Find the advantages with large absolute values, from which the policy learns most.
 
     Args:
         advantages: Shape ``[n]``, not normalized.
@@ -420,7 +420,7 @@ def _check_shapes(values: Floats, rewards: npt.NDArray[Any], *others: npt.NDArra
 
 
 class Learner(ABC):
-    """The networks that learn, their optimizer and its steps; subclasses say what is estimated, and the loss.
+    """Networks that learn, with their optimizer and its steps; subclasses define the estimates and the loss.
 
     Args:
         policy: The policy.
@@ -451,15 +451,15 @@ class Learner(ABC):
 
     @abstractmethod
     def sample_actions(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-        """Sample the actions of a rollout's decisions (:data:`ActionSampler`)."""
+        """Sample the actions for a rollout's decisions (:data:`ActionSampler`)."""
 
     @abstractmethod
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """Estimate the value of each decision, shape ``[n]``, and advantages and targets, ``[steps, games]``."""
+        """Estimate each decision's value, shape ``[n]``, and advantages and targets, ``[steps, games]``."""
 
     @abstractmethod
     def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
-        """Compute the sum of the losses of some decisions, and the sums of their statistics, always the same ones.
+        """Compute summed losses of the given decisions, and the sums of a fixed set of statistics.
 
         Args:
             rollout: The rollout.
@@ -470,7 +470,7 @@ class Learner(ABC):
     def store_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
     ) -> tuple[npt.NDArray[np.intp], float]:
-        """Write targets and normalized advantages into the rollout, for the decisions of which enough is known.
+        """Write targets and normalized advantages into the rollout for the decisions with usable estimates.
 
         Returns:
             These decisions, by their numbers in the rollout, and the share of the targets' variance that the critic
@@ -488,7 +488,7 @@ class Learner(ABC):
         return np.sort(rows), 1.0 - (unexplained / spread_of_targets) ** 2 if spread_of_targets > 0 else 0.0
 
     def _moments(self, numbers: Floats) -> tuple[float, float]:
-        """Compute mean and standard deviation of the numbers of all processes; 0 if there are none."""
+        """Compute the mean and standard deviation of numbers across all processes, or 0 if there are none."""
         count, total = self.processes.sum_numbers([len(numbers), numbers.sum(dtype=np.float64)])
         mean = total / max(count, 1.0)
         (squares,) = self.processes.sum_numbers(np.square(numbers - mean, dtype=np.float64).sum())
@@ -497,7 +497,7 @@ class Learner(ABC):
     def update(
         self, rollout: Rollout, usable: npt.NDArray[np.intp], rng: np.random.Generator, update: int, spent: float
     ) -> dict[str, Any]:
-        """Go through the decisions, shuffled, in minibatches of nearly equal size.
+        """Train on the shuffled decisions in minibatches of nearly equal size.
 
         Args:
             rollout: The rollout, its estimates noted.
@@ -529,7 +529,7 @@ class Learner(ABC):
     def _step(
         self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float, learns_policy: bool
     ) -> dict[str, float]:
-        """Take a gradient step on a minibatch, in microbatches on all threads; returns the sums of its statistics."""
+        """Take a gradient step on a minibatch, in microbatches on all threads; return the sums of its statistics."""
         (decisions,) = self.processes.sum_numbers(len(rows)).tolist()
 
         def loss(microbatch: slice) -> tuple[Tensor, tuple[list[str], Tensor]]:
@@ -551,16 +551,16 @@ class Learner(ABC):
 
 
 class PpoLearner(Learner):
-    """PPO: the critic values the decisions, and the clipped surrogate is the policy's loss."""
+    """The PPO learner, whose critic values the decisions and whose policy loss is the clipped surrogate."""
 
     _config: SelfPlayConfig
 
     def sample_actions(self, logits: Tensor, rows: Tensor, count: int, generator: torch.Generator) -> Choice:
-        """Sample actions with the policy's probabilities."""
+        """Sample actions from the policy's probabilities."""
         return sample_actions(logits, rows, count, generator, self._config.settled_share)
 
     def estimate(self, rollout: Rollout) -> tuple[Floats, Advantages]:
-        """Estimate the decisions' values by the critic, and their advantages seat by seat."""
+        """Estimate the decisions' values with the critic, and their advantages seat by seat."""
         config, played, decides = self._config, rollout.played, rollout.played.decides
 
         @torch.no_grad()  # of the thread that computes
@@ -580,7 +580,7 @@ class PpoLearner(Learner):
     def store_estimates(
         self, rollout: Rollout, values: Floats, estimates: Advantages
     ) -> tuple[npt.NDArray[np.intp], float]:
-        """Note the estimates, and leave decisions of small advantage to the critic alone."""
+        """Store the estimates, and exclude decisions with small advantages from the policy's loss."""
         noted, known = super().store_estimates(rollout, values, estimates), estimates.known
         quantile, floor = self._config.advantage_quantile, self._config.advantage_floor
         small = rollout.played.rows[known][~find_large_advantages(estimates.advantages[known], quantile, floor)]
@@ -588,7 +588,7 @@ class PpoLearner(Learner):
         return noted
 
     def loss(self, rollout: Rollout, rows: npt.NDArray[np.intp], spent: float) -> tuple[Tensor, LossSums]:
-        """Compute the losses of the policy and of the critic."""
+        """Compute the losses of the policy and the critic."""
         config, index = self._config, rollout.to_index(rows)
         entropy_weight = config.ent_coef + spent * (config.final_ent_coef - config.ent_coef)
         policy, sums = self.policy_loss(rollout, *rollout.select_policy_rows(rows), entropy_weight)
@@ -597,7 +597,7 @@ class PpoLearner(Learner):
         return policy + critic, {**sums, "critic_loss": critic}
 
     def policy_loss(self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> tuple[Tensor, LossSums]:
-        """Compute the policy's loss (clipped surrogates, own value, entropy), and the sums of its parts.
+        """Compute the policy's loss (clipped surrogates, own value, entropy) and the sums of its parts.
 
         Args:
             rollout: The rollout.

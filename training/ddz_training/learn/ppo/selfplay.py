@@ -1,4 +1,4 @@
-"""A run of self-play: groups of games, past selves and running averages around the learner of :mod:`.ppo`.
+"""A self-play run: groups of games, past selves and running averages around the learner of :mod:`.ppo`.
 
 Everything random comes from generators made of the seed, and nothing depends on the number of threads, so a run is
 determined by its settings.
@@ -45,7 +45,7 @@ _GROUP_STREAM, _AGENTS_STREAM, _SHUFFLE_STREAM = 4, 5, 6  # of the seed; 1 is th
 
 @dataclass(kw_only=True)
 class CurveLine:
-    """The result of one update: one line of ``curves.csv``.
+    """The result of one update, which is one line of ``curves.csv``.
 
     A field with the default 0 is the mean of what the learner's loss returns under its name.
 
@@ -100,7 +100,7 @@ class CurveLine:
 
 
 class SelfPlay(Training):
-    """A run of self-play: the learner, its games, past selves, averages and checkpoints.
+    """A self-play run: the learner with its games, past selves, running averages and checkpoints.
 
     A training of another kind that plays and is saved in the same way is a subclass, with settings and a learner of its
     own (:mod:`ddz_training.learn.dmc`).
@@ -163,7 +163,7 @@ class SelfPlay(Training):
         self.generators = [new_generator(config, group) for group in own_groups]
 
     def learn(self) -> dict[str, float]:
-        """Do one update of PPO: play a rollout, estimate advantages, and take gradient steps."""
+        """Do one PPO update: play a rollout, estimate advantages, and take gradient steps."""
         meter, update = UpdateMeter(self._threads), self.counters.update
         rollout = self._collect()
         meter.end_rollout()
@@ -177,7 +177,7 @@ class SelfPlay(Training):
         return statistics | self._count_played(rollout.played, len(usable), meter) | {"explained_variance": explained}
 
     def _count_played(self, played: RecordedSteps, usable: int, meter: UpdateMeter) -> dict[str, float]:
-        """Add what all processes have played to the counters; returns the figures of this update."""
+        """Add to the counters what all processes have played, and return the figures of this update."""
         won = np.count_nonzero(played.done & (played.roles == 0))  # the last to act went out
         counts = [float(count) for count in (played.done.size, usable, np.count_nonzero(played.done), won)]
         steps, decisions, games, won, workers = self.processes.sum_numbers([*counts, meter.workers]).tolist()
@@ -191,13 +191,13 @@ class SelfPlay(Training):
         }
 
     def _collect(self) -> Rollout:
-        """Play all games on for the steps of one update, which is a rollout."""
+        """Collect a rollout by playing all games on for the steps of one update."""
         past = self._past_policy if self.snapshots.load_random(self._past_policy, self.rng) else None
         players = RolloutPolicies(self.learner.input_layer, self.learner.policy, self.learner.sample_actions, past)
         return collect_rollout(self.groups, self.generators, self.config.num_steps, players, self._threads)
 
     def _update_averages(self) -> None:
-        """Move the running averages towards the networks."""
+        """Move the running averages towards the current networks."""
         shares, networks = (
             (self.config.ema_decay, self.config.critic_ema_decay),
             (self.learner.policy, self.learner.critic),
@@ -211,20 +211,20 @@ class SelfPlay(Training):
 
     @property
     def policy(self) -> PolicyNetwork:
-        """The policy to save and to evaluate: the running average if there is one."""
+        """The policy to save and evaluate: the running average if there is one."""
         return self.averages[0] if self.config.ema_decay else self.learner.policy
 
     @property
     def critic(self) -> Critic:
-        """The critic to save, whose values training uses: the running average if there is one."""
+        """The critic to save, whose values are used in training: the running average if there is one."""
         return self.learner.trusted_critic
 
     def make_evaluation_policy(self) -> CompiledPolicy:
-        """Make the policy with its present weights, for evaluations."""
+        """Make a policy with the current weights, for evaluations."""
         return CompiledPolicy(self.to_weights())
 
     def to_weights(self) -> Weights:
-        """Make a file's content of the networks' weights, with notes for its readers."""
+        """Make the contents of a file with the networks' weights and notes for its readers."""
         config, counters = self.config, self.counters
         notes = {
             "seed": config.seed,
@@ -250,28 +250,28 @@ class SelfPlay(Training):
         return self.processes.is_leader
 
     def broadcast(self, number: float) -> float:
-        """Return the first process's value of a number to all processes."""
+        """Return the first process's number to all processes."""
         return self.processes.broadcast(number)
 
     def save(self, folder: Path) -> None:
-        """Write the policy's weights and the checkpoint into the run's folder."""
+        """Write the policy's weights and the checkpoint to the run's folder."""
         if self.is_leader:
             save_weights(folder / POLICY, self.to_weights())
         self.save_checkpoint(folder / CHECKPOINT)
 
     def close(self) -> None:
-        """End the threads of the run, and close its opponents."""
+        """End the threads of the run and close its opponents."""
         self._threads.close()
         for group in self.groups:
             group.close()
 
     def _networks(self) -> dict[str, PolicyNetwork | Critic]:
-        """Name the networks that a checkpoint holds, each by the prefix of its arrays."""
+        """Return the networks that a checkpoint holds, keyed by the prefix of their array names."""
         names = ("policy.", "critic.", "average.", "average_critic.")
         return dict(zip(names, (self.learner.policy, self.learner.critic, *self.averages), strict=True))
 
     def state(self) -> tuple[Arrays, dict[str, Any]]:
-        """Return everything that :meth:`resume` needs to continue the run exactly: arrays, and plain values."""
+        """Return everything that :meth:`resume` needs to continue the run exactly: arrays and plain values."""
         arrays, games = self.snapshots.to_arrays() | optimizer_to_arrays(self.learner.optimizer), []
         for prefix, network in self._networks().items():
             arrays |= module_arrays(network, prefix)
@@ -293,7 +293,7 @@ class SelfPlay(Training):
         return arrays, about | self.provenance.to_settings()
 
     def save_checkpoint(self, path: Path) -> None:
-        """Write the whole state of the run; all processes take part, and the leading one writes.
+        """Write the whole state of the run; all processes take part, and the leader writes the file.
 
         Raises:
             CheckpointError: If the file cannot be written.
@@ -306,7 +306,7 @@ class SelfPlay(Training):
             raise CheckpointError(str(error)) from error
 
     def _restore(self, arrays: Arrays, about: dict[str, Any], where: str) -> None:
-        """Continue the run from a :meth:`state` with the same settings, bookkeeping aside.
+        """Restore the run from a :meth:`state` with the same settings, apart from bookkeeping settings.
 
         Raises:
             DouDizhuError: If something does not fit; KeyError, TypeError or ValueError: if something is missing.
@@ -336,7 +336,7 @@ class SelfPlay(Training):
         wanted: Mapping[str, Any] | None = None,
         processes: Processes | None = None,
     ) -> Self:
-        """Read a run from its checkpoint, to continue it.
+        """Read a run from its checkpoint in order to continue it.
 
         Args:
             path: The file.
@@ -368,7 +368,7 @@ class SelfPlay(Training):
 
 
 def new_networks(config: GamesConfig, start: Weights | None) -> tuple[PolicyNetwork, Critic]:
-    """Make the networks that a run begins with: random ones by the seed, or those to start from.
+    """Make a run's initial networks: random ones drawn from the seed, or copies of the given weights.
 
     Raises:
         InvalidTrainingError: If the weights to start from have another architecture.
@@ -386,7 +386,7 @@ def new_networks(config: GamesConfig, start: Weights | None) -> tuple[PolicyNetw
 
 
 def new_games(config: GamesConfig, group: int) -> RolloutGames:
-    """Make one group of a run's games, with its own deals and generator."""
+    """Make one group of a run's games, with its own deals and random generator."""
     sequence = _group_seed(config, group)
     deals = int(sequence.generate_state(1, np.uint64)[0])
     size, named = config.num_envs // config.groups, bool(config.named_opponents)
@@ -398,7 +398,7 @@ def new_games(config: GamesConfig, group: int) -> RolloutGames:
 
 
 def new_generator(config: GamesConfig, group: int) -> torch.Generator:
-    """Make the random generator on the device that draws the actions of one group of games."""
+    """Make the random generator on the device that draws the actions for one group of games."""
     seed = _group_seed(config, group).generate_state(2, np.uint64)[1]
     return torch.Generator(config.device).manual_seed(int(seed >> np.uint64(1)))
 
@@ -408,7 +408,7 @@ def _group_seed(config: GamesConfig, group: int) -> np.random.SeedSequence:
 
 
 class UpdateMeter:
-    """Measures an update's time and memory, from the moment that the meter is made.
+    """A meter of an update's time and memory, which starts when the meter is created.
 
     Args:
         threads: The threads that play.
@@ -422,19 +422,19 @@ class UpdateMeter:
         self._rollout = self.workers = 0.0
 
     def end_rollout(self) -> None:
-        """Take the time at the end of the rollout."""
+        """Record the time at which the rollout ends."""
         self._rollout = time.perf_counter() - self._began
         self.workers = (self._threads.busy - self._busy) / (self._threads.threads * self._rollout)
 
     def measurements(self, decisions: float, device: str) -> dict[str, float]:
-        """Measure the speed, the rollout's share of the time, and the memory: columns of a :class:`CurveLine`."""
+        """Measure speed, the rollout's share of the time, and memory: columns of a :class:`CurveLine`."""
         seconds = time.perf_counter() - self._began
         shares = {"decisions_per_second": decisions / seconds, "rollout_share": self._rollout / seconds}
         return shares | {"memory_gib": peak_memory_gib(device)}
 
 
 def peak_memory_gib(device: str) -> float:
-    """Measure the peak memory so far in GiB, the GPU's or the process's; 0 on Windows, where Python does not say."""
+    """Measure the peak memory so far in GiB, of the GPU or the process; 0 on Windows, where Python cannot tell."""
     if device == "cuda":
         return torch.cuda.max_memory_allocated() / 2**30
     if sys.platform == "win32":
@@ -445,7 +445,7 @@ def peak_memory_gib(device: str) -> float:
 
 
 class SnapshotPool:
-    """A pool of past policies: a uniform sample of all snapshots so far.
+    """A pool of past policies that holds a uniform sample of all snapshots so far.
 
     It is a reservoir sample (J. S. Vitter, 1985, algorithm R).
 
@@ -463,7 +463,7 @@ class SnapshotPool:
         self.offered = 0
 
     def add(self, policy: nn.Module, rng: np.random.Generator) -> None:
-        """Offer a snapshot of a policy to the pool; once that is full, it replaces another or is dropped."""
+        """Offer a snapshot of a policy to the pool; a full pool replaces an old snapshot or drops the new one."""
         self.offered += 1
         room = len(self.members) < self._size
         index = len(self.members) if room else int(rng.integers(self.offered))
@@ -474,7 +474,7 @@ class SnapshotPool:
             self.members[index] = snapshot
 
     def load_random(self, network: nn.Module, rng: np.random.Generator) -> bool:
-        """Load a random snapshot into a network; returns False if the pool is empty."""
+        """Load a random snapshot into a network; return False if the pool is empty."""
         if not self.members:
             return False
         member = self.members[int(rng.integers(len(self.members)))]
@@ -482,13 +482,13 @@ class SnapshotPool:
         return True
 
     def to_arrays(self) -> Arrays:
-        """Return all snapshots as named arrays of a checkpoint."""
+        """Return all snapshots as named arrays for a checkpoint."""
         return {
             f"pool.{index}.{name}": array for index, member in enumerate(self.members) for name, array in member.items()
         }
 
     def restore(self, arrays: Arrays, about: dict[str, Any], network: nn.Module, where: str) -> None:
-        """Fill the pool from the arrays of a checkpoint.
+        """Restore the pool from the arrays of a checkpoint.
 
         Args:
             arrays: The checkpoint's arrays.
@@ -507,7 +507,7 @@ class SnapshotPool:
 
 
 def optimizer_to_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
-    """Return Adam's moments as named arrays of a checkpoint."""
+    """Return Adam's moments as named arrays for a checkpoint."""
     moments = optimizer.state_dict()["state"]
     return {
         f"adam.{index}.{name}": value.cpu().numpy() for index, part in moments.items() for name, value in part.items()
@@ -515,7 +515,7 @@ def optimizer_to_arrays(optimizer: torch.optim.Optimizer) -> Arrays:
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, arrays: Arrays) -> None:
-    """Give an optimizer the moments that :func:`optimizer_to_arrays` has saved."""
+    """Restore an optimizer's moments, as saved by :func:`optimizer_to_arrays`."""
     moments: dict[int, dict[str, torch.Tensor]] = {}
     for key, array in with_prefix_removed("adam.", arrays).items():
         index, name = key.split(".")

@@ -1,4 +1,4 @@
-"""Training with sb3-contrib's ``MaskablePPO``, which learns one seat of compiled games."""
+"""Training with sb3-contrib's ``MaskablePPO``, which learns one seat in compiled games."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MODEL, POLICY, SETTINGS = "model.zip", "policy.onnx", "run.json"
 
 @dataclass(frozen=True)
 class Sb3Config(TrainingSettings):
-    """The settings of a run of MaskablePPO.
+    """The settings of a MaskablePPO run.
 
     Attributes:
         role: The learner's: ``landlord``, ``peasant_down``, ``peasant_up``, or ``random``: drawn for every game.
@@ -81,7 +81,7 @@ class Sb3Config(TrainingSettings):
 
 
 def new_games(config: Sb3Config, threads: int | None = None) -> MaskedVecEnv:
-    """Make the games of a run; a peasant's win counts as much as the landlord's, the usual learning signal.
+    """Make the games of a run; a peasant's win counts as much as the landlord's, as is usual in learning.
 
     Args:
         config: The settings.
@@ -102,7 +102,7 @@ def new_model(config: Sb3Config, env: MaskedVecEnv) -> MaskablePPO:
 
 @dataclass
 class Sb3Line:
-    """The result of one update of a Stable-Baselines3 run: one line of its curves.
+    """The result of one update of a Stable-Baselines3 run, which is one line of its curves.
 
     Attributes:
         decisions: The learner's decisions so far.
@@ -115,7 +115,7 @@ class Sb3Line:
 
 
 class Sb3Training(Training):
-    """A run of MaskablePPO; Stable-Baselines3 itself writes the curves, one file for every resumption.
+    """A run of MaskablePPO, in which Stable-Baselines3 writes the curves, with one file per resumption.
 
     Args:
         config: The settings.
@@ -163,17 +163,17 @@ class Sb3Training(Training):
         return {}
 
     def is_evaluation_due(self) -> bool:
-        """Whether the last update went past a multiple of ``eval_freq``, which counts decisions."""
+        """Return whether the last update passed a multiple of ``eval_freq``, which counts decisions."""
         decisions, every = self.counters.decisions, self.config.eval_freq
         return bool(every) and decisions // every > (decisions - self._size) // every
 
     def make_evaluation_policy(self) -> TorchModel:
-        """Make the policy with its present weights, for evaluations."""
+        """Make a policy with the current weights, for evaluations."""
         module = Sb3Module(self.model.policy)
         return TorchModel(module, module.dtype)
 
     def save(self, folder: Path) -> None:
-        """Write the model, the policy as ONNX for other programs, and the settings into the run's folder."""
+        """Write the model, the policy as ONNX for other programs, and the settings to the run's folder."""
         replace_file(folder / SETTINGS, json.dumps(self.config.as_dict(), indent=2).encode())
         save_model(folder / MODEL, self.model)
         module = Sb3Module(self.model.policy)
@@ -195,7 +195,7 @@ def save_model(path: Path, model: MaskablePPO) -> None:
 
 
 def load_config(folder: Path) -> Sb3Config:
-    """Read the settings of a run from its folder.
+    """Read a run's settings from its folder.
 
     Raises:
         CheckpointError: If there is no run, or one of another version.

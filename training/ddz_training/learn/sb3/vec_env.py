@@ -1,4 +1,4 @@
-"""Stable-Baselines3's ``VecEnv`` on a Gymnasium vector environment that holds all games in one compiled call.
+"""A Stable-Baselines3 ``VecEnv`` around a Gymnasium vector environment that steps all games in one compiled call.
 
 >>> from ddz_training.learn.sb3.vec_env import MaskedVecEnv, make_games
 >>> env = MaskedVecEnv(make_games(4, "random", rules="mini", threads=1))
@@ -22,7 +22,7 @@ from ddz_env.envs.gym import DouDizhuVectorEnv
 
 
 def make_games(num_envs: int, opponents: Any = "random", **options: Any) -> DouDizhuVectorEnv:
-    """Make games as SB3 wants them: the step that ends one deals the next, and illegal actions raise.
+    """Make games as SB3 expects them: a step that ends a game deals the next, and illegal actions raise errors.
 
     Args:
         num_envs: How many games.
@@ -34,7 +34,7 @@ def make_games(num_envs: int, opponents: Any = "random", **options: Any) -> DouD
 
 
 class MaskedVecEnv(VecEnv):
-    """A Gymnasium vector environment with masks, as SB3 wants it.
+    """A Gymnasium vector environment with action masks, in the form that SB3 expects.
 
     What SB3 requests game by game, it gets in one go.  Only the info of a game that has ended holds
     ``terminal_observation``, ``TimeLimit.truncated``, ``is_success`` and ``episode``, as a ``Monitor`` writes it.
@@ -50,7 +50,7 @@ class MaskedVecEnv(VecEnv):
         super().__init__(games.num_envs, games.single_observation_space, games.single_action_space)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the games of the next reset.
+        """Seed the games that the next reset deals.
 
         SB3 gives game i the seed plus i, so that runs with the seeds 0 and 1 share all streams of deals but one.  Here
         the seeds of the games are drawn from the run's (:class:`numpy.random.SeedSequence`).
@@ -65,18 +65,18 @@ class MaskedVecEnv(VecEnv):
         return self._seeds
 
     def reset(self) -> Any:
-        """Deal all games, by the seeds of :meth:`seed` if it was called; returns their observations."""
+        """Deal all games, using the seeds from :meth:`seed` if it was called, and return their observations."""
         observations, _ = self.games.reset(seed=None if self._seeds[0] is None else list(self._seeds))
         self._reset_seeds()
         self._returns[:], self._lengths[:] = 0.0, 0
         return observations
 
     def step_async(self, actions: Any) -> None:
-        """Remember the actions, shape ``[num_envs]``, for :meth:`step_wait`."""
+        """Store the actions, shape ``[num_envs]``, for :meth:`step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
-        """Play the actions and the opponents' replies: observations, rewards, which games ended, and infos."""
+        """Play the actions and opponents' replies; return observations, rewards, end-of-game flags and infos."""
         observations, rewards, ended, _, about = self.games.step(self._actions)
         self._returns += rewards
         self._lengths += 1
@@ -90,22 +90,22 @@ class MaskedVecEnv(VecEnv):
         return observations, rewards.astype(np.float32), ended, infos
 
     def env_method(self, method_name: str, *arguments: Any, indices: Any = None, **named: Any) -> Any:
-        """Call a method for each game: ``env_method("action_masks")`` is one array, ``[num_envs, 400]``, bool."""
+        """Call a method for each game: ``env_method("action_masks")`` returns an array ``[num_envs, 400]``, bool."""
         result = getattr(self.games, method_name)(*arguments, **named)
         return result if indices is None else result[list(self._get_indices(indices))]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of the vector environment, once for each of the games."""
+        """Return an attribute of the vector environment, repeated for each of the games."""
         return [getattr(self.games, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute of the vector environment, which all games share."""
+        """Set an attribute of the vector environment that all games share."""
         setattr(self.games, attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """True for ``Monitor``, whose statistics are in the infos; there are no other wrappers."""
+        """Return True for ``Monitor``, whose statistics are in the infos; there are no other wrappers."""
         return [issubclass(wrapper_class, Monitor) for _ in self._get_indices(indices)]
 
     def close(self) -> None:
-        """Close the opponents of the games."""
+        """Close the opponents in the games."""
         self.games.close()

@@ -1,1 +1,1 @@
-"""A benchmark that can be cited: fixed deals, a field that does not change, and results that anybody can recompute."""
+"""The citable benchmark, with fixed deals, a fixed field of opponents, and results that anybody can recompute."""

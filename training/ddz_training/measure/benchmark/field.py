@@ -1,4 +1,4 @@
-"""The fixed parts of the benchmark, its deals and its field of opponents, and checks that neither has changed.
+"""The benchmark's fixed deals and opponents, with checks that neither has changed.
 
 There are two lists of deals: one to choose by, one to report on.  A list is a seed; deal ``n`` of it is
 ``State.new(seed, "standard", n)``.  A committed SHA-256 of all its deals as text lets other programs check that they
@@ -35,7 +35,7 @@ RULES = Rules()
 
 @dataclass(frozen=True)
 class DealList:
-    """A list of numbered deals, on which the benchmark is played.
+    """A list of numbered deals on which the benchmark is played.
 
     Attributes:
         name: Its name in files of results.
@@ -55,17 +55,17 @@ class DealList:
 
     @property
     def settings(self) -> dict[str, str | int]:
-        """What identifies the list of deals in a file of results."""
+        """The settings that identify the list of deals in a results file."""
         return {"list": self.name, "seed": self.seed, "sha256": self.sha256}
 
     @functools.cached_property
     def _current_sha256(self) -> str:
-        """The SHA-256 of the deals as they are dealt today."""
+        """The SHA-256 of the deals as the current code deals them."""
         lines = (format_seat_hands(new_deal(RULES, self.seed, number, self.hands)) for number in range(self.count))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def check(self) -> None:
-        """Deal the list again and compare it with the committed hash.
+        """Deal the list again, and compare it with the committed hash.
 
         Raises:
             BenchmarkChangedError: If they differ from those that were committed.
@@ -77,7 +77,7 @@ class DealList:
             )
 
     def check_count(self, deals: int) -> None:
-        """Refuse to play more deals than there are.
+        """Refuse to play more deals than the list has.
 
         Raises:
             InvalidBenchmarkRequestError: If there are fewer, or ``deals`` is not positive.
@@ -87,7 +87,7 @@ class DealList:
 
 
 def format_seat_hands(state: State) -> str:
-    """Format the hands of a deal, seat by seat, as a line of text.
+    """Format a deal's hands, seat by seat, as one line of text.
 
     Example:
         >>> print(format_seat_hands(State.new(3, "standard", 5)).strip())
@@ -116,7 +116,7 @@ DEALS: Mapping[str, DealList] = {
 
 
 def find_deal_list(name: str) -> DealList:
-    """Find a list of deals by its name.
+    """Find a deal list by its name.
 
     Raises:
         InvalidBenchmarkRequestError: If there is none.
@@ -125,7 +125,7 @@ def find_deal_list(name: str) -> DealList:
 
 
 def deal_list_of_hands(name: str, hands: tuple[str, ...]) -> DealList:
-    """Make a list of deals of given hands; agents get the random numbers of the list for choosing."""
+    """Make a deal list from given hands; agents' random numbers come from the seed of the ``choosing`` list."""
     deals = DealList(name, DEALS["choosing"].seed, len(hands), "", "given hands", hands)
     return replace(deals, sha256=deals._current_sha256)
 
@@ -141,7 +141,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class FieldMember:
-    """A fixed opponent of the benchmark.
+    """A fixed opponent in the benchmark.
 
     Attributes:
         name: Its name in results.
@@ -176,7 +176,7 @@ ANCHOR = "rules"
 
 @dataclass(frozen=True)
 class SamplePosition:
-    """A position in which the benchmark's opponents must choose the committed move.
+    """A position in which each fixed opponent must choose its committed move.
 
     Attributes:
         deal: Number of the deal under :data:`SAMPLE_SEED`.
@@ -191,13 +191,13 @@ class SamplePosition:
 
 
 def read_positions() -> list[SamplePosition]:
-    """Read the committed sample of positions."""
+    """Read the committed sample positions, in which the benchmark checks its opponents' moves."""
     games = json.loads(POSITIONS_FILE.read_text(encoding="utf-8"))
     return [SamplePosition(game["deal"], tuple(game["moves"].split()[:ply])) for game in games for ply in game["asked"]]
 
 
 def choose_moves(agent: str, positions: Sequence[SamplePosition]) -> list[str]:
-    """Let an agent choose a move in each position; it observes the game so far, as in any game.
+    """Let an agent choose a move in each position, after it has observed the game so far as usual.
 
     Args:
         agent: Its specification.
@@ -219,20 +219,20 @@ def _choose_move(agent: Agent, position: SamplePosition) -> Move:
 
 
 def hash_moves(moves: Iterable[str]) -> str:
-    """Compute the first sixteen hexadecimal digits of the SHA-256 of moves as text."""
+    """Compute the first sixteen hexadecimal digits of the SHA-256 of moves written as text."""
     return hashlib.sha256("\n".join(moves).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def read_committed_moves() -> Mapping[str, tuple[str, ...]]:
-    """Read the committed moves of each fixed opponent in the sample of positions."""
+    """Read the moves that each fixed opponent is committed to choose in the sample positions."""
     document = json.loads(MOVES_FILE.read_text(encoding="utf-8"))
     return {name: tuple(moves.split()) for name, moves in document.items()}
 
 
 @functools.cache
 def check_member(member: FieldMember) -> None:
-    """Check that a fixed opponent still chooses its committed moves in the sample, once per process.
+    """Check, once per process, that a fixed opponent still chooses its committed moves in the sample positions.
 
     Raises:
         BenchmarkChangedError: If it plays another move somewhere.

@@ -1,4 +1,4 @@
-"""Ratings: the field's, which ``docs/benchmark_tables.py`` fits and writes, and an agent's among them."""
+"""Benchmark ratings: those of the fixed field, written by ``docs/benchmark_tables.py``, and one for a new agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RATINGS_FILE = Path(__file__).with_name("ratings.json")
 
 @dataclass(frozen=True)
 class FieldRatings:
-    """The ratings of the field's players as far as they are known.
+    """The known ratings of the benchmark's fixed opponents.
 
     Attributes:
         elo: By name.
@@ -32,20 +32,20 @@ class FieldRatings:
 
     @property
     def fixed(self) -> dict[str, float]:
-        """The ratings of the field without their intervals, to which others are fitted."""
+        """The ratings of the fixed opponents without intervals, against which other agents are rated."""
         return {name: interval.mean for name, interval in self.elo.items()}
 
 
 @functools.cache
 def read_field_ratings() -> FieldRatings:
-    """Read the committed ratings of the field."""
+    """Read the committed ratings of the benchmark's fixed opponents."""
     document = json.loads(RATINGS_FILE.read_text(encoding="utf-8"))
     elo = {name: Interval(mean, low, high, document["deals"]) for name, (mean, low, high) in document["elo"].items()}
     return FieldRatings(elo, document["played"])
 
 
 def rate_in_field(records: Sequence[GameResult], name: str, ratings: Mapping[str, float]) -> Interval:
-    """Rate an agent by its games against players of the field, whose ratings are known.
+    """Rate an agent by its games against the benchmark's fixed opponents, whose ratings are known.
 
     Raises:
         InvalidBenchmarkRequestError: If there are none.
@@ -57,7 +57,7 @@ def rate_in_field(records: Sequence[GameResult], name: str, ratings: Mapping[str
 
 
 def make_placement_table(name: str, rating: Interval, ratings: FieldRatings) -> Table:
-    """Make the table of the field's ratings and one more agent's, the strongest first."""
+    """Make the table of the fixed opponents' ratings and one other agent's rating, strongest first."""
     ranking = sorted({**ratings.elo, name: rating}.items(), key=lambda item: -item[1].mean)
     rows = [(f"→ {player}" if player == name else player, elo.elo()) for player, elo in ranking]
     note = f"Elo, {ANCHOR} = 0; the field's from {ratings.played}, taken as exact."

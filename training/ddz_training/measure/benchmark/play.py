@@ -1,4 +1,4 @@
-"""Playing the benchmark, and the file of its games that is submitted, which anybody can recompute and play again.
+"""Playing the benchmark, and the submitted games file, which anybody can recompute and play again.
 
 It is a file of results like any other (:mod:`ddz_training.measure.store`), one line per game.  The settings have the
 deals (list, seed, SHA-256), the agents by name, the digests of the files that they read and, for the field, of their
@@ -43,7 +43,7 @@ _SHOWN = 3
 
 
 class BenchmarkContest(NamedTuple):
-    """Agents, pairs and deals of a benchmark run.
+    """The agents, pairs and deals of a benchmark run.
 
     Attributes:
         agents: Specification of each agent by its name in results.
@@ -57,12 +57,12 @@ class BenchmarkContest(NamedTuple):
 
     @property
     def arena(self) -> Arena:
-        """The arena that plays the contest."""
+        """The arena in which the contest is played."""
         agents, names = tuple(self.agents.values()), tuple(self.agents)
         return Arena(agents, RULES, self.deals.seed, names=names, hands=self.deals.hands)
 
     def check_members(self) -> None:
-        """Make sure that the players of the field are the committed ones.
+        """Check that the benchmark's fixed opponents are the committed ones.
 
         Raises:
             BenchmarkChangedError: If one is not.
@@ -71,7 +71,7 @@ class BenchmarkContest(NamedTuple):
             check_member(FIELD[name])
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of a file of the contest's games."""
+        """Return the settings for the contest's results file."""
         return {
             "format": FORMAT,
             "rules": RULES.name,
@@ -81,7 +81,7 @@ class BenchmarkContest(NamedTuple):
         }
 
     def store(self, path: Path | None) -> ResultStore[GameResult]:
-        """Make a store for the contest's games; an existing file is resumed.
+        """Make a store for the contest's games, resuming the file if it exists.
 
         Args:
             path: The file; None keeps the games in memory only.
@@ -93,7 +93,7 @@ class BenchmarkContest(NamedTuple):
         return self.arena.store(path, True, self.settings())
 
     def play(self, deals: Iterable[int], **how: Any) -> list[GameResult]:
-        """Play deals of the contest, each decision timed by itself.
+        """Play deals of the contest, timing each decision individually.
 
         Args:
             deals: Their numbers.
@@ -103,7 +103,7 @@ class BenchmarkContest(NamedTuple):
 
 
 def contest_against_field(agent: str, deals: DealList, *, name: str = "", quick: bool = False) -> BenchmarkContest:
-    """Make the contest of an agent against the fixed opponents.
+    """Make the contest of an agent against the benchmark's fixed opponents.
 
     Args:
         agent: Its specification.
@@ -122,7 +122,7 @@ def contest_against_field(agent: str, deals: DealList, *, name: str = "", quick:
 
 
 def contest_within_field(deals: DealList, *, quick: bool = False) -> BenchmarkContest:
-    """Make the contest of every fixed opponent against every other.
+    """Make the contest in which every fixed opponent plays every other.
 
     Args:
         deals: The list.
@@ -133,7 +133,7 @@ def contest_within_field(deals: DealList, *, quick: bool = False) -> BenchmarkCo
 
 
 def _specs_of_field(quick: bool) -> dict[str, str]:
-    """Return the specifications of the fixed opponents by name, or of the quick ones alone."""
+    """Return the specifications of the fixed opponents, or only of the quick ones, by name."""
     return {member.name: member.agent for member in FIELD.values() if member.quick or not quick}
 
 
@@ -145,7 +145,7 @@ def play_benchmark(
     store: ResultStore[GameResult] | None = None,
     on_progress: OnProgress = ignore_progress,
 ) -> list[GameResult]:
-    """Play a contest of the benchmark, if its deals and opponents are the committed ones.
+    """Play a benchmark contest, provided that its deals and opponents are the committed ones.
 
     Args:
         contest: Agents, pairs and deals of a benchmark run.
@@ -175,7 +175,7 @@ def play_benchmark(
 
 @dataclass(frozen=True)
 class BenchmarkResults:
-    """The games of a benchmark run or of its file.
+    """The games of a benchmark run or of its results file.
 
     Attributes:
         contest: Who played whom on which deals.
@@ -193,11 +193,11 @@ class BenchmarkResults:
 
     @property
     def deals(self) -> int:
-        """The number of deals of each pair, the first of the list."""
+        """The number of deals that each pair has played, counted from the start of the list."""
         return len({record.deal for record in self.records})
 
     def summary(self) -> list[AgentResult]:
-        """Compute two results per pair, with stakes for scores."""
+        """Compute two results per pair, one for each agent, with stakes as scores."""
         return summarize(self.records, SCORING)
 
 
@@ -216,7 +216,7 @@ def make_results(
 
 
 def read_benchmark_file(path: Path) -> BenchmarkResults:
-    """Read a file and check that it is whole, of this benchmark, and agrees with itself; nothing is played.
+    """Read a results file, and check without playing that it is complete, consistent and of this benchmark.
 
     Raises:
         BenchmarkFileError: If it contradicts itself or the benchmark.
@@ -253,7 +253,7 @@ def replay_sample(
     processes: int = 1,
     on_progress: OnProgress = ignore_progress,
 ) -> int:
-    """Play some deals of a file again and compare how every game ended.
+    """Replay a sample of a file's deals, and compare how every game ended.
 
     Args:
         results: What the file holds.

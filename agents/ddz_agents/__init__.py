@@ -1,1 +1,1 @@
-"""Agents: everything that chooses a move, by rules, search or a learned policy."""
+"""The agents: everything that chooses a move, whether by rules, by search or with a learned policy."""

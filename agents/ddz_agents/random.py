@@ -1,4 +1,4 @@
-"""The agents that play at random: ``random`` over whole legal moves, ``random-staged`` over each stage."""
+"""Agents that play at random: ``random`` among complete legal moves, ``random-staged`` stage by stage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ddz_env.support.compiling import kernel
 
 @kernel
 def draw_staged_move(row: np.ndarray, rules: np.ndarray, state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Draw a move stage by stage, each stage uniformly.
+    """Draw a move stage by stage, each stage uniformly among its legal actions.
 
     Args:
         row: The game at the start of a decision, shape ``[32]``, uint64; unchanged.
@@ -56,7 +56,7 @@ class RandomAgent:
         return moves
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Draw a legal move.
+        """Draw a legal move uniformly at random.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -66,7 +66,7 @@ class RandomAgent:
 
 
 def _draw_move(row: npt.NDArray[np.uint64], rules: npt.NDArray[np.uint64], rng: np.random.Generator) -> tuple[int, int]:
-    """Draw one of the whole legal moves, each equally likely, as its main id and its kickers as a hand."""
+    """Draw one complete legal move uniformly, and return its main action id and its kickers as a hand."""
     mains, kickers = list_all_moves(row, rules)
     choice = int(rng.integers(mains.size))
     return int(mains[choice]), int(kickers[choice])
@@ -78,7 +78,7 @@ class RandomStagedAgent:
     name = "random-staged"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Draw a legal move.
+        """Draw a legal move stage by stage.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.

@@ -1,4 +1,4 @@
-"""Options of agents that had another name in earlier versions, which are refused with their name of today."""
+"""Agent options that were renamed: their names in earlier versions are refused with a hint at the current name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RENAMED_VALUES: Mapping[tuple[str, str], str] = {("worlds", "own"): "particles"}
 
 
 class RenamedOptions(Options):
-    """The base of options of which some have been renamed.
+    """Base class for agent options of which some have been renamed.
 
     Raises:
         InvalidAgentOptionError: If an option or a value has its name of an earlier version.
@@ -33,7 +33,7 @@ class RenamedOptions(Options):
 
     @classmethod
     def check_names(cls, names: Iterable[str]) -> None:
-        """Refuse names that are not options; one of an earlier version with its name of today.
+        """Refuse unknown option names, giving the current name where an option has been renamed.
 
         Raises:
             InvalidAgentOptionError: If there is one.

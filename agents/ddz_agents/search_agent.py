@@ -1,4 +1,4 @@
-"""The base of all searching agents: what they refuse, and what they play without a search."""
+"""The base of all searching agents: the positions that they refuse, and the moves played without a search."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Position(NamedTuple):
 
     @staticmethod
     def of(view: View | State) -> Position:
-        """Make the decision to search of a view or a state."""
+        """Create the decision to search from a view or a state."""
         return Position(view.row, int(view.seat), view.rule_words)
 
 
 def check_decision(row: Words, seat: int, rules: Words, cheats: bool) -> None:
-    """Raise unless a seat is at the start of a decision that can be searched.
+    """Check that a seat is at the start of a decision that can be searched.
 
     Args:
         row: A view's row, or the whole game for a search that cheats; shape ``[32]``.
@@ -71,7 +71,7 @@ def check_decision(row: Words, seat: int, rules: Words, cheats: bool) -> None:
 
 
 def check_view(row: Words, seat: int, rules: Words) -> None:
-    """Raise unless some deal agrees with a view at the start of a decision.
+    """Check that at least one deal is consistent with a view at the start of a decision.
 
     Args:
         row: A view's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
@@ -92,7 +92,7 @@ def check_view(row: Words, seat: int, rules: Words) -> None:
 
 
 def check_turn(row: Words, seat: int) -> None:
-    """Raise unless it is a seat's turn.
+    """Check that it is the given seat's turn.
 
     Args:
         row: A view's row or a full row, shape ``[32]``.
@@ -111,7 +111,7 @@ def _check_start(row: Words) -> None:
 
 
 def _check_hands(row: Words, rules: Words) -> None:
-    """Raise unless every hand is known."""
+    """Check that every hand of the game is known."""
     sizes = int(row[at.SIZES])  # of a view's hands; a state has none
     for seat in range(int(rules[R_PLAYERS]) if sizes else 0):
         if int(row[at.HANDS + seat]).bit_count() != (sizes >> (8 * seat)) & 255:
@@ -119,7 +119,7 @@ def _check_hands(row: Words, rules: Words) -> None:
 
 
 def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> Move | None:
-    """Return the only legal move, or a move that empties the hand; None where there is something to search.
+    """Return the only legal move or a move that empties the hand, or None if a search is needed.
 
     Args:
         root: The row, at the start of a decision.
@@ -146,12 +146,12 @@ def move_without_search(root: Words, seat: int, rules: Words, finish: bool) -> M
 
 
 def count_kickers(action: int) -> int:
-    """Return how many kickers a first stage takes: none with a bid or an answer to doubling."""
+    """Return the number of kickers of a main action, which is zero for a bid or an answer to doubling."""
     return MAIN_GROUPS[action].kicker_count if action < KICKER_BASE else 0
 
 
 class SearchAgent(WritableAfterUnpickling, ABC, Generic[ViewOrState]):
-    """The base of searching agents: refuses what cannot be searched, and plays forced moves at once.
+    """Base class of searching agents, which refuses unsearchable positions and plays forced moves at once.
 
     Args:
         options: The agent's options.
@@ -169,17 +169,17 @@ class SearchAgent(WritableAfterUnpickling, ABC, Generic[ViewOrState]):
 
     @property
     def name(self) -> str:
-        """The agent's class and its budget."""
+        """The name of the agent's class with its search budget."""
         milliseconds = getattr(self.options, "milliseconds", None)
         budget = f"{milliseconds:g}ms" if milliseconds else self.budget.format(self.options)
         return f"{type(self).__name__}({budget})"
 
     def act(self, view: ViewOrState, rng: np.random.Generator) -> Move:
-        """Search and return the chosen move."""
+        """Search a decision and return the chosen move."""
         return self.decide(view, rng).move
 
     def decide(self, view: ViewOrState, rng: np.random.Generator) -> Decision:
-        """Search and return the move with the statistics of the search.
+        """Search a decision and return the move with the statistics of the search.
 
         Raises:
             IllegalMoveError: If it is another seat's turn, a move is half built, or the game is over.
@@ -194,11 +194,11 @@ class SearchAgent(WritableAfterUnpickling, ABC, Generic[ViewOrState]):
 
     @abstractmethod
     def _search(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Decision:
-        """Search a decision of several moves."""
+        """Search a decision in which there are several legal moves."""
 
 
 class InferringAgent(SearchAgent[View]):
-    """A search whose worlds are weighted by how plausible they make the hidden seats' past moves."""
+    """Base class of searches with worlds weighted by how plausible they make the hidden seats' past moves."""
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:
         """Return the belief about the hidden cards from which the agent's worlds are drawn."""

@@ -1,1 +1,1 @@
-"""A network that has learned where the hidden cards lie, and from which determinizations are drawn rank by rank."""
+"""The belief network, which has learned where the hidden cards lie and draws determinizations rank by rank."""

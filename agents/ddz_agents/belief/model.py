@@ -1,4 +1,4 @@
-"""The belief network: draws hidden hands rank by rank, each with its probability, and its file.
+"""The belief network, which draws hidden hands rank by rank with their probabilities, and its file format.
 
 It suffices to draw one of the two other hands, as the other holds the rest.  Ranks are drawn from the highest down: how
 many cards of a rank the next seat holds has its probability under plain dealing (hypergeometric, by what is left of the
@@ -69,7 +69,7 @@ _LOG_FACTORIALS = np.array([math.lgamma(n + 1) for n in range(109)])
 
 @dataclass(frozen=True)
 class BeliefArchitecture(Options):
-    """The sizes of a belief network.
+    """The layer sizes of a belief network.
 
     Attributes:
         width: Units of the layers that read the table.
@@ -88,18 +88,18 @@ class BeliefArchitecture(Options):
 
     @property
     def layers(self) -> Layers:
-        """The layers below the belief network's outputs."""
+        """The layers of the belief network below its outputs."""
         return Layers(COLUMNS, self.width, self.blocks, {"context": (self.hidden, self.width)})
 
     @property
     def head(self) -> Shapes:
-        """The weights of the head: what each count adds, and the logits of each count of each rank."""
+        """The shapes of the head's weights, keyed by name: embeddings of the drawn counts and the logit layer."""
         counts = (NUM_RANKS, COUNTS)
         return {"counts": (NUM_RANKS, COUNTS - 1, self.hidden), "logits": (*counts, self.hidden), "logits_bias": counts}
 
 
 def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
-    """Find the cards that observers of three seats cannot place.
+    """Find the cards that each observer cannot place, in observations of a three-player game.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -119,7 +119,7 @@ def hidden_cards(observations: Bytes) -> tuple[Hands, npt.NDArray[np.int64]]:
 
 
 def hidden_hands(observations: Bytes, hands: Bytes) -> Hands:
-    """Return the hidden part of the next seats' hands: without the landlord's face-up cards.
+    """Return the hidden part of the next seats' hands, which leaves out the landlord's face-up cards.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -130,7 +130,7 @@ def hidden_hands(observations: Bytes, hands: Bytes) -> Hands:
 
 
 def log_binomials(cards: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> Reals:
-    """Compute the logarithms of binomial coefficients; minus infinity where they are zero."""
+    """Compute logarithms of binomial coefficients, with minus infinity where a coefficient is zero."""
     rest, possible = cards - taken, (taken >= 0) & (taken <= cards)
     ways = _LOG_FACTORIALS[cards] - _LOG_FACTORIALS[taken * possible] - _LOG_FACTORIALS[rest * possible]
     return np.where(possible, ways, -np.inf)
@@ -139,7 +139,7 @@ def log_binomials(cards: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) ->
 def plain_log_probabilities(
     cards: npt.NDArray[np.int64], left: npt.NDArray[np.int64], lacking: npt.NDArray[np.int64]
 ) -> Floats:
-    """Compute the log-probability of each count of a rank under plain dealing.
+    """Compute the log-probability of holding each count of one rank when cards are dealt uniformly at random.
 
     Args:
         cards: Cards of the rank in the pool.
@@ -156,7 +156,7 @@ def plain_log_probabilities(
 
 
 def encode_seats(observations: Bytes, statistics: npt.NDArray[np.int32], seats: npt.NDArray[Any]) -> Floats:
-    """Build the belief network's input, shape ``[n, COLUMNS]``, float32.
+    """Build the belief network's input, shape ``[n, COLUMNS]``, float32, for the given observers.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -168,7 +168,7 @@ def encode_seats(observations: Bytes, statistics: npt.NDArray[np.int32], seats: 
 
 @kernel
 def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: np.ndarray) -> None:
-    """Add the logits of each count of one rank to ``logs``, shape ``[n, 5]``."""
+    """Add the logits for each possible count of one rank to ``logs``, shape ``[n, 5]``."""
     hidden = np.empty(sums.shape[1], np.float32)
     for row in range(sums.shape[0]):
         for unit in range(hidden.size):
@@ -179,7 +179,7 @@ def _add_logits(sums: np.ndarray, weights: np.ndarray, bias: np.ndarray, logs: n
 
 
 class BeliefModel(WritableAfterUnpickling):
-    """A belief network, which draws where the hidden cards of a view may be.
+    """A belief network, which draws possible places of the cards that are hidden in a view.
 
     Args:
         architecture: Its sizes.
@@ -194,7 +194,7 @@ class BeliefModel(WritableAfterUnpickling):
         self._buffers = new_buffers(0, COLUMNS, architecture.width, 0, 0)
 
     def propose(self, view: View, rng: np.random.Generator, count: int) -> Proposal | None:
-        """Draw deals from the network, for importance weighting; None where the network does not apply.
+        """Draw deals for importance weighting, or return None where the belief network does not apply.
 
         Args:
             view: What the observer knows.
@@ -232,7 +232,7 @@ class BeliefModel(WritableAfterUnpickling):
         return Proposal(_assemble_deals(view, pool, hands), log_binomials(pool, hands).sum(axis=1) - total)
 
     def _run_trunk(self, columns: Floats) -> Floats:
-        """Compute the output of the layers that read the table, shape ``[hidden]``."""
+        """Compute the output of the layers below the head, shape ``[hidden]``, for one decision."""
         context, buffers = np.empty_like(self._context.bias), self._buffers
         buffers.columns[:] = columns
         run_trunk(self._trunk, buffers)
@@ -241,7 +241,7 @@ class BeliefModel(WritableAfterUnpickling):
 
 
 def sample_belief_worlds(view: View, count: int, rng: np.random.Generator, network: BeliefModel | None = None) -> Words:
-    """Draw hands from the belief network, as :meth:`ddz_env.View.sample_worlds` draws any.
+    """Draw the hidden hands from the belief network, in the format of :meth:`ddz_env.View.sample_worlds`.
 
     Args:
         view: What a seat knows, with its history.
@@ -266,7 +266,7 @@ def _shipped_belief() -> BeliefModel:
 
 
 def _assemble_deals(view: View, pool: Hands, hands: Hands) -> Words:
-    """Assemble whole deals, shape ``[n, 4]``, from the cards drawn for the next seat."""
+    """Build complete deals, shape ``[n, 4]``, from the cards drawn for the next seat."""
     deals = np.zeros((len(hands), 4), np.uint64)
     deals[:, view.seat] = view.row[HANDS + view.seat]
     bits = np.uint64(1) << (16 * np.arange(COUNTS - 1)[:, None] + np.arange(NUM_RANKS)).astype(np.uint64)
@@ -281,7 +281,7 @@ def _assemble_deals(view: View, pool: Hands, hands: Hands) -> Words:
 def save_belief(
     path: str | Path, architecture: BeliefArchitecture, arrays: Arrays, rules: str, notes: Mapping[str, Any]
 ) -> None:
-    """Write a belief network, replacing the file atomically.
+    """Write a belief network to a file, replacing the file atomically.
 
     Args:
         path: The file.
@@ -299,7 +299,7 @@ def save_belief(
 
 
 def load_belief(path: str | Path | None = None) -> BeliefModel:
-    """Read a belief network.
+    """Read a belief network from a file.
 
     Args:
         path: The file; None for the shipped one.

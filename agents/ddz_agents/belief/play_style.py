@@ -33,7 +33,7 @@ T_TARGET, T_OWNER, T_PASSES = range(3)
 
 @pure_kernel
 def count_move(statistics: np.ndarray, trick: np.ndarray, seat: int, main: int, landlord: int) -> None:
-    """Count one move in the statistics of how its seat plays.
+    """Count one move in the play-style statistics of the seat that made it.
 
     Args:
         statistics: Counts of the three seats, shape ``[3, len(MOVE_STATISTICS)]``, int32; changed.
@@ -75,7 +75,7 @@ def _count_history(moves: np.ndarray, landlord: int, statistics: np.ndarray) -> 
 
 
 def count_move_statistics(history: Sequence[tuple[int, Move]], landlord: int) -> npt.NDArray[np.int32]:
-    """Count how each of three seats has played.
+    """Compute the play-style statistics of all three seats from the moves of one deal.
 
     Args:
         history: Every move of the deal with its seat; bids and answers to doubling are left out.
@@ -92,7 +92,7 @@ def count_move_statistics(history: Sequence[tuple[int, Move]], landlord: int) ->
 
 @kernel
 def count_actions(rows: np.ndarray, actions: np.ndarray, statistics: np.ndarray, tricks: np.ndarray) -> None:
-    """Count the moves that actions begin in many games; kickers, bids and answers to doubling do not count.
+    """Count the moves that the given actions begin in many games, leaving out kickers, bids and doubling.
 
     Args:
         rows: The games before the actions, shape ``[n, 32]``, uint64.
@@ -109,7 +109,7 @@ def count_actions(rows: np.ndarray, actions: np.ndarray, statistics: np.ndarray,
 def play_style_features(
     statistics: npt.NDArray[np.int32], seats: npt.NDArray[np.integer[Any]]
 ) -> npt.NDArray[np.float32]:
-    """Turn the statistics of the next and the previous seat into the network's inputs: counts and shares.
+    """Turn the statistics of the next and the previous seat into network inputs: counts and shares.
 
     Args:
         statistics: Shape ``[n, 3, len(MOVE_STATISTICS)]``, int32.

@@ -1,4 +1,4 @@
-"""Kernels that search the auction: the policy of simulations, the value of an auction's end, and iterations."""
+"""Compiled kernels for the auction search: simulated bids, values of finished auctions, and the search loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_NODES, _MOST_LEVELS = 256, 16
 
 
 class Auction(NamedTuple):
-    """The results in dealt worlds that a search of the auction uses, and how it scales payoffs.
+    """The results of dealt worlds that an auction search uses, and the scale of its payoffs.
 
     Attributes:
         returns: As in :class:`~ddz_agents.bidding.worlds.Outcomes`, shape ``[worlds, 3, 3]``.
@@ -58,7 +58,7 @@ class Auction(NamedTuple):
 
 @kernel
 def write_hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, prices: np.ndarray) -> None:
-    """Write the rule agent's price of each seat's cards before the auction.
+    """Write the rule agent's estimate of what each seat's hand costs, taken before the auction.
 
     Args:
         rows: Worlds by landlord, shape ``[worlds, 3, 32]``, uint64.
@@ -78,7 +78,7 @@ def write_hand_prices(rows: np.ndarray, rules: np.ndarray, workspace: RuleWorksp
 
 @inline_kernel
 def _stake_after_bid(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
-    """Return the base stake after a bid; 0 before the first one."""
+    """Return the base stake after a bid or a refusal to bid, or 0 if nobody has bid."""
     if rules[R_BIDDING] != BIDDING_ROBBING:
         return max(np.int64(bid), np.int64((row[BIDS] >> U12) & U15))
     standing = np.int64(compute_stake(row)) if (row[BIDS] >> U12) & U15 > U0 else 0
@@ -87,7 +87,7 @@ def _stake_after_bid(row: np.ndarray, bid: int, rules: np.ndarray) -> int:
 
 @inline_kernel
 def stake_of_own_bids(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
-    """Return the highest base stake that a seat's own bids have set; 0 if it has not bid."""
+    """Return the highest base stake that a seat's own bids have set, or 0 if it has not bid."""
     bid = (row[BIDS] >> (U4 * np.uint64(seat))) & U15
     if rules[R_BIDDING] == BIDDING_ROBBING and bid >= _ROBBED:
         if bid > _ROBBED:  # called, and robbed its place back
@@ -99,7 +99,7 @@ def stake_of_own_bids(row: np.ndarray, seat: int, rules: np.ndarray) -> int:
 
 @inline_kernel
 def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool) -> int:
-    """Return the expected-payoff policy's bid: the highest, if it is worth more than declining."""
+    """Return the bid of the expected-payoff policy: the highest bid if it is worth more than declining."""
     seat, owner = np.int64(row[SEAT]), np.int64(row[OWNER])
     options = bid_options(row, rules)
     highest = np.int64(select_bit(options, popcount(options) - U1))
@@ -123,7 +123,7 @@ def policy_bid(auction: Auction, world: int, row: np.ndarray, rules: np.ndarray,
 def write_end_values(
     auction: Auction, world: int, row: np.ndarray, rules: np.ndarray, from_stake: bool, worth: np.ndarray
 ) -> None:
-    """Write what an auction's end is worth to each seat; 0 without a bid."""
+    """Write what the outcome of a finished auction is worth to each seat, or 0 if nobody has bid."""
     worth[:] = 0.0
     landlord = np.int64(row[LANDLORD])
     if landlord == 3:
@@ -148,7 +148,7 @@ def write_end_values(
 
 @inline_kernel
 def _play_bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
-    """Bid, and return whether the auction goes on; if all decline there may be no landlord."""
+    """Make a bid, and return whether the auction goes on; there may be no landlord if all seats decline."""
     apply_answer(row, BID_ID + np.uint64(bid), rules)
     if row[MOVES] == U0:
         row[LANDLORD] = _NO_SEAT
@@ -160,7 +160,7 @@ def _play_bid(row: np.ndarray, bid: int, rules: np.ndarray) -> bool:
 def _select_bid(
     tree: StakeTree, node: int, options: np.uint64, scale: float, exploration: float, state: np.uint64
 ) -> tuple[int, np.uint64]:
-    """Select the bid of the highest UCB, with ties broken at random."""
+    """Select the bid with the highest UCB value, breaking ties at random."""
     bid, best, ties = np.int64(0), -1e9, U0
     while options != U0:
         option = np.int64(select_bit(options, U0))
@@ -186,7 +186,7 @@ def search_auction(
     exploration: float,
     state: np.uint64,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Search an auction for a number of iterations.
+    """Search an auction for a given number of iterations.
 
     Args:
         view: The row of the seat to act, in the auction, shape ``[32]``, uint64.

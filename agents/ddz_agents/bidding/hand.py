@@ -1,4 +1,4 @@
-"""The view of a seat that holds a given hand before the cards are played."""
+"""The view of a seat that holds a given hand before any cards are played."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def hand_view(
     role: str = "landlord",
     bid: int = 0,
 ) -> View:
-    """Return the view of a seat that is to bid, or, with the landlord cards given, to show or to double.
+    """Return the view of a seat about to bid, or to show or double if the landlord cards are given.
 
     Args:
         hand: The cards dealt, without the landlord cards.
@@ -68,7 +68,7 @@ def hand_view(
 
 
 def _deal_state(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> State:
-    """Deal a game in which a seat holds the hand; the other seats get the rest in order."""
+    """Deal a game in which one seat holds the given hand and the other seats get the remaining cards in order."""
     held = [a + b for a, b in zip(dealt.counts, landlord_cards.counts, strict=True)]
     ranks = [rank for rank, most in enumerate(FULL_DECK) for _ in range(most - held[rank])]
     size = rules.hand_size
@@ -79,7 +79,7 @@ def _deal_state(dealt: Hand, landlord_cards: Hand, rules: Rules, seat: int) -> S
 
 
 def _answer_stage(state: State, moves: list[str]) -> None:
-    """Let every seat answer until the auction has ended."""
+    """Play the given answers for as long as the game remains in its current stage."""
     stage = state.stage
     for move in moves:
         if state.stage == stage:

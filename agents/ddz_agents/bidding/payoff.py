@@ -1,4 +1,4 @@
-"""The equations of the expected-payoff policy, which hold for any game.
+"""The equations of the expected-payoff policy, which apply to any betting game.
 
 The paper's equations are missing from our copy; they are reconstructed from its prose, which says of
 
@@ -21,7 +21,7 @@ import math
 def expected_payoff(
     win_rate: float, chip: float, max_chip: float = math.inf, gain: float | None = None, full: bool = False
 ) -> float:
-    """Compute what a stake is worth before the cards are known: equation 1.
+    """Compute the expected payoff of a stake before the cards are known (equation 1).
 
     Args:
         win_rate: The chance of winning, 0 to 1.
@@ -40,7 +40,7 @@ def expected_payoff(
 
 
 def opponent_win_rate(win_rate: float, share: float) -> float:
-    """Estimate an opponent's win rate from our own and from what it stakes: equation 3.
+    """Estimate an opponent's win rate from our win rate and from the share that it has staked (equation 3).
 
     Args:
         win_rate: Our win rate against a random hand.
@@ -57,7 +57,7 @@ def opponent_win_rate(win_rate: float, share: float) -> float:
 
 
 def final_payoff(win_rate: float, opponent: float, chip: float) -> float:
-    """Compute the payoff of a simulation that ends before the cards are shown: equation 4.
+    """Compute the payoff of a simulation that ends before the cards are shown (equation 4).
 
     Args:
         win_rate: Our win rate.

@@ -1,4 +1,4 @@
-"""The agents ``payoff`` and ``payoff-search``: what each bid, and each answer to doubling, is worth.
+"""The agents ``payoff`` and ``payoff-search``, which estimate the worth of each bid and answer to doubling.
 
 A landlord has twice the base at stake (each peasant pays it), a peasant once; doubling doubles it.  To decline a bid is
 the paper's fold before the first bid, and costs nothing; after another's bid it means to play as a peasant for that
@@ -78,13 +78,13 @@ class PayoffOptions(RenamedOptions):
     card_player: str = "rules"
 
     def named_agents(self) -> tuple[str, ...]:
-        """Return the agents that play worlds out and that play the cards."""
+        """Return the names of the agent that plays the worlds out and of the agent that plays the cards."""
         return self.rollout_player, self.card_player
 
 
 @dataclass(frozen=True)
 class Appraisal:
-    """A legal bid or answer with its expected payoff.
+    """A legal bid or answer to doubling, with its expected payoff.
 
     Attributes:
         move: A bid, or an answer to doubling.
@@ -100,7 +100,7 @@ class Appraisal:
 
 
 def check_stage(view: View) -> None:
-    """Refuse positions in which there is nothing to bid, show or double.
+    """Check that the game is at a stage in which seats bid, show their hands or double.
 
     Raises:
         InvalidRulesError: If the rules are not for three players and the full deck.
@@ -113,7 +113,7 @@ def check_stage(view: View) -> None:
 
 
 def highest_possible_stake(rules: Rules) -> int:
-    """Return the highest base stake that bids, showing and doubling can reach."""
+    """Return the highest base stake that bidding, showing and doubling can reach."""
     return _HIGHEST[rules.bidding] * (2 if rules.showing else 1) * (2 if rules.doubling else 1)
 
 
@@ -122,14 +122,14 @@ def _has_doubled(view: View, seat: int) -> bool:
 
 
 def with_hand_shown(view: View) -> View:
-    """Return the view of a landlord that has just shown its hand, from one in the stage ``show``."""
+    """Return a landlord's view in the stage ``show`` as it is after the landlord has shown its hand."""
     row = view.row.copy()
     apply_answer(row, np.uint64(DOUBLE_BASE + 1), view.rule_words)
     return View(row, view.rules, view.rule_words, view.seat, view.history, view.ring)
 
 
 class Stake(NamedTuple):
-    """What an answer puts at stake, and who would be the landlord.
+    """A legal answer with the stake that it sets and the seat that would be the landlord.
 
     Attributes:
         move: The answer.
@@ -143,7 +143,7 @@ class Stake(NamedTuple):
 
 
 def _list_stakes(view: View) -> tuple[list[Stake], int]:
-    """List what each legal answer puts at stake, and what opponents have staked, in base stakes.
+    """List what each legal answer puts at stake and what the opponents have staked, in base stakes.
 
     ==================  =====================  ============================  =====================================
     stage               answer                 chip                          staked by opponents
@@ -169,7 +169,7 @@ def _list_stakes(view: View) -> tuple[list[Stake], int]:
 
 
 def _list_bid_stakes(view: View) -> tuple[list[Stake], int]:
-    """List what each bid puts at stake: the rows of the auction of :func:`_list_stakes`."""
+    """List what each bid puts at stake and what the opponents have staked, in base stakes."""
     base = view.stake if view.highest_bid else 0
     robs = view.rules.bidding == "robbing" and base > 0
     folded_to = int(view.row[OWNER]) if base else view.seat
@@ -207,18 +207,18 @@ def appraise(view: View, hidden: Outcomes, options: PayoffOptions, shown: Outcom
 
 
 def best_appraisal(appraisals: Sequence[Appraisal]) -> Appraisal:
-    """Return the appraisal of the highest payoff; of equals the most cautious one."""
+    """Return the appraisal with the highest payoff, or the most cautious one among equals."""
     return max(appraisals, key=lambda appraisal: appraisal.payoff)
 
 
 def hidden_and_shown_views(view: View, rng: np.random.Generator) -> list[tuple[View, np.random.Generator]]:
-    """Return a view with the hand hidden and shown, each with a generator of the same worlds."""
+    """Return the views before and after showing the hand, each with an identically seeded generator."""
     seed = rng.integers(0, 2**63)
     return [(either, np.random.default_rng(seed)) for either in (view, with_hand_shown(view))]
 
 
 class StakingAgent(WritableAfterUnpickling):
-    """The base of agents that bid, show and double by expected payoff; another agent plays the cards.
+    """Base class of agents that bid, show and double by expected payoff and leave card play to another agent.
 
     Args:
         options: How payoffs are expected.
@@ -233,11 +233,11 @@ class StakingAgent(WritableAfterUnpickling):
 
     @property
     def name(self) -> str:
-        """The agent's class and its number of worlds."""
+        """The name of the agent's class with its number of worlds."""
         return f"{type(self).__name__}({self.options.worlds})"
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a bid, or an answer to showing or doubling; pass cards on to the agent that plays them.
+        """Choose a bid or an answer to showing or doubling, or leave a card decision to the card player.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -248,7 +248,7 @@ class StakingAgent(WritableAfterUnpickling):
         return best_appraisal(self.appraise(view, rng)).move
 
     def appraise(self, view: View, rng: np.random.Generator) -> list[Appraisal]:
-        """Compute the expected payoff of each legal answer (:func:`appraise`)."""
+        """Compute the expected payoff of each legal answer (see :func:`appraise`)."""
         check_stage(view)
         check_turn(view.row, view.seat)
         if view.stage != "show":
@@ -257,7 +257,7 @@ class StakingAgent(WritableAfterUnpickling):
         return appraise(view, hidden, self.options, shown)
 
     def simulate_worlds(self, view: View, rng: np.random.Generator) -> Outcomes:
-        """Deal worlds and play them out; win rates are counted in them."""
+        """Deal worlds and play them out, so that win rates can be counted in them."""
         return simulate_outcomes(view, rng, self.options.worlds, self._player)
 
 
@@ -314,11 +314,11 @@ class PayoffSearchAgent(StakingAgent):
         self._workspace = new_rule_workspace()
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a move: searched in the auction, else as :class:`StakingAgent` does."""
+        """Choose a move: by search in the auction, and as :class:`StakingAgent` does elsewhere."""
         return self.decide(view, rng).move
 
     def decide(self, view: View, rng: np.random.Generator) -> Decision:
-        """Choose a move, with the visits and mean payoffs of the bids in the auction.
+        """Choose a move, with visit counts and mean payoffs of the bids if the game is in the auction.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.

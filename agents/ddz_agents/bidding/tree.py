@@ -1,4 +1,4 @@
-"""The tree of bids that the searches of the auction and of hold'em's betting share.
+"""The tree of bids that the auction search and the betting search for hold'em share.
 
 A node's children are numbered by the answers that lead to them; a child's statistics are those of its answer, for the
 player who gave it.
@@ -19,7 +19,7 @@ UNTRIED = 1e8
 
 
 class StakeTree(NamedTuple):
-    """The tree of a search over bids, as arrays; node 0 is the root.
+    """A search tree over bids, stored as arrays in which node 0 is the root.
 
     Attributes:
         child: The node behind each answer, 0 if there is none, shape ``[nodes, answers]``, int64.
@@ -40,7 +40,7 @@ class StakeTree(NamedTuple):
 
 @kernel
 def new_tree(nodes: int, answers: int, levels: int) -> StakeTree:
-    """Allocate a tree that holds only its root, with room for ``nodes``."""
+    """Allocate a tree that has room for ``nodes`` nodes and holds only its root."""
     child, used = np.zeros((nodes, answers), np.int64), np.ones(1, np.int64)
     path, movers = np.zeros(levels, np.int64), np.zeros(levels, np.int64)
     return StakeTree(child, np.zeros(nodes), np.zeros(nodes), used, path, movers)
@@ -48,7 +48,7 @@ def new_tree(nodes: int, answers: int, levels: int) -> StakeTree:
 
 @inline_kernel
 def ucb(tree: StakeTree, node: int, answer: int, scale: float, exploration: float) -> float:
-    """Return the UCB of an answer: equation 2 of the paper, on payoffs divided by ``scale``."""
+    """Return the UCB value of an answer (equation 2 of the payoff paper), with payoffs divided by ``scale``."""
     child = tree.child[node, answer]
     if child == 0:
         return UNTRIED
@@ -59,7 +59,7 @@ def ucb(tree: StakeTree, node: int, answer: int, scale: float, exploration: floa
 
 @inline_kernel
 def descend(tree: StakeTree, node: int, answer: int, depth: int, mover: int) -> int:
-    """Go to the node behind an answer, adding it if it is new, and write it into the path at ``depth``."""
+    """Go to the node behind an answer, adding a missing node, and write it into the path at ``depth``."""
     if tree.child[node, answer] == 0:
         tree.child[node, answer] = tree.used[0]
         tree.used[0] += 1
@@ -70,7 +70,7 @@ def descend(tree: StakeTree, node: int, answer: int, depth: int, mover: int) -> 
 
 @inline_kernel
 def backpropagate(tree: StakeTree, depth: int, worth: np.ndarray) -> None:
-    """Add an iteration of ``depth`` levels, whose end has this worth for each mover, to its path."""
+    """Add the result of one iteration, given as its worth for each mover, to the ``depth`` levels of its path."""
     tree.visits[0] += 1.0
     for level in range(depth):
         tree.visits[tree.path[level]] += 1.0
@@ -79,7 +79,7 @@ def backpropagate(tree: StakeTree, depth: int, worth: np.ndarray) -> None:
 
 @kernel
 def root_statistics(tree: StakeTree) -> tuple[np.ndarray, np.ndarray]:
-    """Return the visits of each answer at the root and its mean payoff, both of shape ``[answers]``."""
+    """Return the visit count and the mean payoff of each answer at the root, both of shape ``[answers]``."""
     answers = tree.child.shape[1]
     counts, means = np.zeros(answers), np.zeros(answers)
     for answer in range(answers):

@@ -1,4 +1,4 @@
-"""Worlds that are dealt and played out, from which a hand's win rate is estimated.
+"""Dealt worlds that are played out to estimate the win rate of a hand.
 
 Everything that a seat cannot see is dealt again, uniformly over deals of cards, and the cards are played by an agent
 that sits on all three seats.  Before the auction has ended each world is played with every seat as the landlord: what
@@ -30,7 +30,7 @@ _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 class Outcomes(NamedTuple):
-    """How the dealt worlds of a view ended, by landlord.
+    """The results of the worlds dealt for a view, for each seat as the landlord.
 
     Attributes:
         seat: The observer.
@@ -46,28 +46,28 @@ class Outcomes(NamedTuple):
     rows: npt.NDArray[np.uint64]
 
     def wins(self, landlord: int) -> npt.NDArray[np.float64]:
-        """Return 1 where the observer's side won if a seat is the landlord, shape ``[worlds]``."""
+        """Return 1 for each world that the observer's side won with the given landlord, shape ``[worlds]``."""
         won = self.landlord_won[:, landlord]
         return won if landlord == self.seat else 1.0 - won
 
     def win_rate(self, landlord: int) -> float:
-        """Return the observer's win rate if a seat is the landlord."""
+        """Return the observer's win rate if the given seat is the landlord."""
         return float(self.wins(landlord).mean())
 
     def gain(self, landlord: int) -> float:
-        """Return the observer's mean return for each point at stake if a seat is the landlord."""
+        """Return the observer's mean return per point at stake if the given seat is the landlord."""
         return float(self.returns[:, landlord, self.seat].mean()) / (2.0 if landlord == self.seat else 1.0)
 
 
 @pure_kernel
 def apply_answer(row: np.ndarray, action: np.uint64, rules: np.ndarray) -> None:
-    """Apply a bid or an answer to doubling; compiled once for all callers."""
+    """Apply a bid or an answer to doubling, in one kernel that is compiled once for all callers."""
     apply_action(row, action, rules)
 
 
 @kernel
 def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64, rows: np.ndarray) -> None:
-    """Deal worlds that a view allows, up to the first lead; without showing or doubling from here on.
+    """Deal worlds that are possible in a view up to the first lead, with no further showing or doubling.
 
     Args:
         view: The observer's row, before the first lead, shape ``[32]``, uint64.
@@ -95,7 +95,7 @@ def deal_worlds(view: np.ndarray, seat: int, rules: np.ndarray, seed: np.uint64,
 
 @kernel
 def _count_results(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray, returns: np.ndarray) -> None:
-    """Write who won each of some finished games, and what each seat gets at a base stake of 1."""
+    """Write the winner of each finished game and each seat's return at a base stake of 1."""
     for index in range(rows.shape[0]):
         row = rows[index]
         row[at.BIDS] = U0
@@ -104,7 +104,7 @@ def _count_results(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray
 
 
 def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.random.Generator) -> None:
-    """Let an agent play games to their end, on all seats.
+    """Let one agent play games to their end on all seats.
 
     Args:
         rows: Games at the first lead, shape ``[n, 32]``, uint64, changed in place.
@@ -121,7 +121,7 @@ def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.r
 
 
 def simulate_outcomes(view: View, rng: np.random.Generator, worlds: int, agent: Agent) -> Outcomes:
-    """Deal worlds from what a seat knows, and play them out.
+    """Deal worlds that are possible given what a seat knows, and play them out.
 
     Args:
         view: In the auction, at showing or doubling, or at the first lead; it need not be the seat's turn.

@@ -1,1 +1,1 @@
-"""Agents of other projects as agents of this one: RLCard, DouZero, Botzone's bots."""
+"""Agents from other projects, wrapped as agents of this project: RLCard, DouZero and Botzone's bots."""

@@ -1,4 +1,4 @@
-"""RLCard's agent interface for agents of this package, to play in its ``doudizhu`` environment.
+"""An adapter that lets agents of this package play in RLCard's ``doudizhu`` environment.
 
 ::
 
@@ -27,7 +27,7 @@ PASS = "pass"
 
 
 class RLCardPlayer:
-    """An agent of this package with the methods of RLCard's agents.
+    """An agent of this package with the methods that RLCard expects of an agent.
 
     It gets a :class:`~ddz_env.View` that holds what RLCard shows the seat.  Every move is an independent
     question: the agent's ``reset`` and ``observe`` are not called, because RLCard does not say when a game begins.
@@ -53,7 +53,7 @@ class RLCardPlayer:
         self._rng = make_agent_generator([check_seed(seed)])
 
     def step(self, state: Mapping[str, Any]) -> str:
-        """Choose a move in RLCard's notation; RLCard calls it in training.
+        """Choose a move in RLCard's notation, as RLCard asks for it during training.
 
         Args:
             state: What RLCard's environment hands to its agents.
@@ -68,12 +68,12 @@ class RLCardPlayer:
         return move
 
     def eval_step(self, state: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Return the move of :meth:`step` with an empty info, as RLCard's evaluation expects."""
+        """Return the move of :meth:`step` with an empty info dict, as RLCard's evaluation expects."""
         return self.step(state), {}
 
 
 def state_from_rlcard(raw: Mapping[str, Any]) -> State:
-    """Build a game that looks to a seat as RLCard's raw observation says.
+    """Build a game in which one seat sees what RLCard's raw observation contains.
 
     Cards that the seat cannot see lie in either hand; a view does not depend on it.  RLCard strikes landlord cards from
     its list as soon as the landlord plays one of that rank, and does not say which they were: those that the list
@@ -98,14 +98,14 @@ def _cards_played_by(raw: Mapping[str, Any], seat: int) -> str:
 
 
 def _landlord_cards(raw: Mapping[str, Any], played: Counter[str]) -> Counter[str]:
-    """Find the three face-up cards, of which RLCard's list lacks those of ranks already played."""
+    """Find the three face-up cards, although RLCard's list omits cards whose ranks were already played."""
     held = raw["current_hand"] if raw["self"] == 0 else raw["others_hand"]
     struck = chain(played.elements(), (card for card in held if card in played))
     return Counter(raw["seen_cards"]) + Counter(islice(struck, 3 - len(raw["seen_cards"])))
 
 
 def _assign_hands(raw: Mapping[str, Any], face_up: Counter[str]) -> list[Counter[str]]:
-    """Assign hands of the right sizes, with the face-up cards still held in the landlord's."""
+    """Assign hands of the right sizes, giving the landlord the face-up cards that are not yet played."""
     seat = raw["self"]
     hands = [face_up if other == 0 != seat else Counter[str]() for other in range(3)]
     hands[seat] = Counter(raw["current_hand"])

@@ -1,4 +1,4 @@
-"""The agent ``rlcard-rule``: RLCard's rule model ``doudizhu-rule-v1``, run by RLCard's own code.
+"""The agent ``rlcard-rule``, which runs RLCard's own code for its rule model ``doudizhu-rule-v1``.
 
 RLCard (Zha et al. 2019) is an optional peer: ``pip install -e '.[rlcard]'``.  Its agent reads a dictionary of
 strings, which is built here from the view; candidates for a reply come from RLCard's own functions, because the
@@ -23,7 +23,7 @@ _BIDS_FROM = 7
 
 
 class MissingPeerError(DouDizhuError, ImportError):
-    """A library that an agent wraps is not installed."""
+    """Raised when a library that an agent wraps is not installed."""
 
 
 def _import_rlcard(module: str) -> Any:
@@ -51,11 +51,11 @@ class RLCardRuleAgent:
 
     @property
     def _tools(self) -> Any:
-        """RLCard's functions; looked up each time, because modules cannot be pickled."""
+        """The functions of RLCard, imported at each access because modules cannot be pickled."""
         return _import_rlcard("rlcard.games.doudizhu.utils")
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Ask RLCard's agent.
+        """Choose the move that RLCard's agent picks.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -83,7 +83,7 @@ class RLCardRuleAgent:
         return move
 
     def raw_state(self, view: View) -> dict[str, Any]:
-        """Build the raw state that RLCard's agent reads; seats are counted from the landlord."""
+        """Build the raw state that RLCard's agent reads, with seats counted from the landlord."""
         landlord = view.landlord or 0
         trace = [
             ((seat - landlord) % 3, card_string(move))
@@ -99,7 +99,7 @@ class RLCardRuleAgent:
         }
 
     def _candidates(self, view: View) -> list[str]:
-        """List RLCard's replies in RLCard's order; empty on lead, where its agent does not read them."""
+        """List the legal replies in RLCard's order; the list is empty on a lead, where RLCard ignores it."""
         target = view.target
         if target is None or card_string(target[1]) not in self._tools.CARD_TYPE[0]:
             return []
@@ -108,7 +108,7 @@ class RLCardRuleAgent:
         return list(self._tools.get_gt_cards(player, greater))
 
     def _ask(self, state: dict[str, Any], rng: np.random.Generator) -> str:
-        """Ask RLCard's agent once, with numpy's global generator seeded and put back."""
+        """Ask RLCard's agent once, seeding numpy's global generator and restoring it afterwards."""
         saved = np.random.get_state()  # noqa: NPY002 - the generator that RLCard uses
         np.random.seed(int(rng.integers(0, 2**32)))  # noqa: NPY002
         try:
@@ -118,17 +118,17 @@ class RLCardRuleAgent:
 
 
 def card_string(move: Move) -> str:
-    """Write a move as RLCard does: its cards in rank order, or ``pass``."""
+    """Format a move as RLCard does: its cards in rank order, or ``pass``."""
     return "pass" if move.is_pass else str(move.cards)
 
 
 def _make_card(rank: str) -> SimpleNamespace:
-    """Make a card as RLCard's functions read it: jokers have a suit and no rank."""
+    """Create a card object for RLCard's functions, in which jokers have a suit and no rank."""
     return SimpleNamespace(rank="" if rank in RANK_NAMES[13:] else rank, suit=f"{rank}J")
 
 
 def _moves_by_cards(legal: list[Move]) -> dict[str, Move]:
-    """Index legal moves by their cards; of several readings, the one that RLCard takes."""
+    """Index legal moves by their cards, keeping the move that RLCard chooses if the cards are ambiguous."""
     by_cards: dict[str, Move] = {}
     for move in legal:
         cards = card_string(move)

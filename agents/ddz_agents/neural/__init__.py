@@ -1,1 +1,1 @@
-"""Learned policies: the network, its weights on disk, and the agent that plays by it."""
+"""Learned policies: the network, its weight files, and the agent that plays with it."""

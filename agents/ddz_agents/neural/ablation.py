@@ -1,4 +1,4 @@
-"""The agent ``policy-without``: a policy without one of its inputs, to measure what that input is worth.
+"""The agent ``policy-without``: a policy with one input removed, to measure how much that input is worth.
 
 The weights of the input's columns in the first layer are zero, as if all its columns were.  Inputs overlap: the bytes
 of the table hold the own hand too, so a policy without ``hand`` has lost the thresholds and chains, not the cards.
@@ -40,7 +40,7 @@ class AblationOptions(PolicyFile):
 
 
 def find_input_columns(name: InputName, history: int) -> tuple[str, slice]:
-    """Find the layer that reads an input, and the input's columns there.
+    """Find the layer that reads a named input, and the positions of that input in the layer.
 
     Args:
         name: The input.

@@ -1,4 +1,4 @@
-"""The agent ``policy``, which plays by a learned policy alone: stage by stage, many games at once."""
+"""The agent ``policy``, which plays by a learned policy alone, stage by stage and for many games at once."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class PolicyFile(Options):
     trust_file: bool = False
 
     def files(self) -> tuple[Path, ...]:
-        """Return the policy's file, a shipped one included."""
+        """Return the policy's file, which may be a shipped one."""
         return (policy_path(self.path),)
 
     def load(self) -> PolicyModel:
-        """Read the policy from its file (:func:`~ddz_agents.neural.loading.load_policy`)."""
+        """Read the policy from its file (see :func:`~ddz_agents.neural.loading.load_policy`)."""
         return load_policy(self.path, threads=self.threads, trust_file=self.trust_file)
 
 
@@ -67,7 +67,7 @@ class PolicyOptions(PolicyFile):
 def choose_actions(
     log_probabilities: Floats, temperature: float, rngs: Sequence[np.random.Generator]
 ) -> npt.NDArray[np.int64]:
-    """Choose an action for each row of log-probabilities.
+    """Choose one action for each vector of log-probabilities.
 
     Args:
         log_probabilities: Shape ``[n, 400]``, minus infinity where illegal.
@@ -93,7 +93,7 @@ def choose_actions(
 
 
 class PartialMove(NamedTuple):
-    """A move that is being built, stage by stage, and the position that it has led to.
+    """A move that is being built stage by stage, and the position that it has led to.
 
     Attributes:
         view: What its seat knows, at the start of the move.
@@ -110,7 +110,7 @@ class PartialMove(NamedTuple):
     log_prior: float = 0.0
 
     def with_action(self, action: int, log_probability: float = 0.0) -> PartialMove:
-        """Return a copy of the partial move with one more stage."""
+        """Return a copy of the partial move with one more action."""
         row, ring = self.row.copy(), self.ring.copy()
         apply_and_record(row, ring, np.uint64(action), self.view.rule_words)
         return PartialMove(self.view, row, ring, (*self.actions, action), self.log_prior + log_probability)
@@ -122,12 +122,12 @@ class PartialMove(NamedTuple):
 
     @property
     def move(self) -> Move:
-        """The stages so far as a move."""
+        """The move that consists of the stages chosen so far."""
         return Move(self.actions[0], tuple(action - KICKER_BASE for action in self.actions[1:]))
 
 
 def encode_next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
-    """Encode the next stage of each partial move as observations and masks, int8."""
+    """Encode the next stage of each partial move as int8 observations and action masks."""
     observations = np.empty((len(moves), OBSERVATION_WORDS), np.uint64)
     masks, mask = np.empty((len(moves), MASK_BYTE_WORDS), np.uint64), np.empty(MASK_WORDS, np.uint64)
     for (view, row, ring, *_), seen, legal in zip(moves, observations, masks, strict=True):
@@ -137,7 +137,7 @@ def encode_next_stages(moves: Sequence[PartialMove]) -> tuple[Bytes, Bytes]:
 
 
 class ModelAgent:
-    """An agent that plays by any :class:`~ddz_agents.neural.model.PolicyModel`.
+    """An agent that plays with any :class:`~ddz_agents.neural.model.PolicyModel`.
 
     Args:
         model: The policy.
@@ -156,7 +156,7 @@ class ModelAgent:
         self.name = name
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a whole move by the policy.
+        """Choose a complete move with the policy.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -172,13 +172,13 @@ class ModelAgent:
         return lambda logs: int(choose_actions(logs[None], self.temperature, [rng])[0])
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
-        """Choose a move in each of many games; each stage is one evaluation for all that have a choice."""
+        """Choose a move in each of many games, with one batched evaluation for each stage."""
         return choose_stage_by_stage(waiting, self.select_actions)
 
     def select_actions(
         self, observations: Bytes, masks: Bytes, rngs: Callable[[int], np.random.Generator]
     ) -> npt.NDArray[np.int64]:
-        """Select the next action of each of several seats; forced ones are not evaluated.
+        """Select the next action of each of several seats, without evaluating forced actions.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

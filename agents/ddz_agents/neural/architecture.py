@@ -1,4 +1,4 @@
-"""The sizes and inputs of the networks, and the layers and weights that follow; nothing here needs PyTorch.
+"""The sizes, inputs, layers and weight shapes of the networks, in a module that does not need PyTorch.
 
 The list of layers is given once, here: PyTorch's modules (:mod:`ddz_agents.neural.network`), what a file must hold
 (:mod:`ddz_agents.neural.weights`) and compiled code (:mod:`ddz_agents.neural.compiled_policy`) follow from it.
@@ -35,7 +35,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Architecture(Options):
-    """The sizes of the policy and the critic.
+    """The layer sizes of the policy network and the critic.
 
     Attributes:
         width: Units of the policy's layers.
@@ -62,7 +62,7 @@ class Architecture(Options):
 
 
 class Layers(NamedTuple):
-    """The layers of a network: a trunk of residual blocks, and linear layers that read what it makes.
+    """The layers of a network: a trunk of residual blocks, and linear layers that read the trunk's output.
 
     Attributes:
         columns: Columns of the input.
@@ -78,16 +78,16 @@ class Layers(NamedTuple):
 
     @property
     def norm_names(self) -> list[str]:
-        """The names of the normalizations: one in each block, and one behind them."""
+        """The names of the normalization layers: one in each residual block and one after the last block."""
         return [*(f"trunk.{2 + block}.norm" for block in range(self.blocks)), f"trunk.{2 + self.blocks}"]
 
     @property
     def residual_names(self) -> list[str]:
-        """The names of the linear layers in the residual blocks, by PyTorch's numbering of the trunk."""
+        """The names of the linear layers in the residual blocks, as PyTorch numbers them."""
         return [f"trunk.{2 + block}.linear" for block in range(self.blocks)]
 
     def shapes(self) -> Shapes:
-        """Return the shape of each weight by its name."""
+        """Return the shape of each weight array, keyed by its name."""
         inside = {"trunk.0": (self.width, self.columns)} | dict.fromkeys(self.residual_names, (self.width, self.width))
         linear = {**inside, **self.linear}
         weights: Shapes = {f"{name}.weight": size for name, size in linear.items()}
@@ -137,7 +137,7 @@ EARLIER_INPUTS: Inputs = {
 
 
 def describe_inputs(*tables: str) -> Inputs:
-    """Name the inputs that this package computes, for the files of networks that read them.
+    """Return the names of the inputs that this package computes, to be stored in network files.
 
     Args:
         *tables: Names of :data:`INPUT_TABLES`.
@@ -147,7 +147,7 @@ def describe_inputs(*tables: str) -> Inputs:
 
 
 def check_inputs(where: object, written: Any, *tables: str) -> Inputs:
-    """Check that this package computes the inputs that a file names.
+    """Check that this package computes the inputs that a network file names.
 
     Args:
         where: Names the file in messages.
@@ -169,7 +169,7 @@ def check_inputs(where: object, written: Any, *tables: str) -> Inputs:
 
 
 def pad_missing_inputs(layer: npt.NDArray[Any], read: Sequence[str], table: str, history: int) -> npt.NDArray[Any]:
-    """Pad a first layer with zero weights for inputs that did not exist when the network was trained.
+    """Pad a first layer with zero weights for inputs that were added after the network was trained.
 
     So the network answers as it did.  Columns behind those of the table stay behind them.
 

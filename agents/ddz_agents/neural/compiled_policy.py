@@ -1,4 +1,4 @@
-"""A policy from our weights, computed by compiled code without PyTorch.
+"""A policy from this package's own weight files, computed by compiled code without PyTorch.
 
 First layers add one row of running sums where columns would add up to twenty (:mod:`ddz_agents.neural.sparse_inputs`),
 an action that is not legal needs no logit, and a hand that an action leaves is weighed without its features ever being
@@ -72,7 +72,7 @@ LIKELIEST, DRAWN = -2, -1
 
 
 class PolicyNet(NamedTuple):
-    """A policy's layers as compiled code takes them.
+    """A policy's layers in the form that compiled code takes.
 
     Attributes:
         trunk: Its trunk.
@@ -96,7 +96,7 @@ class PolicyNet(NamedTuple):
 
 
 class CriticNet(NamedTuple):
-    """A critic: its trunk, a value of shape ``[1, width]``, and the fields of its inputs."""
+    """A critic's trunk, its value layer of shape ``[1, width]``, and the fields of its inputs."""
 
     trunk: Trunk
     value: Dense
@@ -133,7 +133,7 @@ def _critic_of_parts(parts: _Parts) -> CriticNet:
 
 @part_kernel
 def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
-    """Normalize the logits of legal actions in place."""
+    """Replace the logits of the legal actions by log-probabilities in place."""
     most = -np.float32(np.inf)
     for action in range(NUM_ACTIONS):
         most = max(most, logs[action])
@@ -149,14 +149,14 @@ def _log_softmax(logs: np.ndarray, mask: np.ndarray) -> None:
 
 @kernel
 def _new_policy_buffers(policy: PolicyNet, rows: int) -> ForwardBuffers:
-    """Allocate a policy's memory for one call: an array that Python passes costs as much as a new one."""
+    """Allocate a policy's buffers inside the call, because passing an array from Python costs as much."""
     width, rest_features = policy.weigh.weights.shape
     return new_buffers(rows, policy.inputs.most, width, policy.rest.bias.size, rest_features)
 
 
 @pure_kernel
 def _run_first_layer(values: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, row: int) -> None:
-    """Run the first layer on a row of an observation."""
+    """Compute the first layer's output for one observation."""
     seen, hand_values = buffers.decisions.seen[row], buffers.decisions.hand_values[row]
     encode_observation(values, seen)
     value_own_hand(seen, workspace_of_row(buffers.workspaces, row), hand_values)
@@ -167,7 +167,7 @@ def _run_first_layer(values: np.ndarray, policy: PolicyNet, buffers: ForwardBuff
 def _evaluate_actions(
     mask: np.ndarray, row: int, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
-    """Write a row's log-probabilities, shape ``[400]``, and return the policy's own value."""
+    """Write the log-probabilities, shape ``[400]``, for a computed hidden state, and return the policy's value."""
     state, scratch, seen = buffers.states[row], workspace_of_row(buffers.workspaces, row), buffers.decisions.seen[row]
     features, scales, rest = buffers.features, buffers.scales, buffers.rest
     affine(state, policy.weigh, buffers.places, features)
@@ -197,7 +197,7 @@ def _evaluate_actions(
 def _evaluate_row(
     values: np.ndarray, mask: np.ndarray, policy: PolicyNet, buffers: ForwardBuffers, logs: np.ndarray
 ) -> np.float32:
-    """Write an observation's log-probabilities, shape ``[400]``, and return the policy's own value."""
+    """Write one observation's log-probabilities, shape ``[400]``, and return the policy's value of it."""
     _run_first_layer(values, policy, buffers, _FIRST)
     run_blocks(policy.trunk, buffers, _SINGLE)
     return _evaluate_actions(mask, _FIRST, policy, buffers, logs)
@@ -230,7 +230,7 @@ def _build_move(
     stages: np.ndarray,
     logs: np.ndarray,
 ) -> bool:
-    """Continue a move until it is whole, or until its next action must be drawn.
+    """Continue a move until it is complete or its next action must be drawn at random.
 
     Args:
         row: The row behind the stages so far, changed in place.
@@ -273,7 +273,7 @@ def _build_move(
 def _value_game(
     observation: np.ndarray, concealed: np.ndarray, critic: CriticNet, buffers: ForwardBuffers
 ) -> np.float32:
-    """Compute the critic's value of a game from what the seat to act sees and does not see."""
+    """Compute the critic's value of a game from the observation of the seat to act and the hidden hands."""
     seen, hand_values = buffers.decisions.seen[0], buffers.decisions.hand_values[0]
     encode_observation(observation, seen)
     encode_hidden_hands(concealed, seen)
@@ -285,7 +285,7 @@ def _value_game(
 
 @kernel
 def _run_critic(observations: np.ndarray, concealed: np.ndarray, parts: _Parts, values: np.ndarray) -> None:
-    """Evaluate a batch of games, all hands seen, with a critic."""
+    """Evaluate a batch of games, with all hands visible, with a critic."""
     critic = _critic_of_parts(parts)
     buffers = new_buffers(_SINGLE, critic.inputs.most, critic.value.weights.shape[1], _NONE, _NONE)
     for index in range(values.size):
@@ -293,7 +293,7 @@ def _run_critic(observations: np.ndarray, concealed: np.ndarray, parts: _Parts, 
 
 
 class CompiledPolicy(WritableAfterUnpickling):
-    """A policy from our weights as a :class:`~ddz_agents.neural.model.PolicyModel`.
+    """A :class:`~ddz_agents.neural.model.PolicyModel` that runs this package's own weights in compiled code.
 
     A row's answer depends on nothing but the row: neither on the batch nor on the threads.
 
@@ -349,7 +349,7 @@ class CompiledPolicy(WritableAfterUnpickling):
         return logs, values
 
     def build_move(self, view: View, draw: Callable[[Floats], int] | None = None) -> Move:
-        """Build a whole move for the seat to act, in one compiled call where nothing is drawn.
+        """Build a complete move for the seat to act, in one compiled call if no action is drawn at random.
 
         Args:
             view: What the seat knows, at the start of the move.
@@ -365,7 +365,7 @@ class CompiledPolicy(WritableAfterUnpickling):
         return Move(main, tuple(action - KICKER_BASE for action in kickers[: count - 1]))
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """Compute the critic's values of games whose hidden cards are known, as on a determinization.
+        """Compute the critic's values of games whose hidden cards are known, as in a determinization.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.

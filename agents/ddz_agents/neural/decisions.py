@@ -1,4 +1,4 @@
-"""A decision as a few hundred bytes, from which the columns of the networks are computed.
+"""A decision stored as a few hundred bytes, from which the network inputs are computed.
 
 For each decision: the observation, what it conceals and what is read out of both, as bytes
 (:data:`~ddz_agents.neural.feature_table.DECISION_BYTES`), and the hand values of four hands; for each of its legal
@@ -52,7 +52,7 @@ SEATS = 3
 
 
 class Decisions(NamedTuple):
-    """The bytes and hand values of the decisions of a batch, in the order of their games.
+    """The bytes and hand values of a batch of decisions, in the order of their games.
 
     Attributes:
         seen: What the networks read, by :data:`~ddz_agents.neural.feature_table.DECISION_BYTES`, shape ``[n, 584]``,
@@ -65,7 +65,7 @@ class Decisions(NamedTuple):
 
 
 class HandValueCache(NamedTuple):
-    """A cache of hand values, which hold until something that they depend on changes.
+    """A cache of hand values, each of which is valid until its hand or the cards against it change.
 
     Attributes:
         keys: Of each seat of each game, the hand, the cards that could beat it and the largest hand among those who
@@ -85,7 +85,7 @@ def new_decisions(count: int) -> Decisions:
 
 
 def new_legal_actions(count: int) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.int16]]:
-    """Allocate zeroed arrays for ``count`` legal actions, and for the hand values of what each leaves."""
+    """Allocate zeroed arrays for ``count`` legal actions and for the values of the hands that they leave."""
     return np.zeros(count, np.int16), np.zeros((count, HAND_VALUES), np.int16)
 
 
@@ -99,7 +99,7 @@ def new_hand_value_cache(games: int) -> HandValueCache:
 
 @inline_kernel
 def encode_observation(observation: np.ndarray, seen: np.ndarray) -> None:
-    """Write the bytes of a decision that follow from the observation, shape ``[OBSERVATION_SIZE]``, int8."""
+    """Write the bytes of a decision that follow from its observation, shape ``[OBSERVATION_SIZE]``, int8."""
     for index in range(observation.size):
         seen[index] = observation[index]
     for rank in range(NUM_RANKS):
@@ -110,20 +110,20 @@ def encode_observation(observation: np.ndarray, seen: np.ndarray) -> None:
 
 @inline_kernel
 def encode_hidden_hands(concealed: np.ndarray, seen: np.ndarray) -> None:
-    """Write the bytes that the observation conceals, shape ``[CONCEALED.size]``, int8."""
+    """Write the bytes for the cards that an observation conceals, shape ``[CONCEALED.size]``, int8."""
     for index in range(concealed.size):
         seen[_CONCEALED + index] = concealed[index]
 
 
 @inline_kernel
 def remaining_hand(seen: np.ndarray) -> np.uint64:
-    """Return the own hand without what a move in progress has taken."""
+    """Return the acting seat's hand without the cards already taken by a move in progress."""
     return hand_word(seen, _LEFT)
 
 
 @pure_kernel
 def value_own_hand(seen: np.ndarray, workspace: RuleWorkspace, hand_values: np.ndarray) -> None:
-    """Write the hand values of the own hand, with moves priced against the unseen cards."""
+    """Write the hand values of the acting seat's hand, estimated against the unseen cards."""
     most = max(seen[_LEFT_NEXT], seen[_LEFT_PREVIOUS])
     price_against_pool(hand_word(seen, UNSEEN), np.uint64(most), FEATURE_RULES, workspace)
     sure, price = value_hand(remaining_hand(seen), workspace)
@@ -139,7 +139,7 @@ def _value_known_hand(
     memory: HandValueCache,
     workspace: RuleWorkspace,
 ) -> None:
-    """Make sure that a slot of the cache holds the values of a hand against two known others."""
+    """Ensure that a cache slot holds the values of a hand against two other known hands."""
     key, values = memory.keys[slot], memory.values[slot]
     unseen, most = add_hand(other, third), max(popcount(other), popcount(third))
     if key[0] != hand or key[1] != unseen or key[2] != most:
@@ -153,7 +153,7 @@ def _value_known_hand(
 def value_all_hands(
     seen: np.ndarray, game: int, seat: int, memory: HandValueCache, workspace: RuleWorkspace, hand_values: np.ndarray
 ) -> None:
-    """Write the hand values of all three hands, as a critic reads them.
+    """Write the hand values of all three hands, which only a critic reads.
 
     Args:
         seen: The bytes of the decision.
@@ -175,7 +175,7 @@ def value_all_hands(
 
 
 def _spent_words() -> npt.NDArray[np.uint64]:
-    """Tabulate the cards that each action takes: their ranks as bits, and how many of each."""
+    """Build a table of the cards that each action takes: their ranks as bits, and the number per rank."""
     words = np.zeros((*SPENT.shape[:2], 2), np.uint64)
     for size, action in np.ndindex(*SPENT.shape[:2]):
         cards = SPENT[size, action]
@@ -191,7 +191,7 @@ _EACH_PLANE = np.uint64(0x0001000100010001)
 
 @inline_kernel
 def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
-    """Return the hand that an action leaves: a main group takes its body, a kicker its cards."""
+    """Return the hand that an action leaves, which loses the main group's body or the kicker's cards."""
     spent = _SPENT[1 if seen[KICKER_SIZE] == 2 else 0, action]
     taken = spent[0] * _EACH_PLANE
     half = (U16 * spent[1]) >> U1  # in two shifts: four copies are a whole word
@@ -200,7 +200,7 @@ def hand_after(left: np.uint64, action: int, seen: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def write_rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
-    """Write the counts of the hand that an action leaves, shape ``[15]``, int8."""
+    """Write the card counts of the hand that an action leaves, shape ``[15]``, int8."""
     pair_kickers = 1 if seen[KICKER_SIZE] == 2 else 0
     for rank in range(NUM_RANKS):
         rest[rank] = seen[_LEFT + rank] - SPENT[pair_kickers, action, rank]
@@ -213,7 +213,7 @@ def write_rest_counts(seen: np.ndarray, action: int, rest: np.ndarray) -> None:
 def _describe_actions(
     bits: np.ndarray, seen: np.ndarray, workspace: RuleWorkspace, actions: np.ndarray, values: np.ndarray, pair: int
 ) -> None:
-    """Write the legal actions of a decision from index ``pair`` on; moves must have been priced."""
+    """Write a decision's legal actions from index ``pair`` on, once the costs of moves have been set."""
     left = remaining_hand(seen)
     for word in range(bits.shape[0]):
         legal = bits[word]
@@ -230,7 +230,7 @@ def _describe_actions(
 def _describe_decision(
     game: int, slots: Slots, memory: HandValueCache, workspace: RuleWorkspace, seen: np.ndarray, hand_values: np.ndarray
 ) -> None:
-    """Describe the decision of one game of a batch, without its actions."""
+    """Encode the decision of one game in a batch, without its legal actions."""
     encode_observation(slots.observations[game], seen)
     encode_hidden_hands(slots.concealed[game], seen)
     value_all_hands(seen, game, np.int64(slots.games[game]["seat"]), memory, workspace, hand_values)
@@ -251,7 +251,7 @@ def describe_decisions(
     legal_actions: np.ndarray,
     legal_values: np.ndarray,
 ) -> None:
-    """Describe the decisions of some games.
+    """Encode the decisions of a range of games in a batch.
 
     Args:
         first: The first game.
@@ -280,7 +280,7 @@ def describe_decisions(
 
 
 def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats:
-    """Compute the input columns of observations, for policies.
+    """Compute the network inputs that policies read from observations.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -296,7 +296,7 @@ def describe_observations(observations: Bytes, history: int = HISTORY) -> Floats
 
 
 def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDArray[np.bool_] | None = None) -> Floats:
-    """Compute the input columns of games, for critics only.
+    """Compute the network inputs that only critics read, from games with all hands known.
 
     Args:
         observations: Of the seats to act, shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -314,7 +314,7 @@ def describe_games(observations: Bytes, concealed: Bytes, against_rules: npt.NDA
 
 
 class Afterstates(NamedTuple):
-    """The hand that each legal action of a batch leaves, as columns.
+    """The hand that each legal action of a batch leaves, as network inputs.
 
     Attributes:
         rows: The observation of each pair of observation and action, shape ``[pairs]``, int64, ascending.
@@ -328,7 +328,7 @@ class Afterstates(NamedTuple):
 
 
 def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
-    """Compute the columns of the hand that each legal action leaves.
+    """Compute the network inputs for the hand that each legal action leaves.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -342,7 +342,7 @@ def describe_afterstates(observations: Bytes, masks: Bytes) -> Afterstates:
 
 @functools.cache
 def policy_fields(history: int) -> Fields:
-    """Return the fields (runs of columns from one byte) of a policy's input."""
+    """Return the fields of a policy's inputs, each a run of inputs that come from one byte."""
     return group_into_fields(policy_inputs(history))
 
 

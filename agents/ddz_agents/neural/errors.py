@@ -1,4 +1,4 @@
-"""Named errors of the learned policies."""
+"""Exceptions raised by the learned policies."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from ddz_env.support.errors import DouDizhuError
 
 
 class InvalidPolicyInputError(DouDizhuError):
-    """Observations or masks have the wrong shape or type, or a row has no legal action."""
+    """Raised when observations or masks have a wrong shape or type, or a mask allows no action."""
 
 
 class InvalidPolicyOutputError(DouDizhuError):
-    """A network of the user's own answers with the wrong shape, or with numbers that are not finite."""
+    """Raised when a user's network returns a wrong shape or numbers that are not finite."""
 
 
 class InvalidArchitectureError(DouDizhuError):
-    """The size of a network is out of range, or a file describes it in another way."""
+    """Raised when a network's size is out of range or does not match the file that describes it."""
 
 
 class TensorFileError(DouDizhuError):
-    """A policy or another file of tensors cannot be read: it is missing, truncated, corrupt or something else."""
+    """Raised when a policy or another tensor file cannot be read, for instance because it is missing or corrupt."""
 
 
 class TensorFileMismatchError(TensorFileError):
-    """A file of tensors is sound, but was written for something else: another format, layout or architecture."""
+    """Raised when a sound tensor file has another format, byte layout or architecture than required."""
 
 
 class UntrustedFileError(DouDizhuError):
-    """Reading a file would run the code in it, and the user has not said that the file is trusted."""
+    """Raised when reading a file would run code in it and the user has not marked the file as trusted."""
 
 
 class MissingTorchError(DouDizhuError, ImportError):
-    """PyTorch is not installed."""
+    """Raised when PyTorch is not installed."""
 
 
 class MissingOnnxError(DouDizhuError, ImportError):
-    """ONNX Runtime, or what writes ONNX files, is not installed."""
+    """Raised when ONNX Runtime or a package that writes ONNX files is not installed."""
 
 
 class OnnxExportError(DouDizhuError):
-    """A policy cannot be written as ONNX."""
+    """Raised when a policy cannot be written as an ONNX file."""
 
 
 class MissingSb3Error(DouDizhuError, ImportError):
-    """Stable-Baselines3 or sb3-contrib is not installed."""
+    """Raised when Stable-Baselines3 or sb3-contrib is not installed."""

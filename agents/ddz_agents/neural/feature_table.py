@@ -1,4 +1,4 @@
-"""The tables of features that the networks read: columns between 0 and 1, one table for each network.
+"""The feature tables of the networks: for each network, its inputs, which lie between 0 and 1.
 
 A table lists its inputs in order, and for each column what it is made of: a byte of the decision
 (:mod:`ddz_agents.neural.decisions`) with a threshold or a scale, a chain, or a number about how a hand can be played
@@ -58,7 +58,7 @@ FEATURE_RULES = Rules().words()
 
 
 def _lay_out_fields(*fields: tuple[str, int]) -> tuple[dict[str, int], int]:
-    """Return the first byte of each field, in order, and the size of all together in whole words."""
+    """Return the first byte of each field, in order, and the total size in bytes, padded to whole words."""
     *starts, size = accumulate((count for _, count in fields), initial=0)
     return dict(zip((name for name, _ in fields), starts, strict=True)), -(-size // 8) * 8
 
@@ -90,7 +90,7 @@ about how a hand can be played out."""
 
 
 class FeatureColumn(NamedTuple):
-    """How one column of a network's input is computed from bytes.
+    """A recipe for computing one network input from the bytes of a decision.
 
     Attributes:
         kind: ``SCALED``, ``AT_LEAST``, ``CHAIN`` or ``PROSPECT``.
@@ -105,7 +105,7 @@ class FeatureColumn(NamedTuple):
 
 
 class FeatureGroup(NamedTuple):
-    """A named group of columns that a network reads: one of its inputs.
+    """A named group of inputs that a network reads together.
 
     Attributes:
         name: Its name in :attr:`FeatureTable.at`.
@@ -119,7 +119,7 @@ class FeatureGroup(NamedTuple):
 
 
 def _scaled_bytes(first: int, stop: int) -> tuple[FeatureColumn, ...]:
-    """Make the columns of bytes that are scaled to numbers between 0 and 1."""
+    """Create the inputs that are bytes scaled to numbers between 0 and 1."""
     return tuple(FeatureColumn(SCALED, source, float(_SCALES[source])) for source in range(first, stop))
 
 
@@ -128,7 +128,7 @@ def _thresholds(source: int, most: int) -> tuple[FeatureColumn, ...]:
 
 
 def _planes(first: int) -> tuple[FeatureColumn, ...]:
-    """Make the threshold columns of the fifteen counts from a byte on."""
+    """Create the threshold inputs of fifteen card counts that begin at a given byte."""
     return tuple(column for rank in range(NUM_RANKS) for column in _thresholds(first + rank, features.MOST_COPIES))
 
 
@@ -137,7 +137,7 @@ def _prospects(hand: int) -> tuple[FeatureColumn, ...]:
 
 
 class FeatureTable:
-    """All columns that a network reads, in order, and where each group of them begins.
+    """All inputs that a network reads, in order, and the position at which each group begins.
 
     Args:
         *inputs: The table.
@@ -157,12 +157,12 @@ class FeatureTable:
         self.at: Any = at(*starts)
 
     def slice_of(self, name: str) -> slice:
-        """Return where the columns of a named group lie."""
+        """Return the slice of the inputs that belong to a named group."""
         first = getattr(self.at, name)
         return slice(first, first + next(len(entry.columns) for entry in self.inputs if entry.name == name))
 
     def rows(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the rows of the docs table: name, columns, meaning."""
+        """Yield the lines of the table in the documentation, each with a name, its inputs and their meaning."""
         for name, meaning, columns in self.inputs:
             yield f"`{name}`", str(len(columns)), meaning
 
@@ -181,7 +181,7 @@ _SHARED_GROUPS = (
 
 @functools.cache
 def policy_inputs(history: int = HISTORY) -> FeatureTable:
-    """Return the table of what a policy reads of an observation.
+    """Return the table of the inputs that a policy computes from an observation.
 
     Args:
         history: Completed moves that it sees, 0 to 15.
@@ -260,7 +260,7 @@ REST_COLUMNS, GAME_COLUMNS = REST_INPUTS.size, CRITIC_INPUTS.size
 
 
 def observation_columns(history: int) -> int:
-    """Return how many columns an observation has.
+    """Return the number of network inputs that an observation gives.
 
     Args:
         history: Completed moves that are shown, 0 to 15.

@@ -1,4 +1,4 @@
-"""The interface of a learned policy, however it is computed: what agents and searches need of it."""
+"""The interface of a learned policy that agents and searches need, independent of how it is computed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LeafValue = Literal["critic", "value", "playout"]
 
 @runtime_checkable
 class PolicyModel(Protocol):
-    """A policy with a value, over batches; arrays in, arrays out.
+    """A policy with a value estimate that is evaluated on batches of arrays.
 
     Attributes:
         leaf: What a search with it takes a leaf to be worth.  ``critic``: what its critic says of the game, every hand
@@ -44,15 +44,15 @@ class PolicyModel(Protocol):
 
 @runtime_checkable
 class GameCritic(Protocol):
-    """A model with a critic, which values a game from all three hands."""
+    """A model with a critic, which values a game with all three hands known."""
 
     def value_of_games(self, observations: Bytes, masks: Bytes, concealed: Bytes) -> Floats:
-        """Return the values of games for the seats to act, -1 to 1, with all three hands known."""
+        """Return the values of games for the seats to act, from -1 to 1, with all three hands known."""
         ...
 
 
 def choose_leaf_value(objective: str, values_trained: bool, has_critic: bool = False) -> LeafValue:
-    """Choose what values the leaves of a search with a policy that was trained in a given way.
+    """Choose which value a search puts on its leaves, depending on how the policy was trained.
 
     Args:
         objective: What it was trained for: ``win``, or ``stake``, of which values are not chances.
@@ -67,7 +67,7 @@ def choose_leaf_value(objective: str, values_trained: bool, has_critic: bool = F
 
 
 def check_batch(observations: Bytes, masks: Bytes) -> None:
-    """Check the observations and masks that :meth:`PolicyModel.evaluate` is given.
+    """Check the observations and masks that are passed to :meth:`PolicyModel.evaluate`.
 
     Raises:
         InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.

@@ -28,7 +28,7 @@ _SMALL_GAIN = 0.01
 
 
 class PolicyInput(NamedTuple):
-    """The arguments of :meth:`ddz_agents.neural.network.PolicyNetwork.forward`, for observations as bytes.
+    """The arguments of :meth:`ddz_agents.neural.network.PolicyNetwork.forward`, computed from int8 observations.
 
     Attributes:
         columns: Of the observations.
@@ -44,7 +44,7 @@ class PolicyInput(NamedTuple):
 
 
 def encode_policy_input(observations: Bytes, masks: Bytes, history: int) -> PolicyInput:
-    """Turn observations and masks into the tensors that a policy takes.
+    """Convert observations and masks to the tensors that a policy network takes.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -56,7 +56,7 @@ def encode_policy_input(observations: Bytes, masks: Bytes, history: int) -> Poli
 
 
 class Block(nn.Module):
-    """A residual block: normalize, multiply, rectify, add.
+    """A residual block that normalizes its input, applies a linear layer and a rectifier, and adds the result.
 
     Args:
         width: Units.
@@ -68,19 +68,19 @@ class Block(nn.Module):
         self.linear = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the block, shape ``[n, width]``."""
+        """Apply the residual block to an input of shape ``[n, width]``."""
         return x + torch.relu(self.linear(self.norm(x)))
 
 
 def new_trunk(layers: Layers) -> nn.Sequential:
-    """Make the layers below the outputs: residual blocks."""
+    """Create the layers below a network's outputs: a first layer, residual blocks and a final normalization."""
     width = layers.width
     blocks = [Block(width) for _ in range(layers.blocks)]
     return nn.Sequential(nn.Linear(layers.columns, width), nn.ReLU(), *blocks, nn.LayerNorm(width), nn.ReLU())
 
 
 def new_linear(layers: Layers, name: str, gain: float | None = None) -> nn.Linear:
-    """Make a linear layer; one with a small gain begins near zero.
+    """Create a linear layer, whose initial outputs are near zero if the given gain is small.
 
     An untrained policy is then nearly uniform, and an untrained value nearly 0.
     """
@@ -93,7 +93,7 @@ def new_linear(layers: Layers, name: str, gain: float | None = None) -> nn.Linea
 
 
 class PolicyNetwork(nn.Module):
-    """The policy network: logits of the actions, and the value of an information set.
+    """The policy network, which gives the logits of the actions and the value of an information set.
 
     Args:
         architecture: The sizes.
@@ -110,7 +110,7 @@ class PolicyNetwork(nn.Module):
         self.scale = float(architecture.rest_features) ** -0.5
 
     def forward(self, columns: Tensor, rows: Tensor, actions: Tensor, rests: Tensor) -> tuple[Tensor, Tensor]:
-        """Evaluate observations (:func:`encode_policy_input` describes them).
+        """Compute action logits and values of observations, encoded as by :func:`encode_policy_input`.
 
         Args:
             columns: Of the observations, shape ``[n, observation_columns(history)]``, float32.
@@ -126,12 +126,12 @@ class PolicyNetwork(nn.Module):
         return logits, self.value(state).squeeze(1)
 
     def _rest_logits(self, state: Tensor, rows: Tensor, rests: Tensor) -> Tensor:
-        """Compute what the hand that each action leaves adds to its logit, shape ``[pairs]``."""
+        """Compute what the hand left by each action adds to that action's logit, shape ``[pairs]``."""
         scores: Tensor = (self.rest(rests) * self.weigh(state)[rows]).sum(1) * self.scale
         return scores
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor]:
-        """Describe and evaluate observations.
+        """Encode a batch of observations and evaluate it with the policy network.
 
         Args:
             observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -146,7 +146,7 @@ class PolicyNetwork(nn.Module):
 
 
 class Critic(nn.Module):
-    """The critic network: the value of a game in which nothing is concealed.
+    """The critic network, which gives the value of a game in which no card is hidden.
 
     Args:
         architecture: The sizes.
@@ -159,7 +159,7 @@ class Critic(nn.Module):
         self.trunk, self.value = new_trunk(layers), new_linear(layers, "value", _SMALL_GAIN)
 
     def forward(self, columns: Tensor) -> Tensor:
-        """Evaluate games.
+        """Compute the critic's values of a batch of games.
 
         Args:
             columns: Of the games (:func:`ddz_agents.neural.decisions.describe_games`), shape ``[n, GAME_COLUMNS]``,
@@ -173,7 +173,7 @@ class Critic(nn.Module):
 
 
 def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
-    """Compute the logarithm of the softmax over the legal actions, for all actions.
+    """Compute the logarithm of the softmax over the legal actions, in an array of all actions.
 
     Args:
         logits: Shape ``[n, actions]``, float.
@@ -191,7 +191,7 @@ def masked_log_probabilities(logits: Tensor, masks: Tensor) -> Tensor:
 
 
 def legal_log_probabilities(logits: Tensor, rows: Tensor, count: int) -> Tensor:
-    """Compute the logarithm of the softmax over the legal actions, for these alone.
+    """Compute the logarithm of the softmax over the legal actions, for the legal actions only.
 
     Args:
         logits: Of the pairs of a row and a legal action, shape ``[pairs]``, float.
@@ -213,7 +213,7 @@ _Module = TypeVar("_Module", bound=nn.Module)
 def load_module(
     module: _Module, arrays: Mapping[str, npt.NDArray[Any]], prefix: str = "", where: str = "the weights"
 ) -> _Module:
-    """Copy arrays into a module.
+    """Load named weight arrays into a PyTorch module.
 
     Args:
         module: The module.

@@ -1,4 +1,4 @@
-"""Writing ONNX files that can be played: a PyTorch module's, or another program's with metadata added.
+"""Writing of playable ONNX files: from a PyTorch module, or by adding metadata to another program's file.
 
 A file says in its metadata what it is (:mod:`ddz_agents.neural.onnx_policy`).  One without these words is refused: it
 could have been trained for other observations and actions, and would then play badly without an error.
@@ -56,7 +56,7 @@ def save_policy(
     notes: Mapping[str, Any] | None = None,
     dtype: str = "float32",
 ) -> None:
-    """Write a PyTorch module as an ONNX file: ``policy:path=FILE`` plays it, and so does any ONNX runtime.
+    """Write a PyTorch module as an ONNX file that ``policy:path=FILE`` or any ONNX runtime can run.
 
     The file has the inputs ``observation`` ``[n, 512]`` and ``action_mask`` ``[n, 400]``, both int8, and the outputs
     ``logits`` ``[n, 400]`` and, if the module answers with values, ``values`` ``[n]``, both float32, for any number
@@ -104,7 +104,7 @@ def save_policy(
 
 
 def to_graph(network: nn.Module, has_values: bool = False) -> Any:
-    """Export a PyTorch network that takes bytes as an ONNX graph, an ``onnx.ModelProto``.
+    """Export a PyTorch network that takes bytes as an ONNX graph (an ``onnx.ModelProto``).
 
     Args:
         network: Called with observations and masks, int8; it answers with logits, or with logits and values.
@@ -137,7 +137,7 @@ def to_graph(network: nn.Module, has_values: bool = False) -> Any:
 
 
 def _remove_origins(model: Any) -> Any:
-    """Remove what the exporter notes of the code, such as the names of folders on this machine."""
+    """Remove the exporter's notes about the source code, such as the names of folders on this machine."""
     graph = model.graph
     for part in (graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output):
         part.ClearField("metadata_props")
@@ -146,7 +146,7 @@ def _remove_origins(model: Any) -> Any:
 
 @contextmanager
 def _silence_exporter() -> Iterator[None]:
-    """Silence the exporter's remarks on operators that are not used and on its own future."""
+    """Silence the exporter's messages about unused operators and about its own future."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     before = [logger.level for logger in loggers]
     for logger in loggers:
@@ -161,7 +161,7 @@ def _silence_exporter() -> Iterator[None]:
 
 
 def with_metadata(model: Any, rules: str, objective: str, notes: Mapping[str, Any], values_trained: bool) -> bytes:
-    """Return an ONNX file with the metadata that says what it is.
+    """Return an ONNX file that includes the metadata by which this package recognizes a policy.
 
     Args:
         model: An ``onnx.ModelProto``, changed in place; what else its metadata say is kept.
@@ -197,7 +197,7 @@ def stamp_onnx(
     objective: str = "win",
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add metadata to an ONNX file of your own, which makes it playable as ``policy:path=FILE``.
+    """Add metadata to a user's ONNX file, which makes it playable as ``policy:path=FILE``.
 
     The file has the inputs ``observation`` ``[n, 512]`` and ``action_mask`` ``[n, 400]``, both int8, and the output
     ``logits`` ``[n, 400]``, float32, for any number ``n`` of rows; it may have ``values`` ``[n]``, float32, too.

@@ -1,4 +1,4 @@
-"""A policy in an ONNX file: played by ONNX Runtime, without PyTorch.
+"""Policies in ONNX files, which ONNX Runtime evaluates without PyTorch.
 
 There is one form: the bytes of observations and masks give logits and, where the network has them, values.  A file's
 metadata say what it is, which observation and action tables it was written for, and the digest of the whole file (with
@@ -38,7 +38,7 @@ _COLUMNS = "ddz-policy-onnx"
 
 
 def compute_digest(data: bytes, digest: str) -> str:
-    """Compute the digest of a file, without the digest that it holds.
+    """Compute the digest of a file, leaving out the digest that the file itself contains.
 
     Args:
         data: The file.
@@ -48,7 +48,7 @@ def compute_digest(data: bytes, digest: str) -> str:
 
 
 class OnnxPolicy:
-    """A policy in an ONNX file as a :class:`~ddz_agents.neural.model.PolicyModel`.
+    """A policy in an ONNX file, used as a :class:`~ddz_agents.neural.model.PolicyModel`.
 
     Args:
         path: The file.
@@ -95,7 +95,7 @@ class OnnxPolicy:
         self.evaluate(*example_inputs())  # refuses weights that are not finite, and a graph for one row
 
     def evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Floats, Floats]:
-        """Compute log-probabilities, shape ``[n, 400]``, and values, shape ``[n]``, -1 to 1; both float32.
+        """Compute log-probabilities, shape ``[n, 400]``, and values from -1 to 1, shape ``[n]``, both float32.
 
         Raises:
             InvalidPolicyInputError: If a shape or type is wrong or a row has no legal action.
@@ -113,7 +113,7 @@ class OnnxPolicy:
         return log_probabilities, values.clip(-1, 1)
 
     def _run(self, *inputs: npt.NDArray[Any]) -> Sequence[Floats]:
-        """Run the graph on a batch, and return its outputs."""
+        """Run the ONNX graph on a batch and return its outputs."""
         named = dict(zip(INPUTS, inputs, strict=True))
         try:
             outputs: Sequence[Floats] = self._session.run(self._outputs, named)
@@ -123,13 +123,13 @@ class OnnxPolicy:
 
 
 def example_inputs() -> tuple[Bytes, Bytes]:
-    """Return two rows of observations and masks on which a graph is tried."""
+    """Return two example observations with action masks, on which an ONNX graph is tested."""
     state = State.new(0)
     return np.stack([observe(state)] * 2), np.stack([action_mask(state)] * 2)
 
 
 def _read_metadata(path: str | Path, session: Any) -> dict[str, str]:
-    """Read what a file says about itself."""
+    """Read the metadata of an ONNX file."""
     try:
         metadata: dict[str, str] = session.get_modelmeta().custom_metadata_map
     except UnicodeDecodeError as error:
@@ -138,7 +138,7 @@ def _read_metadata(path: str | Path, session: Any) -> dict[str, str]:
 
 
 def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
-    """Compute log-probabilities, minus infinity where an action is illegal."""
+    """Compute log-probabilities, with minus infinity where an action is illegal."""
     legal = np.where(masks != 0, logits, np.float32(-np.inf))
     legal -= legal.max(axis=1, keepdims=True)
     result: Floats = legal - np.log(np.exp(legal).sum(axis=1, keepdims=True))
@@ -146,7 +146,7 @@ def _log_softmax(logits: Floats, masks: Bytes) -> Floats:
 
 
 def open_session(path: str | Path, data: bytes, threads: int) -> Any:
-    """Open ONNX Runtime's session for the content of a file.
+    """Open an ONNX Runtime session for the content of a file.
 
     Raises:
         MissingOnnxError: If ONNX Runtime is not installed.
@@ -169,7 +169,7 @@ def open_session(path: str | Path, data: bytes, threads: int) -> Any:
 
 
 def check_nodes(path: str | Path, session: Any) -> list[str]:
-    """Check the names, types and sizes of a file's inputs and outputs.
+    """Check the names, types and sizes of an ONNX file's inputs and outputs.
 
     Returns:
         The names of its outputs.
@@ -189,7 +189,7 @@ def check_nodes(path: str | Path, session: Any) -> list[str]:
 
 
 def _refuse_unstamped(path: str | Path, session: Any) -> NoReturn:
-    """Raise for a file without our metadata, with how to add them or what is wrong.
+    """Raise an error for a file without our metadata, saying how to add it or what else is wrong.
 
     Raises:
         TensorFileMismatchError: Always.

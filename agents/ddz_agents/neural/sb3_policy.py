@@ -27,7 +27,7 @@ _RIGHT = "a model can be played if its environment was ours, without a wrapper t
 
 
 class Sb3Module(torch.nn.Module):
-    """The network of a MaskablePPO as a module that takes observations and masks.
+    """The network of a MaskablePPO model as a PyTorch module that takes observations and masks.
 
     Args:
         policy: The network (``model.policy``), with our observations and actions.
@@ -45,7 +45,7 @@ class Sb3Module(torch.nn.Module):
         self.policy, (self.dtype, self._keys) = policy, _observation_format(policy, where)
 
     def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits, shape ``[n, 400]``, and values in the unit of the rewards, shape ``[n, 1]``."""
+        """Compute logits, shape ``[n, 400]``, and values in the unit of the rewards, shape ``[n, 1]``."""
         beside = self._keys and dict(zip(self._keys, (observations, masks.to(observations.dtype)), strict=True))
         features: Any = self.policy.extract_features(beside or observations)
         for_actor, for_critic = (features, features) if self.policy.share_features_extractor else features
@@ -55,7 +55,7 @@ class Sb3Module(torch.nn.Module):
 
 
 def _observation_format(policy: Any, where: object) -> tuple[str, tuple[str, str] | None]:
-    """Return the dtype of a model's observations, and their keys if they lay beside masks in a dict."""
+    """Return the dtype of a model's observations and, for dict observations, the keys of observation and mask."""
     space = policy.observation_space
     if policy.action_space != spaces.Discrete(NUM_ACTIONS):
         raise TensorFileMismatchError(f"{where}: its actions are those of {policy.action_space}; {_RIGHT}")
@@ -69,7 +69,7 @@ def _observation_format(policy: Any, where: object) -> tuple[str, tuple[str, str
 
 
 def check_trust(path: str | Path, trust: bool, how: str) -> None:
-    """Refuse a file that would be unpickled, unless the user says that it is trusted.
+    """Refuse to unpickle a file unless the user has declared that it is trusted.
 
     Args:
         path: The file.
@@ -87,7 +87,7 @@ def check_trust(path: str | Path, trust: bool, how: str) -> None:
 
 
 def load_sb3_policy(path: str | Path, *, trust_file: bool = False, threads: int = 1) -> TorchModel:
-    """Read the policy of a MaskablePPO that its ``save`` wrote.
+    """Read the policy of a MaskablePPO model from the file that its ``save`` method wrote.
 
     A zip does not say what it was trained for: its values are taken for chances of winning.
 
@@ -113,7 +113,7 @@ def load_sb3_policy(path: str | Path, *, trust_file: bool = False, threads: int 
 
 
 def load_maskable_ppo(path: str | Path, env: Any = None, device: str = "cpu") -> MaskablePPO:
-    """Unpickle a MaskablePPO.  Call :func:`check_trust` first.
+    """Unpickle a MaskablePPO model from a file that :func:`check_trust` has accepted.
 
     Args:
         path: The zip file.

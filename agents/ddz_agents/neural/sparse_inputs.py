@@ -1,4 +1,4 @@
-"""Sparse inputs: the few rows of running sums of weights that stand for all columns of an input.
+"""Sparse network inputs: the few precomputed running sums of weights that replace all inputs of one decision.
 
 Most columns are thresholds.  A count of three switches on "at least 1", "at least 2" and "at least 3", and a linear
 layer adds their three rows of weights.  The sum of these is one row of the *running sum* of the weights, so one row is
@@ -36,7 +36,7 @@ _PROSPECT_ENTRIES = 4
 
 
 class Fields(NamedTuple):
-    """A network's columns grouped by the byte that they come from, for kernels.
+    """A network's inputs grouped by the byte that they come from, in the form that kernels read.
 
     Attributes:
         fields: Kind, source, first column and number of columns of each, shape ``[fields, 4]``, int64.
@@ -52,7 +52,7 @@ class Fields(NamedTuple):
 
 
 def group_into_fields(table: FeatureTable) -> Fields:
-    """Group a network's columns by the byte that they come from."""
+    """Group a network's inputs by the byte that they come from."""
     fields, scales, before, first, most = [], [], np.full(table.size, -1, np.int64), 0, 0
 
     def link(start: int, size: int, step: int = 1) -> None:
@@ -83,7 +83,7 @@ def group_into_fields(table: FeatureTable) -> Fields:
 
 
 def _field_key(column: kinds.FeatureColumn) -> tuple[int, int]:
-    """Return what the columns of one field have in common."""
+    """Return the key that all network inputs of one field share."""
     return column.kind, column.source if column.kind != kinds.CHAIN else 0
 
 
@@ -114,7 +114,7 @@ def _write_prospect_rows(values: np.ndarray, column: int, places: np.ndarray, fa
 def write_active_rows(
     seen: np.ndarray, hand_values: np.ndarray, table: Fields, places: np.ndarray, factors: np.ndarray
 ) -> int:
-    """Write which rows of running sums one input adds up, and their factors.
+    """Write which running sums of weights one decision adds up, and the factor of each.
 
     Args:
         seen: The bytes, int8.
@@ -150,7 +150,7 @@ def write_active_rows(
 
 @pure_kernel
 def add_active_rows(places: np.ndarray, factors: np.ndarray, count: int, sums: np.ndarray, out: np.ndarray) -> None:
-    """Add rows of running sums, each times its factor, to a row of outputs."""
+    """Add the listed running sums, each multiplied by its factor, to a vector of outputs."""
     whole = count - count % 4
     for k in range(0, whole, 4):
         a, b, c, d = sums[places[k]], sums[places[k + 1]], sums[places[k + 2]], sums[places[k + 3]]
@@ -165,7 +165,7 @@ def add_active_rows(places: np.ndarray, factors: np.ndarray, count: int, sums: n
 
 @pure_kernel
 def densify(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndarray, columns: np.ndarray) -> None:
-    """Write the plain columns, float32, that active rows of running sums stand for."""
+    """Write the dense network inputs, float32, that a list of running sums stands for."""
     columns[:] = np.float32(0.0)
     for k in range(count):
         column = np.int64(places[k])
@@ -176,7 +176,7 @@ def densify(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndar
 
 
 def compute_running_sums(weights: Floats, table: Fields) -> Floats:
-    """Compute the running sums of the weights of a layer.
+    """Compute the running sums of a layer's weights.
 
     Args:
         weights: Shape ``[inputs, outputs]``, float32.
@@ -189,7 +189,7 @@ def compute_running_sums(weights: Floats, table: Fields) -> Floats:
 
 @kernel
 def _accumulate(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> None:
-    """Add up the weights of fields: rising columns forwards, falling ones backwards."""
+    """Compute running sums of weights within each field: rising inputs forwards, falling ones backwards."""
     columns, units = weights.shape
     for column in range(columns):
         for unit in range(units):
@@ -206,7 +206,7 @@ def _accumulate(weights: np.ndarray, before: np.ndarray, out: np.ndarray) -> Non
 
 @kernel
 def scatter_gradients(before: np.ndarray, gradients: np.ndarray) -> None:
-    """Turn the gradients of running sums into those of the weights, in place."""
+    """Convert the gradients of the running sums to the gradients of the weights, in place."""
     columns, units = gradients.shape
     for column in range(columns - 1, -1, -1):
         if 0 <= before[column] < column:

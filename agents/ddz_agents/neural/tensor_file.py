@@ -1,4 +1,4 @@
-"""Arrays and plain values in one file, read without running anything that the file says.
+"""A file format for arrays and plain values that can be read without running any code from the file.
 
 The file is in the safetensors format (https://huggingface.co/docs/safetensors): the length of a header, the header in
 JSON, then bytes.  The header's metadata say what the file is, which observation and action tables it was written for,
@@ -57,7 +57,7 @@ no entry (:func:`readable_layouts`).
 
 
 def layout_fingerprint() -> str:
-    """Compute a hash of what gives a network's inputs and outputs their meaning.
+    """Compute a hash of everything that determines the meaning of a network's inputs and outputs.
 
     Which inputs are made of an observation is not part of it: files name those
     (:func:`ddz_agents.neural.architecture.describe_inputs`).
@@ -67,7 +67,7 @@ def layout_fingerprint() -> str:
 
 @functools.cache
 def readable_layouts() -> frozenset[str]:
-    """Return the fingerprints of all layouts whose files this package can read.
+    """Return the fingerprints of all byte layouts whose files this package can read.
 
     A network that was trained for one of them finds every byte that it reads where it was.
     """
@@ -76,7 +76,7 @@ def readable_layouts() -> frozenset[str]:
 
 
 def make_heading(kind: str, version: int) -> dict[str, str]:
-    """Make the metadata with which a weights file of this package begins.
+    """Build the metadata with which every weights file of this package begins.
 
     Args:
         kind: What the file is.
@@ -86,7 +86,7 @@ def make_heading(kind: str, version: int) -> dict[str, str]:
 
 
 def parse_plain_values(where: object, text: str | bytes) -> dict[str, Any]:
-    """Parse the plain values that a file says about itself from their JSON.
+    """Parse the plain values that a file stores about itself as JSON.
 
     Args:
         where: Names the file in messages.
@@ -107,7 +107,7 @@ def parse_plain_values(where: object, text: str | bytes) -> dict[str, Any]:
 
 
 def check_purpose(where: object, rules: object, objective: object, notes: object, values_trained: object) -> None:
-    """Check a policy's rules, objective and notes.
+    """Check that a policy's rules, objective, notes and value flag are valid.
 
     Args:
         where: Names the file in messages.
@@ -138,7 +138,7 @@ def _is_preset(name: str) -> bool:
 
 
 def check_heading(where: object, metadata: Mapping[str, str], kind: str, version: int) -> None:
-    """Check the metadata of a file.
+    """Check that a file's metadata name the expected kind and version.
 
     Args:
         where: Names the file in messages.
@@ -167,7 +167,7 @@ def check_heading(where: object, metadata: Mapping[str, str], kind: str, version
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read the content of a file.
+    """Read a file's content as bytes, refusing a file that is too large.
 
     Raises:
         TensorFileError: If it is missing, too large or cannot be read.
@@ -182,7 +182,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def check_size(where: object, size: int) -> None:
-    """Refuse a file that would not fit into memory.
+    """Refuse a file whose unpacked content would not fit into memory.
 
     Args:
         where: Names the file in the message.
@@ -198,7 +198,7 @@ def check_size(where: object, size: int) -> None:
 
 
 def check_archive(path: Path | str) -> None:
-    """Refuse a zip archive that would not fit into memory when it is unpacked.
+    """Refuse a zip archive whose unpacked content would not fit into memory.
 
     Raises:
         TensorFileError: If it is missing, no zip file or too large.
@@ -221,7 +221,7 @@ def _digest(arrays: Mapping[str, npt.NDArray[Any]], about: str) -> str:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file atomically (:func:`ddz_env.support.atomic_files.replace_file`).
+    """Write a file atomically (see :func:`ddz_env.support.atomic_files.replace_file`).
 
     Args:
         path: Where to; folders are made.
@@ -237,7 +237,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _pack(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
-    """Pack arrays and metadata into the file format, the widest numbers first, so that each array is aligned."""
+    """Pack arrays and metadata into bytes, widest number types first, so that each array is aligned."""
     header: dict[str, Any] = {"__metadata__": metadata}
     pieces, end = list[bytes](), 0
     for name in sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name)):
@@ -251,7 +251,7 @@ def _pack(arrays: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str]) -
 
 
 def _unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
-    """Unpack the bytes of a file into its arrays, which must fill them.
+    """Unpack the bytes of a file into its metadata and arrays, checking that the arrays fill the file.
 
     Raises:
         ValueError: Or KeyError, TypeError, AttributeError, OverflowError or RecursionError: if the bytes are not in the
@@ -279,7 +279,7 @@ def _unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
 def write_tensor_file(
     path: str | Path, kind: str, version: int, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
 ) -> None:
-    """Write arrays and plain values, replacing the file atomically.
+    """Write arrays and plain values to a file, replacing it atomically.
 
     Args:
         path: Where to; folders are made.
@@ -298,7 +298,7 @@ def write_tensor_file(
 
 
 def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays, dict[str, Any]]:
-    """Read what :func:`write_tensor_file` wrote.
+    """Read the arrays and plain values from a file that :func:`write_tensor_file` wrote.
 
     Args:
         path: The file.
@@ -331,7 +331,7 @@ def read_tensor_file(path: str | Path, kind: str, version: int) -> tuple[Arrays,
 def extract_network_arrays(
     arrays: Mapping[str, npt.NDArray[Any]], prefix: str, shapes: Mapping[str, tuple[int, ...]], where: str
 ) -> Arrays:
-    """Extract the arrays of a network as float32, by name without their prefix.
+    """Extract a network's arrays as float32, keyed by their names without the prefix.
 
     Args:
         arrays: The arrays; those without the prefix are ignored.

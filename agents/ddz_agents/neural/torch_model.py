@@ -1,4 +1,4 @@
-"""Any ``torch.nn.Module`` as a policy for agents, opponents and searches."""
+"""An adapter that turns any ``torch.nn.Module`` into a policy for agents, opponents and searches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ddz_env.support.errors import short_repr
 
 
 class TorchModel:
-    """A PyTorch module of the user's own as a :class:`~ddz_agents.neural.model.PolicyModel`.
+    """A user's PyTorch module, wrapped as a :class:`~ddz_agents.neural.model.PolicyModel`.
 
     The module is called with observations, shape ``[n, 512]``, in the floating-point type of its first weight, and
     masks, shape ``[n, 400]``, bool, both on that weight's device.  It answers with logits, shape ``[n, 400]``, of which
@@ -64,7 +64,7 @@ class TorchModel:
         return logs.numpy(), np.zeros(len(masks), np.float32) if values is None else values.clamp(-1, 1).numpy()
 
     def _evaluate(self, observations: Bytes, masks: Bytes) -> tuple[Tensor, Tensor | None]:
-        """Compute log-probabilities and values, check them, and return them as float32 on the processor."""
+        """Compute and check log-probabilities and values, and return them as float32 tensors on the CPU."""
         if self.module.training:  # its owner may train it between games
             self.module.eval()
         weight = first_weight(self.module)
@@ -91,7 +91,7 @@ class TorchModel:
 
 
 class ByteInputModule(torch.nn.Module):
-    """A module that takes observations and masks as bytes and calls another one as :class:`TorchModel` does.
+    """A module that takes observations and masks as bytes and calls another module as :class:`TorchModel` does.
 
     Args:
         module: What a :class:`TorchModel` plays, on the processor; it is put into evaluation mode.
@@ -110,7 +110,7 @@ class ByteInputModule(torch.nn.Module):
         self.eval()
 
     def forward(self, observation: Tensor, action_mask: Tensor) -> tuple[Tensor, Tensor] | Tensor:
-        """Compute logits, shape ``[n, 400]``, and values, shape ``[n]``, if the module has them; both float32."""
+        """Compute logits, shape ``[n, 400]``, and the module's values if any, shape ``[n]``, both float32."""
         answer = self.module((observation.float() / self.highest).to(self._dtype), action_mask != 0)
         if isinstance(answer, (tuple, list)) and len(answer) == 2:
             return answer[0].float(), answer[1].float().reshape(-1)
@@ -119,7 +119,7 @@ class ByteInputModule(torch.nn.Module):
 
 
 def first_weight(module: torch.nn.Module) -> Tensor:
-    """Return the weight that shows in which type and on which device a module computes.
+    """Return a module's weight whose type and device show how and where the module computes.
 
     Args:
         module: Any module; one without weights computes as PyTorch does by default.
@@ -129,7 +129,7 @@ def first_weight(module: torch.nn.Module) -> Tensor:
 
 
 def _check_answer(name: str, answer: Any, *shapes: tuple[int, ...]) -> None:
-    """Check that an answer is a tensor of one of some shapes."""
+    """Check that a network's answer is a tensor with one of the allowed shapes."""
     if not isinstance(answer, Tensor) or tuple(answer.shape) not in shapes:
         description = f"a tensor of shape {list(answer.shape)}" if isinstance(answer, Tensor) else short_repr(answer)
         right = " or ".join(str(list(shape)) for shape in shapes)

@@ -1,4 +1,4 @@
-"""The hidden layers of the networks in compiled code.
+"""The hidden layers of the networks, evaluated by compiled code.
 
 First layers add a row of running sums for each entry (:mod:`ddz_agents.neural.sparse_inputs`).  Sums are in float32, in
 an order that is the same for a row alone and beside others, without fused or reordered operations.
@@ -39,7 +39,7 @@ _EPSILON = np.float32(1e-5)
 
 
 class Dense(NamedTuple):
-    """A linear layer: its weights and its bias.
+    """A linear layer, stored as its weights and its bias.
 
     Attributes:
         weights: Shape ``[inputs, outputs]``, float32, so that what an input adds lies side by side; or outputs first
@@ -52,7 +52,7 @@ class Dense(NamedTuple):
 
 
 class Trunk(NamedTuple):
-    """The layers below the outputs: a first layer, residual blocks, and their normalizations.
+    """The layers below a network's outputs: a first layer, residual blocks, and their normalizations.
 
     Attributes:
         first: The first layer.
@@ -66,7 +66,7 @@ class Trunk(NamedTuple):
 
 
 class ForwardBuffers(NamedTuple):
-    """The memory of one forward pass.
+    """The buffers that one forward pass uses.
 
     Attributes:
         workspaces: Of the searches through hands, with the prices that a row has set: each array with an axis of rows.
@@ -101,7 +101,7 @@ class ForwardBuffers(NamedTuple):
 
 @kernel
 def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_features: int) -> ForwardBuffers:
-    """Allocate the memory of a forward pass for a network of that size."""
+    """Allocate the buffers of a forward pass for a network of the given size."""
     most = max(columns, REST_COLUMNS, width)
     scratch = HandWorkspace(np.zeros((rows, PRICE_WORDS), np.int64), np.zeros((rows, MEMORY_WORDS), np.uint64))
     splits, mask = np.zeros((rows, HANDS_REMEMBERED, 3), np.uint64), np.zeros((rows, MASK_WORDS), np.uint64)
@@ -126,7 +126,7 @@ def new_buffers(rows: int, columns: int, width: int, rest_width: int, rest_featu
 
 @inline_kernel
 def workspace_of_row(workspaces: RuleWorkspace, row: int) -> RuleWorkspace:
-    """Return the rule agent's memory of a row; only for kernels that do not count references."""
+    """Return one batch entry's part of the rule agent's memory, for kernels without reference counting."""
     prices, memory = workspaces.scratch
     return RuleWorkspace(
         HandWorkspace(prices[row], memory[row]), workspaces.splits[row], workspaces.mask[row], workspaces.about[row]
@@ -134,7 +134,7 @@ def workspace_of_row(workspaces: RuleWorkspace, row: int) -> RuleWorkspace:
 
 
 def load_trunk(arrays: Arrays, layers: Layers, table: Fields | None = None) -> Trunk:
-    """Load a trunk for compiled code; with a table of inputs the first layer takes active rows."""
+    """Load a trunk for compiled code, with running sums in the first layer if an input table is given."""
     width, added, norms = layers.width, layers.residual_names, layers.norm_names
     return Trunk(
         load_dense(arrays, "trunk.0") if table is None else load_summed(arrays, "trunk.0", table),
@@ -147,19 +147,19 @@ def load_trunk(arrays: Arrays, layers: Layers, table: Fields | None = None) -> T
 
 
 def load_dense(arrays: Arrays, name: str, outputs_first: bool = False) -> Dense:
-    """Load a linear layer for compiled code."""
+    """Load a linear layer in the form that compiled code takes."""
     weights = arrays[f"{name}.weight"]
     return Dense(np.ascontiguousarray(weights if outputs_first else weights.T), arrays[f"{name}.bias"])
 
 
 def load_summed(arrays: Arrays, name: str, table: Fields) -> Dense:
-    """Load a linear layer that takes active rows: it holds the running sums of its weights."""
+    """Load a linear layer for sparse inputs, replacing its weights by their running sums."""
     return Dense(compute_running_sums(np.ascontiguousarray(arrays[f"{name}.weight"].T), table), arrays[f"{name}.bias"])
 
 
 @pure_kernel
 def add_product(values: np.ndarray, weights: np.ndarray, places: np.ndarray, out: np.ndarray) -> None:
-    """Add ``values @ weights``: a row of weights for each value that is not zero, eight rows at a time."""
+    """Add ``values @ weights`` to the output, skipping zero values and adding eight weight vectors at a time."""
     count = 0
     for index in range(values.size):
         places[count] = index
@@ -191,7 +191,7 @@ def _load_eight(values: np.ndarray, k: int) -> _Eight:
 
 @inline_kernel
 def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
-    """Return the sum of eight products, added in the order of :func:`add_product`."""
+    """Return the sum of eight products, added in the same order as in :func:`add_product`."""
     first = (v[0] * w[0] + v[1] * w[1]) + (v[2] * w[2] + v[3] * w[3])
     second = (v[4] * w[4] + v[5] * w[5]) + (v[6] * w[6] + v[7] * w[7])
     return first + second
@@ -199,7 +199,7 @@ def _sum_of_products(v: _Eight, w: _Eight) -> np.float32:
 
 @part_kernel
 def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: np.ndarray) -> None:
-    """Write the outputs ``first..stop-1`` of ``ROWS`` rows, at most ``_TILE`` of each and ``_TILE`` apart.
+    """Write outputs ``first..stop-1`` of ``ROWS`` rows into a tile with room for ``_TILE`` outputs per row.
 
     Four rows read a weight once.  LLVM makes vectors of a loop that writes to several rows where it knows how far they
     are apart: hence a tile of constant size.
@@ -228,7 +228,7 @@ def _affine_tile(values: np.ndarray, layer: Dense, first: int, stop: int, tile: 
 
 @part_kernel
 def _affine_rows(values: np.ndarray, layer: Dense, rows: int, buffers: ForwardBuffers, out: np.ndarray) -> None:
-    """Write the outputs of a linear layer for some rows."""
+    """Write the outputs of a linear layer for a number of input rows."""
     inputs, units = layer.weights.shape
     zeros = rows != ROWS or inputs % 8 != 0
     for row in range(rows):
@@ -249,7 +249,7 @@ def _affine_rows(values: np.ndarray, layer: Dense, rows: int, buffers: ForwardBu
 
 @pure_kernel
 def affine(values: np.ndarray, layer: Dense, places: np.ndarray, out: np.ndarray) -> None:
-    """Write ``values @ weights + bias``."""
+    """Write ``values @ weights + bias`` of a linear layer."""
     for unit in range(out.size):
         out[unit] = layer.bias[unit]
     add_product(values, layer.weights, places, out)
@@ -257,7 +257,7 @@ def affine(values: np.ndarray, layer: Dense, places: np.ndarray, out: np.ndarray
 
 @pure_kernel
 def dot(left: np.ndarray, right: np.ndarray) -> np.float32:
-    """Return the sum of products, computed as eight partial sums."""
+    """Return the dot product of two vectors, computed as eight partial sums."""
     a = b = c = d = e = f = g = h = _ZERO
     whole = left.size - left.size % 8
     for k in range(0, whole, 8):
@@ -277,7 +277,7 @@ def dot(left: np.ndarray, right: np.ndarray) -> np.float32:
 
 @pure_kernel
 def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndarray, out: np.ndarray) -> None:
-    """Apply layer normalization to some rows, ``ROWS`` at a time."""
+    """Apply layer normalization to a number of rows, ``ROWS`` at a time."""
     size = values.shape[1]
     a = b = c = d = 0.0
     for unit in range(size):
@@ -302,7 +302,7 @@ def _normalize(values: np.ndarray, rows: int, gains: np.ndarray, shifts: np.ndar
 
 @pure_kernel
 def rectify(values: np.ndarray) -> None:
-    """Replace negative values by zero."""
+    """Replace the negative numbers of an array by zero, in place."""
     for unit in range(values.size):
         values[unit] = max(values[unit], _ZERO)
 
@@ -311,7 +311,7 @@ def rectify(values: np.ndarray) -> None:
 def apply_sparse_layer(
     seen: np.ndarray, hand_values: np.ndarray, table: Fields, layer: Dense, buffers: ForwardBuffers, out: np.ndarray
 ) -> None:
-    """Write the rectified output of a first layer for the bytes and hand values of a row."""
+    """Write the rectified output of a first layer for the bytes and hand values of one decision."""
     for unit in range(out.size):
         out[unit] = layer.bias[unit]
     count = write_active_rows(seen, hand_values, table, buffers.places, buffers.factors)
@@ -321,7 +321,7 @@ def apply_sparse_layer(
 
 @pure_kernel
 def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
-    """Run the residual blocks on a batch."""
+    """Run the residual blocks on a batch of hidden states."""
     states, normals, added = buffers.states, buffers.normals, buffers.added
     gains, shifts = trunk.norms
     last = trunk.blocks.bias.shape[0]
@@ -338,7 +338,7 @@ def run_blocks(trunk: Trunk, buffers: ForwardBuffers, rows: int) -> None:
 
 @pure_kernel
 def run_trunk(trunk: Trunk, buffers: ForwardBuffers) -> None:
-    """Compute the state of the columns in the buffers."""
+    """Compute the hidden state of a network from the inputs in the buffers."""
     affine(buffers.columns, trunk.first, buffers.places, buffers.states[0])
     rectify(buffers.states[0])
     run_blocks(trunk, buffers, np.int64(1))  # no literal: it would be compiled for 1 alone

@@ -1,4 +1,4 @@
-"""Trained weights and what they are for, in files that need no PyTorch and are never unpickled."""
+"""Trained weights with a record of their purpose, in files that need no PyTorch and are never unpickled."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FIRST_LAYERS = {"policy": "policy.trunk.0.weight", "rest": "policy.rest.0.weight
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of a policy, perhaps of a critic, and what they are for.
+    """The weights of a policy and optionally of a critic, with a record of what they were trained for.
 
     Attributes:
         architecture: The sizes.
@@ -67,7 +67,7 @@ class Weights:
 
     @classmethod
     def of(cls, policy: PolicyNetwork, critic: Critic | None = None, **purpose: Any) -> Weights:
-        """Take the weights of networks, in arrays that share their memory.
+        """Create weights from PyTorch networks, as arrays that share the networks' memory.
 
         Args:
             policy: The policy.
@@ -77,7 +77,7 @@ class Weights:
         return cls(policy.architecture, module_arrays(policy), module_arrays(critic) if critic else None, **purpose)
 
     def networks(self) -> tuple[PolicyNetwork, Critic | None]:
-        """Make PyTorch's networks with copies of these weights, in evaluation mode."""
+        """Create PyTorch networks with copies of these weights, in evaluation mode."""
         from ddz_agents.neural.network import Critic, PolicyNetwork, load_module
 
         policy, critic = load_module(PolicyNetwork(self.architecture), self.policy).eval(), None
@@ -87,7 +87,7 @@ class Weights:
 
 
 def module_arrays(module: nn.Module, prefix: str = "") -> Arrays:
-    """Return the weights of a module as arrays that share its memory; those of a device are copied.
+    """Return a module's weights as arrays that share its memory, or as copies if they lie on another device.
 
     Args:
         module: The module.
@@ -97,7 +97,7 @@ def module_arrays(module: nn.Module, prefix: str = "") -> Arrays:
 
 
 def save_weights(path: str | Path, weights: Weights, *, half: bool = False) -> None:
-    """Write weights to a file, replacing it atomically.
+    """Write weights to a file, replacing the file atomically.
 
     Args:
         path: The file.
@@ -157,7 +157,7 @@ def load_weights(path: str | Path) -> Weights:
 def check_architecture(
     architecture: Architecture, arrays: Mapping[str, npt.NDArray[Any]], critic: bool, where: str
 ) -> tuple[Arrays, Arrays | None]:
-    """Compare arrays with an architecture before memory is taken for it: a file may claim gigabytes.
+    """Check arrays against an architecture before allocating memory, as a file may claim to need gigabytes.
 
     Args:
         architecture: What the file claims.

@@ -1,1 +1,1 @@
-"""Information-set search with a learned policy as prior and learned values at the leaves."""
+"""Information-set search with a learned policy as its prior and learned values at its leaves."""

@@ -1,4 +1,4 @@
-"""The agent ``neural-ismcts``: information-set PUCT whose prior and leaf values are learned.
+"""The agent ``neural-ismcts``: an information-set PUCT search with learned priors and leaf values.
 
 A decision passes through these files:
 
@@ -88,11 +88,11 @@ class ModelSearchOptions(RenamedOptions, SearchOptions):
 
     @property
     def uses_belief_network(self) -> bool:
-        """Whether particles come from the belief network."""
+        """Whether the particles are drawn from the belief network."""
         return self.particles > 0 and self.worlds == "belief"
 
     def make_beliefs(self, model: PolicyModel) -> Beliefs:
-        """Make the hand inference of a search with a policy."""
+        """Create the hand inference for a search with the given policy."""
         limit = self.milliseconds and self.milliseconds / 2
         match self.worlds:
             case "belief":
@@ -104,7 +104,7 @@ class ModelSearchOptions(RenamedOptions, SearchOptions):
                 return Beliefs(model, 0, None)
 
     def choose_leaf(self, model: PolicyModel) -> LeafValue:
-        """Choose what values the leaves of a search with a policy.
+        """Choose which value a search with the given policy puts on its leaves.
 
         Raises:
             InvalidAgentOptionError: If a critic is wanted that the policy lacks.
@@ -122,7 +122,7 @@ class NeuralSearchOptions(ModelSearchOptions, PolicyFile):
     """The options of ``neural-ismcts``: its policy, and how the search spends its budget."""
 
     def files(self) -> tuple[Path, ...]:
-        """Return the policy's file, and the belief network's where there are particles."""
+        """Return the policy's file, and the belief network's file if the search uses particles from it."""
         return (*super().files(), *([shipped_belief_path()] if self.uses_belief_network else []))
 
 
@@ -172,7 +172,7 @@ class ModelSearchAgent(SearchAgent[View]):
         return self._searcher.decide(view, rng, options.iterations, options.milliseconds)
 
     def candidates(self, view: View) -> list[Candidate]:
-        """List the whole moves that the last search has tried, without lines."""
+        """List the complete moves that the last search tried, without the expected continuations."""
         return candidates_of(self._searcher.parallel.trees, view.row, view.rule_words, most_stages=0)
 
     def believe(self, view: View, rng: np.random.Generator) -> Belief:

@@ -1,4 +1,4 @@
-"""Descents through the tree and backpropagation, the two halves of an iteration around the leaves' evaluation.
+"""Descent and backpropagation: the two halves of a search iteration, before and after leaf evaluation.
 
 A tree is one of information sets, each descent restricted to a determinization, as in
 :mod:`ddz_agents.tree_search.search`; main group and kickers are levels of their own, so the prior guides both stages.
@@ -54,7 +54,7 @@ _PRIOR_STEPS = np.float32(4096.0)
 
 
 class Priors(NamedTuple):
-    """The prior of every record of a tree, each of shape ``[capacity]``.
+    """The priors of all records of a tree, in arrays of shape ``[capacity]``.
 
     Attributes:
         prior: Weight among the siblings, float32.
@@ -66,17 +66,17 @@ class Priors(NamedTuple):
 
 
 def new_priors(capacity: int) -> Priors:
-    """Allocate the priors of a tree with room for ``capacity`` records."""
+    """Allocate the priors of a tree that has room for ``capacity`` records."""
     return Priors(np.empty(capacity, np.float32), np.empty(capacity, np.int32))
 
 
 def double_prior_capacity(priors: Priors) -> Priors:
-    """Return a copy of the priors with twice the room, as of the tree."""
+    """Return a copy of a tree's priors with room for twice as many records."""
     return Priors._make(np.concatenate([array, np.empty_like(array)]) for array in priors)
 
 
 class Searcher(NamedTuple):
-    """The searching seat: what it knows and believes, and how it selects.
+    """The searching seat: what it knows and believes, and how it selects actions.
 
     Attributes:
         row: The searcher's view row, shape ``[32]``, uint64.
@@ -102,14 +102,14 @@ class Searcher(NamedTuple):
 
 
 def new_searcher(view: View, pool: WorldPool, played: npt.NDArray[np.uint8], exploration: float) -> Searcher:
-    """Make the searcher for the seat of a view."""
+    """Create the description of the searching seat from its view."""
     seen = view.row, view.ring, np.uint64(view.seat), view.rule_words
     scratch = np.empty(MASK_WORDS, np.uint64), np.empty(MOST_CHILDREN, np.int32)
     return Searcher(*seen, pool, played, np.float32(exploration), *scratch)
 
 
 class Descents(NamedTuple):
-    """Descents in flight: the games at their ends, and the paths that led there.
+    """Descents that wait for an answer: the games that they have reached, and the paths that led there.
 
     Attributes:
         games: The games at the leaves.
@@ -125,12 +125,12 @@ class Descents(NamedTuple):
     depth: npt.NDArray[np.int64]
 
     def part(self, chosen: slice) -> Descents:
-        """Return the descents of a slice, which share memory."""
+        """Return the descents of a slice as arrays that share memory with these."""
         return Descents(self.games.part(chosen), self.path[chosen], self.movers[chosen], self.depth[chosen])
 
 
 def new_descents(count: int) -> Descents:
-    """Allocate room for a number of descents."""
+    """Allocate room for a given number of descents."""
     path, movers = np.zeros((count, MAX_DEPTH), np.int16), np.zeros((count, MAX_DEPTH), np.int8)
     return Descents(new_games(count), path, movers, np.zeros(count, np.int64))
 
@@ -142,7 +142,7 @@ def new_descents(count: int) -> Descents:
 def _next_child(
     tree: Tree, priors: Priors, searcher: Searcher, node: int, row: np.ndarray, state: np.uint64
 ) -> tuple[int, np.uint64]:
-    """Select the child of a node to visit next; -1 where the descent stops."""
+    """Select the child of a node to visit next, or return -1 if the descent stops at the node."""
     if row[at.STAGE] == at.STAGE_OVER:
         return np.int64(-1), state
     mask, legal_children = searcher.mask, searcher.legal_children
@@ -158,7 +158,7 @@ def _next_child(
 
 @inline_kernel
 def _step(tree: Tree, descents: Descents, index: int, record: int, rules: np.ndarray) -> None:
-    """Play the action of a child in a descent's game, note it in the path and count the visit."""
+    """Play a child's action in the game of a descent, add it to the path and count the visit."""
     row, depth = descents.games.rows[index], descents.depth[index]
     tree.visits[record] += 1
     descents.path[index, depth], descents.movers[index, depth] = tree.action[record], row[at.SEAT]
@@ -168,7 +168,7 @@ def _step(tree: Tree, descents: Descents, index: int, record: int, rules: np.nda
 
 @inline_kernel
 def _waits_for_player(searcher: Searcher, row: np.ndarray) -> bool:
-    """Return whether a seat that an agent plays is to start a move."""
+    """Return whether a seat that an agent plays is about to start a move."""
     whole = row[at.STAGE] != at.STAGE_OVER and row[at.STAGE] != at.STAGE_KICKER
     return whole and searcher.played[row[at.SEAT]] != 0
 
@@ -177,7 +177,7 @@ def _waits_for_player(searcher: Searcher, row: np.ndarray) -> bool:
 def _descend_from(
     tree: Tree, priors: Priors, searcher: Searcher, descents: Descents, index: int, node: int, state: np.uint64
 ) -> np.uint64:
-    """Descend from a node until a leaf, a player's turn or the end of the game."""
+    """Descend from a node until reaching a leaf, the turn of a seat played by an agent, or the end of the game."""
     games, rules = descents.games, searcher.rules
     row = games.rows[index]
     while node >= 0 and not _waits_for_player(searcher, row):
@@ -200,7 +200,7 @@ def _descend_from(
 
 @inline_kernel
 def _copy_ring(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy the recent moves word by word, so that no references are counted."""
+    """Copy the buffer of recent moves word by word, which avoids reference counting."""
     for slot in range(at.HISTORY_MOVES):
         for word in range(at.HISTORY_WORDS):
             target[slot, word] = source[slot, word]
@@ -216,7 +216,7 @@ def descend(
     deal: np.uint64,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """Go down the tree, each time in another determinization, and stop at leaves.
+    """Descend the tree several times, each in another determinization, and stop at the leaves.
 
     The luck of the hidden cards is the same for all moves of the root that are compared: the n-th visit of each is in
     the n-th determinization of a sequence.
@@ -257,7 +257,7 @@ def continue_descents(
     moves: np.ndarray,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """Play the moves that players gave, and descend further.
+    """Play the moves that the other players chose, and continue the descents.
 
     Args:
         tree: The tree.
@@ -298,7 +298,7 @@ def _node_at(tree: Tree, path: np.ndarray, depth: int) -> int:
 
 @inline_kernel
 def _add_child(tree: Tree, priors: Priors, node: int, action: np.uint64, weight: np.float32) -> int:
-    """Append a child with the prior of one evaluation, and return its record, or ``FULL``."""
+    """Append a child with the prior from one evaluation, and return its record, or ``FULL``."""
     before, count = np.int64(tree.first[node]), np.int64(tree.used[node])
     record = np.int64(add_child(tree, node, action))
     if record == FULL:
@@ -314,7 +314,7 @@ def _add_child(tree: Tree, priors: Priors, node: int, action: np.uint64, weight:
 
 @inline_kernel
 def _find_or_add_child(tree: Tree, priors: Priors, node: int, action: np.uint64) -> int:
-    """Return the record of an action that needs no choice; it is added if there is none yet."""
+    """Return the child record of a forced action, adding the child if there is none yet."""
     record = child_of(tree, node, np.int64(action))
     return record if record >= 0 else _add_child(tree, priors, node, action, np.float32(1.0))
 
@@ -357,7 +357,7 @@ def update_prior(tree: Tree, priors: Priors, node: int, log_probabilities: np.nd
 def _backpropagate(
     tree: Tree, path: np.ndarray, movers: np.ndarray, depth: int, landlord: np.uint64, chance: np.float32
 ) -> int:
-    """Add the landlord's chance to the rewards along a path, and return the node at its end."""
+    """Add the landlord's chance of winning to the rewards along a path, and return the node at its end."""
     node = np.int64(ROOT)
     for level in range(depth):
         node = child_of(tree, node, path[level])
@@ -374,7 +374,7 @@ def expand_and_backpropagate(
     landlords: np.ndarray,
     landlord_chances: np.ndarray,
 ) -> bool:
-    """Expand the leaves that waited, and backpropagate their values.
+    """Expand the leaves that waited for an evaluation, and backpropagate their values.
 
     Args:
         tree: The tree.

@@ -1,4 +1,4 @@
-"""The games at the leaves of a search: what priors and values see of them, and forced moves, which are played."""
+"""The games at the leaves of a search: their encoding for priors and values, and the play of forced moves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_LOG = np.empty((0, 2), np.uint64)
 
 
 class LeafGames(NamedTuple):
-    """Games side by side, and what is seen of those in which somebody has a choice.
+    """Games stored side by side, with observations of those in which a seat has a choice.
 
     Attributes:
         rows: The games, shape ``[n, 32]``, uint64.
@@ -45,12 +45,12 @@ class LeafGames(NamedTuple):
     concealed: Words
 
     def part(self, chosen: slice | npt.NDArray[np.intp]) -> LeafGames:
-        """Return some of the games: a slice shares memory, indexes make copies."""
+        """Return part of the games: a slice shares memory, and an array of indexes makes copies."""
         return LeafGames._make(array[chosen] for array in self)
 
 
 def new_games(count: int) -> LeafGames:
-    """Allocate room for a number of games."""
+    """Allocate room for a given number of games."""
     return LeafGames(
         np.zeros((count, at.ROW_WORDS), np.uint64),
         np.zeros((count, at.HISTORY_MOVES, at.HISTORY_WORDS), np.uint64),
@@ -78,7 +78,7 @@ class LeafBatch:
 
     @classmethod
     def of(cls, view: View) -> LeafBatch:
-        """Make the batch of the one position of a view; hands that its seat does not see are empty."""
+        """Create the batch for the single position of a view, with the hands that its seat cannot see left empty."""
         games = new_games(1)
         games.rows[0], games.rings[0], games.waits[0] = view.row, view.ring, NEEDS_VALUE
         games.observations[0] = observation.observe(view).view(np.uint64)
@@ -87,35 +87,35 @@ class LeafBatch:
 
     @property
     def observations(self) -> Bytes:
-        """What each seat to act sees, as an environment's observation, shape ``[n, 512]``, int8."""
+        """The observation of each seat to act, as environments return it, shape ``[n, 512]``, int8."""
         return self.games.observations.view(np.int8)
 
     @property
     def action_masks(self) -> Bytes:
-        """1 for each legal action, 0 for any other, shape ``[n, 400]``, int8."""
+        """The action masks with 1 for each legal action and 0 for all others, shape ``[n, 400]``, int8."""
         return observation.mask_bytes(self.games.masks)
 
     @property
     def concealed(self) -> Bytes:
-        """What each seat to act does not see, as the critic reads it, shape ``[n, 8 * CONCEALED_WORDS]``, int8.
+        """The cards hidden from each seat to act, as critics read them, shape ``[n, 8 * CONCEALED_WORDS]``, int8.
 
         Zero for the searcher's own decision (:meth:`of`), which is in no world.
         """
         return self.games.concealed.view(np.int8)
 
     def states(self) -> list[State]:
-        """Return the games as states with the last 16 moves, for values in plain Python."""
+        """Return the games as states that hold the last 16 moves, for values written in plain Python."""
         pairs = zip(self.games.rows, self.games.rings, strict=True)
         return [restore_state(row.copy(), ring.copy(), _NO_LOG, self.rules) for row, ring in pairs]
 
     def part(self, chosen: npt.NDArray[np.intp]) -> LeafBatch:
-        """Return some of the leaves, copied."""
+        """Return a copy of part of the leaves."""
         return LeafBatch(self.games.part(chosen), self.rules)
 
 
 @inline_kernel
 def encode_game(games: LeafGames, index: int, rules: np.ndarray, mask: np.ndarray) -> None:
-    """Write what the networks read of a game, whose legal actions are in the mask."""
+    """Write what the networks read of a game, given the mask of its legal actions."""
     row = games.rows[index]
     observation.expand_mask(mask, games.masks[index])
     observation.write_observation(row, games.rings[index], rules, row[at.SEAT], games.observations[index])
@@ -124,7 +124,7 @@ def encode_game(games: LeafGames, index: int, rules: np.ndarray, mask: np.ndarra
 
 @kernel
 def play_forced(games: LeafGames, chosen: np.ndarray, rules: np.ndarray) -> None:
-    """Play the forced moves of some games up to the next choice, which is encoded.
+    """Play the forced moves of the chosen games, and encode the next position in which a seat has a choice.
 
     Args:
         games: The games; all but the masks of finished ones are changed.

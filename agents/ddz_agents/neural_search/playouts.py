@@ -1,4 +1,4 @@
-"""Playouts in which a policy plays one seat and the rule agent the others."""
+"""Playouts in which a policy plays one seat and the rule agent plays the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ddz_env.support.compiling import kernel
 def play_out_against_rules(
     model: PolicyModel, games: LeafGames, seat: int, rules: Words, weights: npt.NDArray[np.int64]
 ) -> Reals:
-    """Play games out against rule agents, and return 1 for each that the seat's side wins, else 0.
+    """Play games out against rule agents, and return 1 for each game that the policy's side wins, else 0.
 
     Args:
         model: Who plays the seat, by its likeliest moves.
@@ -53,7 +53,7 @@ def _play_rules_moves(
     weights: np.ndarray,
     plan: np.ndarray,
 ) -> None:
-    """Play one whole move of the rule agent in each of the chosen games.
+    """Play one complete move of the rule agent in each of the chosen games.
 
     Args:
         games: The games; changed.

@@ -1,4 +1,4 @@
-"""Priors of a search: how promising each action of a position is before anything was searched.
+"""Priors of a search: how promising each action of a position looks before any search.
 
 A prior is any function from :class:`~ddz_agents.neural_search.leaf_games.LeafBatch` to logarithms of probabilities.
 """
@@ -12,7 +12,7 @@ from ddz_agents.neural_search.leaf_games import LeafBatch
 
 
 class PolicyPrior:
-    """The prior of a policy: its probabilities of actions.
+    """A policy's action probabilities as the prior of a search.
 
     Args:
         model: The policy.
@@ -22,7 +22,7 @@ class PolicyPrior:
         self.model = model
 
     def __call__(self, leaves: LeafBatch) -> Floats:
-        """Return the policy's log-probabilities, shape ``[n, 400]``, float32; minus infinity where illegal."""
+        """Return the policy's log-probabilities, shape ``[n, 400]``, float32, minus infinity where illegal."""
         return self.model.evaluate(leaves.observations, leaves.action_masks)[0]
 
 

@@ -1,4 +1,4 @@
-"""Information-set search composed of parts: worlds, a prior, a value, and who the other players are.
+"""Information-set search composed of exchangeable parts: worlds, a prior, a value, and the other players.
 
 One iteration after another, many at a time: *select* goes down the trees in sampled worlds, *evaluate* asks the prior
 and the value for all leaves at once, *back up* expands them and adds the values along the paths, and between rounds
@@ -43,24 +43,24 @@ MOST_ITERATIONS = 1_000_000
 
 
 class Prior(Protocol):
-    """A prior: how promising each action of a leaf is."""
+    """A prior, which says how promising each action of a leaf is."""
 
     def __call__(self, leaves: LeafBatch, /) -> Floats:
-        """Return log-probabilities up to a constant, shape ``[n, 400]``, float32; minus infinity where illegal."""
+        """Return unnormalized log-probabilities, shape ``[n, 400]``, float32, minus infinity where illegal."""
         ...
 
 
 class Value(Protocol):
-    """A value: what a leaf is worth to the seat to act."""
+    """A value function, which estimates what a leaf is worth to the seat to act."""
 
     def __call__(self, leaves: LeafBatch, rng: np.random.Generator, /) -> Floats:
-        """Return values for the seats to act, -1 to 1, shape ``[n]``, float32; the leaves' games may be changed."""
+        """Return values from -1 to 1 for the seats to act, shape ``[n]``, float32; may change the leaves' games."""
         ...
 
 
 @dataclass(frozen=True)
 class SearchOptions(Options):
-    """How a search of given parts shares out its iterations.
+    """How a search with given parts distributes its iterations.
 
     Attributes:
         trees: Trees, each with its own random numbers; their statistics are added up at the root.
@@ -90,7 +90,7 @@ def search(
     rng: np.random.Generator,
     options: SearchOptions | None = None,
 ) -> Decision:
-    """Search one decision with a prior, a value and worlds of your own.
+    """Search one decision with a custom prior, value and source of worlds.
 
     Args:
         view: What the seat to act knows, at the start of a decision.
@@ -129,7 +129,7 @@ def search(
 
 
 class Search(WritableAfterUnpickling):
-    """A search composed of given parts; it keeps its memory from one decision to the next.
+    """A search composed of given parts, which keeps its memory between decisions.
 
     The arguments are those of :func:`search`.
 
@@ -151,7 +151,7 @@ class Search(WritableAfterUnpickling):
         self.parallel = RootParallelTrees(options.trees, options.batch, options.exploration, self._players)
 
     def root_prior(self, view: View) -> Floats:
-        """Return the prior's log-probabilities of the searcher's own decision, shape ``[400]``, float32."""
+        """Return the prior's log-probabilities at the searcher's own decision, shape ``[400]``, float32."""
         log_priors = self._log_priors(LeafBatch.of(view))[0]
         highest = log_priors.max()
         return np.asarray(log_priors - highest - np.log(np.exp(log_priors - highest).sum()), np.float32)
@@ -159,7 +159,7 @@ class Search(WritableAfterUnpickling):
     def decide(
         self, view: View, rng: np.random.Generator, iterations: int = 1000, milliseconds: float | None = None
     ) -> Decision:
-        """Search one decision; errors as of :func:`search`.
+        """Search one decision, raising the same errors as :func:`search`.
 
         Args:
             view: What the seat to act knows, at the start of a decision.
@@ -179,7 +179,7 @@ class Search(WritableAfterUnpickling):
         return choose_from_visits(self.parallel.trees, view.row, view.rule_words, first, priors)
 
     def begin(self, view: View, rng: np.random.Generator) -> Floats:
-        """Begin a decision: draw worlds and clear the trees.
+        """Begin a decision by drawing worlds and clearing the trees.
 
         Returns:
             Logarithms of the root's prior, shape ``[400]``, float32.
@@ -194,7 +194,7 @@ class Search(WritableAfterUnpickling):
         return log_priors
 
     def iterate(self, firsts: np.ndarray, rng: np.random.Generator) -> None:
-        """Select, evaluate and back up: one descent of every tree for each of some actions of the root.
+        """Run one descent of every tree for each given root action: select, evaluate and backpropagate.
 
         Args:
             firsts: The root's actions, shape ``[k]``, int16, at most ``batch`` of them.
@@ -205,7 +205,7 @@ class Search(WritableAfterUnpickling):
             self.parallel.backpropagate(self._log_priors(leaves), *self._landlord_values(leaves, rng))
 
     def _log_priors(self, leaves: LeafBatch) -> Floats:
-        """Ask the prior, and check its answer, shape ``[n, 400]``, float32."""
+        """Return the log-probabilities that the prior gives to leaves after checking them, ``[n, 400]``, float32."""
         log_priors = _check_answer("prior", self._prior(leaves), (len(leaves), NUM_ACTIONS))
         legal = leaves.action_masks != 0
         if (np.isfinite(log_priors) != legal).any() or (log_priors[~legal] > 0).any():
@@ -213,7 +213,7 @@ class Search(WritableAfterUnpickling):
         return log_priors
 
     def _landlord_values(self, leaves: LeafBatch, rng: np.random.Generator) -> tuple[Words, Floats]:
-        """Return the landlords of leaves, and the leaves' values for them, 0 to 1, both of shape ``[n]``.
+        """Return the landlords of leaves, and the leaves' values for them from 0 to 1, both of shape ``[n]``.
 
         Before there is a landlord, nobody's side is known, and no value is asked: those games are played out at random,
         and count for the landlord that they come to.
@@ -232,7 +232,7 @@ class Search(WritableAfterUnpickling):
     def _landlord_chances(
         self, leaves: LeafBatch, is_landlord: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> Floats:
-        """Return the landlord's chances by the value, which is asked for the seats to act."""
+        """Return the landlord's chances of winning, computed from the values for the seats to act."""
         values = _check_answer("value", self._value(leaves, rng), (len(leaves),)).clip(-1, 1)
         return np.asarray((1 + np.where(is_landlord, values, -values)) / 2, np.float32)
 
@@ -272,7 +272,7 @@ class Search(WritableAfterUnpickling):
 
 
 def _check_answer(part: str, answer: Floats, shape: tuple[int, ...]) -> Floats:
-    """Check the shape of a part's answer, and return it as float32.
+    """Check the shape of the result of a prior or a value, and return it as float32.
 
     Raises:
         InvalidAgentOptionError: If it has another shape, or holds what is no number.

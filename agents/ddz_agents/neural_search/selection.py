@@ -1,4 +1,4 @@
-"""Selection: which action is tried next, at the root by sequential halving, below it by PUCT.
+"""Selection of the next action to try: by sequential halving at the root, and by PUCT below it.
 
 At the root, PUCT would give most descents to the policy's favourite and few to its rivals, whose values would stay
 noise.  With sequential halving all candidates get equally many, in the same determinizations, and after each round the
@@ -28,7 +28,7 @@ from ddz_env.support.compiling import part_kernel
 def keep_better_half(
     candidates: Sequence[int], statistics: ChildStatistics, log_priors: Floats, prior_weight: float
 ) -> list[int]:
-    """Return the better half of the root's actions, the best first; an odd number is rounded up.
+    """Return the better half of the root's actions, rounded up and ordered from the best down.
 
     An action is worth its mean reward, and ``prior_weight`` times the logarithm of its prior, divided by the square
     root of its descents.
@@ -58,7 +58,7 @@ def select_child(
     exploration: np.float32,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """Select a child by PUCT; of children without visits, ties of the largest prior are drawn.
+    """Select a child by PUCT, drawing at random among unvisited children that share the largest prior.
 
     Args:
         tree: The tree.
@@ -105,7 +105,7 @@ def select_child(
 def _unvisited_child(
     tree: Tree, prior: np.ndarray, legal_children: np.ndarray, count: int, best_prior: np.float32, number: np.uint64
 ) -> int:
-    """Find the n-th child among those without visits that have the best prior."""
+    """Find the n-th of the unvisited children that have the largest prior."""
     for index in range(count):
         record = np.int64(legal_children[index])
         if tree.visits[record] == 0 and prior[record] == best_prior:

@@ -1,4 +1,4 @@
-"""Root parallelism: several trees of one decision, grown side by side and added up at the root.
+"""Root parallelism: several trees for one decision, grown side by side and added up at the root.
 
 Each tree has its own random numbers; what their leaves wait for is answered for all of them in one call.
 """
@@ -39,7 +39,7 @@ _FIRST_ROOM = 1 << 14
 
 
 class RootParallelTrees(WritableAfterUnpickling):
-    """Several trees of one decision, and the descents that are in flight in them.
+    """Several trees for one decision, and the descents in progress in them.
 
     Args:
         count: How many trees.
@@ -78,13 +78,13 @@ class RootParallelTrees(WritableAfterUnpickling):
             update_prior(tree, priors, ROOT, log_priors)
 
     def clear(self) -> None:
-        """Clear the trees of the last decision."""
+        """Clear the trees that are left from the last decision."""
         self.descents.games.waits.fill(GAME_OVER)
         for tree in self.trees:
             clear(tree)
 
     def select(self, firsts: npt.NDArray[np.int16], rng: np.random.Generator) -> LeafBatch:
-        """Send descents down every tree, and ask the players that they meet.
+        """Send descents down every tree, and ask the agents of other seats for moves where it is their turn.
 
         Args:
             firsts: The root's action of each descent of a tree; at most ``batch``.
@@ -125,11 +125,11 @@ class RootParallelTrees(WritableAfterUnpickling):
                 self._grow(index)
 
     def root_statistics(self) -> ChildStatistics:
-        """Add up the statistics of the root's actions over the trees."""
+        """Return the statistics of the root's actions, added up over the trees."""
         return sum_child_statistics(self.trees, [ROOT] * len(self.trees))
 
     def _descend(self, index: int, part: Descents, firsts: npt.NDArray[np.int16]) -> None:
-        """Make a tree's descents, growing the tree when it is full."""
+        """Run the descents of one tree, growing the tree when it is full."""
         while True:
             tree, priors, deal, state = self.trees[index], self.priors[index], self._deals[index], self._states[index]
             done, state = descend(tree, priors, self._searcher, part, firsts, deal, state)
@@ -140,7 +140,7 @@ class RootParallelTrees(WritableAfterUnpickling):
             part, firsts = part.part(slice(done, None)), firsts[done:]
 
     def _ask_players(self, rng: np.random.Generator) -> bool:
-        """Ask one player for its moves in all games that wait for it; return whether any did."""
+        """Ask one player for its moves in all games that wait for it, and return whether any game did."""
         games = self.descents.games
         numbers = np.flatnonzero(games.waits == NEEDS_PLAYER)
         if not len(numbers):
@@ -159,7 +159,7 @@ class RootParallelTrees(WritableAfterUnpickling):
     def _play_answers(
         self, index: int, part: Descents, chosen: npt.NDArray[np.intp], moves: npt.NDArray[np.int16]
     ) -> None:
-        """Play players' moves in a tree's descents, growing the tree when it is full."""
+        """Play the moves of other players in the descents of a tree, growing the tree when it is full."""
         while True:
             tree, priors, state = self.trees[index], self.priors[index], self._states[index]
             done, state = continue_descents(tree, priors, self._searcher, part, chosen, moves, state)
@@ -170,7 +170,7 @@ class RootParallelTrees(WritableAfterUnpickling):
             chosen, moves = chosen[done:], moves[done:]
 
     def _move_logs(self, numbers: npt.NDArray[np.intp]) -> Words:
-        """Return all moves so far of some descents' games, shape ``[k, moves, 2]``, uint64."""
+        """Return all moves so far in the games of the given descents, shape ``[k, moves, 2]``, uint64."""
         counts = self.descents.games.rows[numbers, MOVES].astype(np.int64)
         logs = np.zeros((len(numbers), int(counts.max()), 2), np.uint64)
         for place, (number, count) in enumerate(zip(numbers.tolist(), counts.tolist(), strict=True)):
@@ -192,7 +192,7 @@ class RootParallelTrees(WritableAfterUnpickling):
 
 
 def _actions_of_moves(moves: npt.NDArray[np.uint64]) -> npt.NDArray[np.int16]:
-    """Return the actions of whole moves, -1 behind the last, shape ``[k, 1 + MAX_KICKERS]``."""
+    """Return the actions of complete moves, padded with -1, shape ``[k, 1 + MAX_KICKERS]``."""
     stages = np.full((len(moves), 1 + MAX_KICKERS), -1, np.int16)
     for number, (main, kickers) in enumerate(moves.tolist()):
         actions = Move.from_words(main, kickers).actions

@@ -1,4 +1,4 @@
-"""Values of the leaves of a search, from -1 to 1, for the seats that are to act there.
+"""Value functions for the leaves of a search, which return -1 to 1 for the seats to act.
 
 A value is any function of :class:`~ddz_agents.neural_search.leaf_games.LeafBatch` and a generator.  It may play their
 games on.  It is not asked before there is a landlord, when nobody's side is known.
@@ -31,7 +31,7 @@ _ALL = slice(None)
 
 
 class PolicyValue:
-    """The value of a leaf by a network, after its policy has played on for some decisions.
+    """A leaf value from a network, taken after the policy has played on for a few decisions.
 
     Args:
         model: The policy, whose likeliest actions are played; with a critic or a value of its own.
@@ -48,14 +48,14 @@ class PolicyValue:
         self._model, self._leaf, self._steps = model, leaf, steps
 
     def __call__(self, leaves: LeafBatch, rng: np.random.Generator) -> Floats:
-        """Return values for the seats to act, -1 to 1, shape ``[n]``, float32; the games are played on in place."""
+        """Return values for the seats to act, -1 to 1, shape ``[n]``, float32, playing the games on in place."""
         games = leaves.games
         seats = games.rows[:, SEAT].copy()
         play_policy_steps(self._model, games, self._steps, leaves.rules.words())
         return values_for_seats(games, seats, self._values)
 
     def _values(self, games: LeafGames) -> Floats:
-        """Return what positions are worth to the seats to act, shape ``[n]``."""
+        """Return the values of positions for the seats to act, shape ``[n]``."""
         if self._leaf == "critic":
             return evaluate_with_critic(self._model, games)
         return evaluate_games(self._model, games)[1]
@@ -90,7 +90,7 @@ def play_out_randomly(rows: Words, rules: Words, rng: np.random.Generator) -> tu
 
 @kernel
 def _play_rows_out(rows: np.ndarray, rules: np.ndarray, seed: np.uint64, chances: np.ndarray) -> None:
-    """Play games to their ends at random, and write the landlords' rewards."""
+    """Play games to their ends at random, and write the landlord's result of each game."""
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(rows.shape[0]):
         row = rows[index]
@@ -101,19 +101,19 @@ def _play_rows_out(rows: np.ndarray, rules: np.ndarray, seed: np.uint64, chances
 def evaluate_games(
     model: PolicyModel, games: LeafGames, chosen: slice | npt.NDArray[np.intp] = _ALL
 ) -> tuple[Floats, Floats]:
-    """Return the policy's log-probabilities in some waiting games, ``[n, 400]``, and its values, ``[n]``."""
+    """Return the policy's log-probabilities, shape ``[n, 400]``, and values, shape ``[n]``, in the chosen games."""
     return model.evaluate(games.observations[chosen].view(np.int8), mask_bytes(games.masks[chosen]))
 
 
 def evaluate_with_critic(model: PolicyModel, games: LeafGames) -> Floats:
-    """Return the critic's values of the games for the seats to act, shape ``[n]``."""
+    """Return the critic's values of games for the seats to act, shape ``[n]``."""
     assert isinstance(model, GameCritic)
     seen = games.observations.view(np.int8), mask_bytes(games.masks), games.concealed.view(np.int8)
     return model.value_of_games(*seen)
 
 
 def values_for_seats(games: LeafGames, seats: Words, value: Callable[[LeafGames], Floats]) -> Floats:
-    """Return what games are worth to given seats: the result where they are over, else a value.
+    """Return the values of games for given seats: the result of a finished game, else an estimate.
 
     Args:
         games: The games.
@@ -136,7 +136,7 @@ def values_for_seats(games: LeafGames, seats: Words, value: Callable[[LeafGames]
 
 
 def play_policy_steps(model: PolicyModel, games: LeafGames, decisions: int, rules: Words) -> None:
-    """Let a policy play games on in place, with its likeliest action each time.
+    """Let a policy play games on in place, taking its likeliest action each time.
 
     Args:
         model: The policy.

@@ -1,4 +1,4 @@
-"""The chance of winning after each move, for people: a calibrated mean of the critic over sampled worlds.
+"""Each move's chance of winning, shown to people: a calibrated mean of the critic's values in sampled worlds.
 
 A person wants to know of every move how often it wins, also of one that a search never tried or that an agent played
 without thinking.  So each move is played in the same worlds, which are weighed by what the hidden seats have played,
@@ -56,7 +56,7 @@ _LIKELIEST = 0.99
 
 
 class WinEstimate(NamedTuple):
-    """A move's chance of winning, and how much of a difference sampled worlds explain.
+    """A move's chance of winning, and the difference that sampling noise in the worlds can explain.
 
     Attributes:
         chance: The chance of winning after it, 0 to 1.
@@ -81,14 +81,14 @@ class LogOddsCurve(NamedTuple):
     slope: float
 
     def chances(self, means: Reals) -> Reals:
-        """Return the calibrated chances of means from 0 to 1; what is certain stays certain."""
+        """Return the calibrated chances for means from 0 to 1, leaving 0 and 1 unchanged."""
         chances = 1 / (1 + np.exp(-self.bias - self.slope * log_odds(means)))
         bounded: Reals = np.where((means <= 0) | (means >= 1), means, chances)
         return bounded
 
 
 class Calibration(NamedTuple):
-    """The calibration curves against some opponents, one for each role.
+    """The calibration curves for one kind of opponent, with one curve for each role.
 
     Attributes:
         landlord: For the landlord.
@@ -102,7 +102,7 @@ class Calibration(NamedTuple):
 
 
 def log_odds(means: Reals) -> Reals:
-    """Compute the log odds of the critic's means, 0 to 1; finite where it is certain."""
+    """Compute the log odds of the critic's means, 0 to 1, which stay finite where a mean is 0 or 1."""
     with np.errstate(divide="ignore"):
         logs: Reals = np.clip(np.log(means) - np.log1p(-means), -_MOST, _MOST)
     return logs
@@ -120,7 +120,7 @@ CALIBRATIONS = {
 
 
 class RuleAgentOpponents(NamedTuple):
-    """Opponents that are the rule agent: its weights, and the calibration of playouts against it.
+    """Rule agents as opponents: their weights, and the calibration of playouts against them.
 
     Attributes:
         weights: Its weights.
@@ -146,7 +146,7 @@ RULE_AGENTS = {
 
 @kernel
 def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: np.ndarray, games: LeafGames) -> None:
-    """Play every move in every world.
+    """Play every given move in every given world.
 
     Args:
         ring: The moves before, shape ``[16, 2]``, uint64.
@@ -166,7 +166,7 @@ def _play_moves(ring: np.ndarray, rules: np.ndarray, moves: np.ndarray, worlds: 
 
 
 def play_moves_in_worlds(view: View, moves: Sequence[Move], worlds: Words) -> LeafGames:
-    """Play every move in every world; the games of one world lie side by side.
+    """Play every given move in every given world, with the games of one world side by side.
 
     Args:
         view: What the seat to act knows.
@@ -182,13 +182,13 @@ def play_moves_in_worlds(view: View, moves: Sequence[Move], worlds: Words) -> Le
 
 
 def role_number(view: View) -> int:
-    """Return the role of a view's seat: 0 for the landlord, 1 for the peasant after it, 2 for the one before."""
+    """Return a seat's role: 0 for the landlord, 1 for the peasant after it, 2 for the peasant before it."""
     assert view.landlord is not None
     return (view.seat - view.landlord) % 3
 
 
 class WinProbability:
-    """Estimates how likely moves win, from what their seat knows.
+    """An estimator of how likely moves are to win, based on what their seat knows.
 
     Args:
         model: A policy with a critic that was trained to win.
@@ -208,7 +208,7 @@ class WinProbability:
     def estimate(
         self, view: View, moves: Sequence[Move], rng: np.random.Generator, opponents: str = STRONG
     ) -> list[WinEstimate]:
-        """Estimate the chance of winning of each of some moves, for the side of the seat to act.
+        """Estimate the chance of winning after each given move, for the side of the seat to act.
 
         Args:
             view: What the seat to act knows, when the landlord is known.
@@ -237,19 +237,19 @@ class WinProbability:
         return list(map(WinEstimate, shown.tolist(), noises.tolist()))
 
     def critic_means(self, view: View, moves: Sequence[Move], rng: np.random.Generator) -> Reals:
-        """Return the critic's means over the worlds, 0 to 1, shape ``[moves]``, uncalibrated."""
+        """Return the critic's mean values over the worlds, uncalibrated, 0 to 1, shape ``[moves]``."""
         rows, weights = self._checked_worlds(view, rng)
         return np.clip(weights @ self._ask_critic(view, moves, rows), 0.0, 1.0)
 
     def playout_win_rate(self, view: View, move: Move, rng: np.random.Generator, others: RuleAgentOpponents) -> float:
-        """Return the share of worlds, 0 to 1, that the policy wins after a move among rule agents.
+        """Return the share of worlds, 0 to 1, that the policy wins against rule agents after a given move.
 
         Arguments and errors are as of :meth:`estimate`.
         """
         return self._playout_win_rate(view, move, *self._checked_worlds(view, rng), others)
 
     def sample_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Sample different full games that a seat may be in, ``[n, 32]``, and how likely each is, ``[n]``.
+        """Sample distinct full games that a seat may be in, ``[n, 32]``, with their probabilities, ``[n]``.
 
         They come from the belief network, where it knows the rules, and are weighed by how plausible they make the
         moves of the hidden seats, as in the search; a position without a history has any deal as likely.
@@ -264,14 +264,14 @@ class WinProbability:
         return rows, np.bincount(deal, weights).astype(np.float64)
 
     def _checked_worlds(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Sample the worlds of a seat that is to play cards, and how likely each is."""
+        """Check that a seat is to play cards, and sample its worlds with their probabilities."""
         if view.landlord is None or view.acting_seat != view.seat or view.stage != "play":
             raise IllegalMoveError(f"seat {view.seat} plays no cards now: the stage is {view.stage}")
         check_view(view.row, view.seat, view.rule_words)
         return self.sample_worlds(view, rng)
 
     def _ask_critic(self, view: View, moves: Sequence[Move], worlds: Words) -> Reals:
-        """Ask the critic what each move is worth in each world, 0 to 1, shape ``[worlds, moves]``."""
+        """Return the critic's value of each move in each world, 0 to 1, shape ``[worlds, moves]``."""
         games = play_moves_in_worlds(view, moves, worlds)
         play_forced(games, np.arange(len(games.waits)), view.rule_words)
         seats = np.full(len(games.waits), view.seat, np.uint64)
@@ -282,14 +282,14 @@ class WinProbability:
     def _playout_win_rate(
         self, view: View, move: Move, worlds: Words, weights: Reals, others: RuleAgentOpponents
     ) -> float:
-        """Compute :meth:`playout_win_rate` in given worlds."""
+        """Compute the result of :meth:`playout_win_rate` in given worlds."""
         games = play_moves_in_worlds(view, [move], worlds)
         won = play_out_against_rules(self._model, games, view.seat, view.rule_words, others.weights)
         return min(float(weights @ won), 1.0)
 
 
 def likely_moves(model: PolicyModel, view: View, most: int) -> list[PartialMove]:
-    """List the whole moves that a policy finds likeliest, by a beam search over their stages.
+    """List the complete moves that a policy finds likeliest, by a beam search over their stages.
 
     Args:
         model: The policy.

@@ -1,4 +1,4 @@
-"""Named errors of exact search."""
+"""Exceptions raised by exact search."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from ddz_env.support.errors import DouDizhuError
 
 
 class NotSolvableError(DouDizhuError):
-    """A position that exact search cannot search; the message says what it can."""
+    """Raised when exact search cannot handle a position; the message says which positions it can handle."""
 
 
 class SearchLimitError(DouDizhuError):
-    """A game or an information set is too large for exact search; the message names the limit."""
+    """Raised when a game or an information set is too large for exact search; the message names the limit."""

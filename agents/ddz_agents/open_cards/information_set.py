@@ -1,4 +1,4 @@
-"""Enumeration of information sets: all states that a seat cannot tell apart, with their exact probabilities.
+"""Enumeration of information sets: all states that a seat cannot tell apart, with exact probabilities.
 
 Fixing the observer's cards and dealing the unseen cards at random (section III.D of Whitehouse, Powley and Cowling
 2011) makes every deal of *cards* equally likely; the number of deals of cards that give the same ranks to the same
@@ -58,7 +58,7 @@ class InformationSet:
 
 
 def enumerate_hands(pool: Counts, size: int) -> Iterator[Counts]:
-    """Yield every distinct hand of a size that a pool can give."""
+    """Yield every distinct hand of a given size that can be dealt from a pool of cards."""
     if not pool:
         if size == 0:
             yield ()
@@ -71,7 +71,7 @@ def enumerate_hands(pool: Counts, size: int) -> Iterator[Counts]:
 
 @functools.lru_cache(maxsize=4096)
 def enumerate_deals(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """Enumerate every way to deal hands of given sizes from a pool, which may leave cards over.
+    """Enumerate every way to deal hands of given sizes from a pool, in which cards may be left over.
 
     Args:
         pool: The cards as counts.
@@ -94,7 +94,7 @@ def enumerate_deals(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int
 
 
 def _count_states(pool: Counts, sizes: Counts) -> int:
-    """Count the states without making them, rank by rank."""
+    """Count the states of an information set rank by rank, without creating them."""
     ways = {sizes: 1}
     for have in pool:
         before, ways = ways, defaultdict(int)
@@ -117,7 +117,7 @@ def _enumerate_deals(pool: Counts, sizes: Sequence[int]) -> Iterator[tuple[tuple
 
 
 def information_set(row: Words, seat: int, open_hands: bool = False) -> InformationSet:
-    """Enumerate the states that are possible from a view.
+    """Enumerate the states that are possible given a seat's view.
 
     Args:
         row: A view's row (:func:`ddz_env.core.view.write_view`), shape ``[32]``.
@@ -148,7 +148,7 @@ def information_set(row: Words, seat: int, open_hands: bool = False) -> Informat
 
 
 def _unknown_cards(row: Words, seat: int) -> tuple[Counts, tuple[int, ...], tuple[int, ...]]:
-    """Return the pool, the other seats that hold cards, and how many of the pool's cards each gets."""
+    """Return the unseen cards, the other seats that hold cards, and how many unseen cards each gets."""
     held = {other: (int(row[SIZES]) >> (8 * other)) & 255 for other in range(3)}
     others = tuple(other for other, size in held.items() if other != seat and size > 0)
     face_up = {int(row[LANDLORD]): sum(word_to_counts(int(row[KNOWN])))}
@@ -156,7 +156,7 @@ def _unknown_cards(row: Words, seat: int) -> tuple[Counts, tuple[int, ...], tupl
 
 
 def count_deals(row: Words, seat: int) -> int:
-    """Count the ways to deal the unseen cards of a view: at least as many as there are states."""
+    """Count the ways to deal the unseen cards of a view, which are at least as many as its states."""
     pool, _, sizes = _unknown_cards(row, seat)
     left, ways = sum(pool), 1
     for size in sizes:
@@ -166,7 +166,7 @@ def count_deals(row: Words, seat: int) -> int:
 
 
 def _fill_hands(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[int, ...], int]]) -> InformationSet:
-    """Fill the other hands into copies of a view's row."""
+    """Write the dealt hands of the other seats into copies of a view's engine state row."""
     rows = np.tile(row, (len(dealt), 1))
     rows[:, SIZES] = 0
     landlord, face_up = int(row[LANDLORD]), row[KNOWN]
@@ -178,7 +178,7 @@ def _fill_hands(row: Words, others: Sequence[int], dealt: Sequence[tuple[tuple[i
 
 
 def row_before_first_move(row: Words, seat: int, players: int) -> Words:
-    """Return the seat's view before the first move, with every played card back where it came from.
+    """Return a seat's view before the first move, with every played card back where it came from.
 
     Args:
         row: A view's row in a game with a fixed landlord, shape ``[32]``.
@@ -203,7 +203,7 @@ def row_before_first_move(row: Words, seat: int, players: int) -> Words:
 
 
 def check_replayable(view: View) -> None:
-    """Raise unless a view's history can be replayed from the first lead.
+    """Check that a view's history can be replayed from the first lead.
 
     Raises:
         NotSolvableError: If the game had an auction, a doubling round, or a hand that may be shown.

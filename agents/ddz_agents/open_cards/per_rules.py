@@ -1,4 +1,4 @@
-"""One object for each set of rules, such as a solver, made when it is first needed."""
+"""A dictionary that keeps one object for each set of rules, such as a solver, created on first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Made = TypeVar("_Made")
 
 
 class PerRules(dict[Rules, _Made]):
-    """A dictionary of one object per rules, such as a solver, which is made when it is first looked up.
+    """A dictionary that keeps one object, such as a solver, for each set of rules and creates it on first use.
 
     Args:
         make: Makes the object from the rules.
@@ -22,6 +22,6 @@ class PerRules(dict[Rules, _Made]):
         self._make = make
 
     def __missing__(self, rules: Rules) -> _Made:
-        """Make the object of some rules."""
+        """Create the object for a set of rules."""
         self[rules] = made = self._make(rules)
         return made

@@ -1,1 +1,1 @@
-"""The rule agent: it plays by hand decomposition and hand-written rules, without search."""
+"""The rule agent, which plays by hand decomposition and hand-written rules, without search."""

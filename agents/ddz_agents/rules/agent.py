@@ -1,4 +1,4 @@
-"""The rule agent and its variants as agents: in one game, or in many by one compiled call."""
+"""The rule agent and its variants, which can play one game or many games in one compiled call."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _SEAT_BITS = 8
 
 
 def choose_move(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, weights: np.ndarray = of.WEIGHTS) -> Move:
-    """Choose the rule agent's move, as :func:`ddz_agents.rules.rules.rules_move` does in compiled code."""
+    """Choose the rule agent's move from Python, as :func:`ddz_agents.rules.rules.rules_move` does in kernels."""
     main, kickers = rules_move(row, rules, workspace, weights)
     return Move.from_words(int(main), int(kickers))
 
 
 class RulesAgentBase(WritableAfterUnpickling):
-    """The base of the rule agents, which play by hand decomposition, without search and without randomness."""
+    """Base class of the rule agents, which play by hand decomposition without search or randomness."""
 
     name: str
 
@@ -49,15 +49,15 @@ class RulesAgentBase(WritableAfterUnpickling):
         self._workspace = new_rule_workspace()
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """Return the weights for a seat: :data:`~ddz_agents.rules.weights.WEIGHTS` or others of that shape."""
+        """Return the rule weights for a seat, in the shape of :data:`~ddz_agents.rules.weights.WEIGHTS`."""
         return of.WEIGHTS
 
     def observed_row(self, view: View) -> npt.NDArray[np.uint64]:
-        """Return the view's row as the agent reads it; a subclass may hide something."""
+        """Return the engine state row that the agent reads, from which a subclass may hide information."""
         return view.row
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a move by the rules; the generator is not used.
+        """Choose a move by the rules, without using the random generator.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -80,7 +80,7 @@ class RulesAgent(RulesAgentBase):
     same_in_batches = parallel = True
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
-        """Choose as :meth:`act` in many games, by one compiled call (:mod:`ddz_env.playing.many`)."""
+        """Choose moves as :meth:`act` does, but for many games in one compiled call (:mod:`ddz_env.playing.many`)."""
         moves = np.empty((len(waiting.rows), 2), np.uint64)
         _choose_moves(waiting.rows, waiting.rules.words(), _thread_workspace(get_ident()), of.WEIGHTS, moves)
         return moves
@@ -92,7 +92,7 @@ class RulesTunedAgent(RulesAgentBase):
     name = "rules-tuned"
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """Return the weights of the seat's role."""
+        """Return the tuned weights for the seat's role."""
         return of.TUNED_LANDLORD if view.landlord in (None, view.seat) else of.TUNED_PEASANTS
 
 
@@ -133,16 +133,16 @@ class RulesWithoutAgent(RulesAgentBase):
         self._weights = weights_without_rule(options.rule)
 
     def weights(self, view: View) -> npt.NDArray[np.int64]:
-        """Return the weights without those of the rule that is left out."""
+        """Return the rule weights without the weights of the rule that is left out."""
         return self._weights
 
     def observed_row(self, view: View) -> npt.NDArray[np.uint64]:
-        """Return the view's row; without ``control`` it hides that an enemy has few cards."""
+        """Return the view's state row, hiding that an enemy has few cards if the ``control`` rule is left out."""
         return hide_few_cards(view.row, view.seat) if self.options.rule == "control" else view.row
 
 
 def weights_without_rule(rule: Rule) -> npt.NDArray[np.int64]:
-    """Return the rule agent's weights without a rule; shape and meaning are those of ``WEIGHTS``."""
+    """Return the rule agent's weights without one rule, in the shape and meaning of ``WEIGHTS``."""
     weights = of.WEIGHTS.copy()
     if rule == "pass":
         weights[[of.FOLLOW_HOLD, of.FOLLOW_NEED, of.FOLLOW_URGENT]] = 0
@@ -153,7 +153,7 @@ def weights_without_rule(rule: Rule) -> npt.NDArray[np.int64]:
 
 
 def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uint64]:
-    """Return a view's row in which no enemy seems to have fewer than three cards.
+    """Return a view's state row in which every enemy seems to have at least three cards.
 
     Args:
         row: The row of a view, shape ``[ROW_WORDS]``; it stays as it is.
@@ -172,7 +172,7 @@ def hide_few_cards(row: npt.NDArray[np.uint64], seat: int) -> npt.NDArray[np.uin
 def label_actions(
     rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, plans: np.ndarray, actions: np.ndarray
 ) -> None:
-    """Write the action that the rule agent would take in every game, at any stage.
+    """Write the action that the rule agent would take in each game, at any stage of a move.
 
     Args:
         rows: The games, shape ``[n, 32]``, uint64; unchanged.
@@ -202,19 +202,19 @@ def label_actions(
 def _choose_moves(
     rows: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, moves: np.ndarray
 ) -> None:
-    """Write the rule agent's move (main id, kickers as a hand) for each game at the start of a decision."""
+    """Write the rule agent's move in each game as its main id and its kickers, at the start of a decision."""
     for index in range(rows.shape[0]):
         moves[index, 0], moves[index, 1] = rules_move(rows[index], rules, workspace, w)
 
 
 @lru_cache(maxsize=MAX_THREADS)
 def _thread_workspace(_thread: int) -> RuleWorkspace:
-    """Return the workspace of a thread that answers for many games."""
+    """Return the workspace of a thread that chooses moves for many games."""
     return new_rule_workspace()
 
 
 class RulesTeacher(WritableAfterUnpickling):
-    """The rule agent as a teacher of imitation: it labels ``n`` games that advance side by side.
+    """The rule agent as an imitation teacher, which labels ``n`` games that advance side by side.
 
     The kickers of a move that it chose itself are those of its plan; if the game took another main group, they are
     those that it would give that group.  A move is finished before another seat acts, so a game needs one plan.  It
@@ -236,7 +236,7 @@ class RulesTeacher(WritableAfterUnpickling):
         self.plans = np.zeros((num_games, 2), np.uint64)
 
     def labels(self, rows: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-        """Return the action that the rule agent would take in every game.
+        """Return the action that the rule agent would take in each game.
 
         Args:
             rows: The games now, shape ``[n, 32]``, uint64; the same games, in the same order, as before.

@@ -33,7 +33,7 @@ def insert_candidate(
     riders: np.uint64,
     score: int,
 ) -> int:
-    """Insert a move by its score if it is among the best; returns how many there are then."""
+    """Insert a move by its score if it is among the best, and return the new number of moves."""
     index = count
     while index > 0 and scores[index - 1] < score:
         index -= 1
@@ -56,7 +56,7 @@ def list_candidates(
     kickers: np.ndarray,
     scores: np.ndarray,
 ) -> int:
-    """List the best candidates of the acting seat; the rule agent's move is first, pass second if it is legal.
+    """List the acting seat's best candidates: the rule agent's move first, then a pass if it is legal.
 
     Args:
         row: A view's row or a full row, at the start of a move.
@@ -98,7 +98,7 @@ def list_candidates(
 def best_candidates(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best ``most`` candidates as main groups and kickers, both of shape ``[n]``, uint64."""
+    """Return the best ``most`` candidate moves as main groups and kickers, both of shape ``[n]``, uint64."""
     mains, kickers = np.zeros((2, most), np.uint64)
     count = list_candidates(row, rules, workspace, mains, kickers, np.zeros(most, np.int64))
     return mains[:count], kickers[:count]

@@ -1,4 +1,4 @@
-"""Hand decomposition: the cheapest way to split a hand into moves.
+"""Hand decomposition, which finds the cheapest way to split a hand into moves.
 
 Every way of taking chains, pair chains and planes out of the hand is tried depth first.  What is left can be *read* in
 several ways: planes and quads with or without kickers, quads, trios and the rocket whole or broken.  The rest falls
@@ -45,7 +45,7 @@ _GOLD, _SLOT = np.uint64(0x9E3779B97F4A7C15), np.uint64(40)
 
 @inline_kernel
 def _is_allowed(segment: int, scratch: HandWorkspace) -> bool:
-    """Return whether the rules have the segment's category at all."""
+    """Return whether the rules include a given category of main groups."""
     return ((scratch.memory[at.ALLOWED] >> np.uint64(segment)) & U1) == U1
 
 
@@ -54,7 +54,7 @@ def _is_allowed(segment: int, scratch: HandWorkspace) -> bool:
 
 @inline_kernel
 def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorkspace, count: int) -> int:
-    """Append the chains of one category, the longest first, with their prices."""
+    """Append the chains of one category with their costs, the longest chains first."""
     memory = scratch.memory
     segment, starts = first, words.run_starts(plane, tables.SEGMENT_LENGTH[first])
     while starts != U0 and segment < stop:  # none is longer than the longest
@@ -77,7 +77,7 @@ def _list_chains_of(plane: np.uint64, first: int, stop: int, scratch: HandWorksp
 
 @part_kernel
 def _list_chains(hand: np.uint64, scratch: HandWorkspace) -> int:
-    """List every plane, pair chain and solo chain that the hand holds."""
+    """List every plane, pair chain and solo chain that a hand holds."""
     singles, pairs, trios = hand & CHAIN_PLANE, (hand >> U16) & CHAIN_PLANE, (hand >> U32) & CHAIN_PLANE
     if words.run_starts(singles, U2) == U0:
         return 0
@@ -94,7 +94,7 @@ def _list_chains(hand: np.uint64, scratch: HandWorkspace) -> int:
 
 @pure_kernel
 def _lowest_bits(mask: np.uint64, count: np.uint64) -> np.uint64:
-    """Return the lowest ``count`` bits of a mask."""
+    """Return the lowest ``count`` set bits of a mask."""
     taken = U0
     while count > U0 and mask != U0:
         bit = mask & (~mask + U1)
@@ -108,7 +108,7 @@ def _lowest_bits(mask: np.uint64, count: np.uint64) -> np.uint64:
 def _pick_body_kickers(
     segment: np.uint64, rank: np.uint64, solos: np.uint64, pairs: np.uint64, scratch: HandWorkspace
 ) -> tuple[np.uint64, np.uint64, np.uint64]:
-    """Pick the kickers of a plane or quad: the lowest pairs, or the lowest solos and then halves of pairs.
+    """Pick a plane's or quad's kickers: the lowest pairs, or the lowest solos and then halves of pairs.
 
     Returns:
         The kickers as a hand, 0 if there are too few, and the solos and pairs left.
@@ -132,7 +132,7 @@ def _pick_body_kickers(
 def _list_bodies(
     chains: int, quads: np.uint64, modes: np.uint64, scratch: HandWorkspace
 ) -> tuple[int, np.uint64, np.uint64]:
-    """List the planes and quads of a reading at ``BODY``, each in its mode.
+    """List the planes and quads of one hand decomposition at ``BODY``, each with its kicker mode.
 
     Args:
         chains: How many chains are in ``TAKEN``; the planes among them are listed.
@@ -169,7 +169,7 @@ def _list_bodies(
 def _attach_kickers(
     bodies: int, solos: np.uint64, pairs: np.uint64, scratch: HandWorkspace
 ) -> tuple[bool, int, np.uint64, np.uint64]:
-    """Give the planes and quads of a reading their kickers, and write those at ``BODY_KICKERS``.
+    """Choose kickers for the planes and quads of a decomposition, and write them at ``BODY_KICKERS``.
 
     Returns:
         Whether all have their kickers; the prices of the quads, and the solos and pairs left.
@@ -190,7 +190,7 @@ def _attach_kickers(
 
 
 class Reading(NamedTuple):
-    """A way to read the cards that remain when some chains have been taken out of a hand.
+    """One way to divide the cards that remain after some chains have been taken out of a hand.
 
     Attributes:
         broken: The trios that are broken up into a solo and a pair each, by rank.
@@ -204,7 +204,7 @@ class Reading(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The moves into which a reading splits the cards that remain.
+    """The moves into which one decomposition divides the cards that remain.
 
     Attributes:
         possible: Whether all planes and quads have their kickers.
@@ -227,7 +227,7 @@ class Pieces(NamedTuple):
 
 @inline_kernel
 def _split_by_reading(hand: np.uint64, chains: int, reading: Reading, scratch: HandWorkspace) -> Pieces:
-    """Split the cards that some chains leave, as a reading says.
+    """Divide the cards that remain after taking some chains into moves, as one decomposition prescribes.
 
     Args:
         hand: The cards left.
@@ -257,7 +257,7 @@ def _split_by_reading(hand: np.uint64, chains: int, reading: Reading, scratch: H
 
 @inline_kernel
 def _unpack_part(price: int, sure: bool) -> int:
-    """Return one of the two numbers that a packed price holds: the losers, or the price."""
+    """Return one of the two numbers that a packed cost holds: the beatable-move count or the cost to play."""
     return prices.unpack_losers(price) if sure else prices.unpack_price(price)
 
 
@@ -265,7 +265,7 @@ def _unpack_part(price: int, sure: bool) -> int:
 def _choose_trio_kicker(
     rank: np.uint64, solos: np.uint64, pairs: np.uint64, sure: bool, scratch: HandWorkspace
 ) -> tuple[np.uint64, np.uint64, int]:
-    """Choose a trio's kicker: the dearer of the lowest solo and the lowest pair, but none worth keeping.
+    """Choose a trio's kicker: the costlier of the lowest solo and the lowest pair, unless worth keeping.
 
     Args:
         rank: The trio's rank.
@@ -296,7 +296,7 @@ def _choose_trio_kicker(
 
 @inline_kernel
 def _price_trio_kickers(pieces: Pieces, sure: bool, scratch: HandWorkspace) -> int:
-    """Add up the prices of the solos and pairs that ride with the trios."""
+    """Return the total cost of the solos and pairs that are played as kickers of trios."""
     trios, solos, pairs, price = pieces.trios, pieces.solos, pieces.pairs, _ZERO
     while trios != U0:
         solo, pair, carried = _choose_trio_kicker(words.lowest_bit(trios), solos, pairs, sure, scratch)
@@ -307,7 +307,7 @@ def _price_trio_kickers(pieces: Pieces, sure: bool, scratch: HandWorkspace) -> i
 
 @part_kernel
 def _price_trios(trios: np.uint64, scratch: HandWorkspace) -> int:
-    """Add up the prices of trios; a trio without a kicker costs the same."""
+    """Return the total cost of trios, which is the same with or without a kicker."""
     price = _ZERO
     while trios != U0:
         price += scratch.prices[at.TRIO_PRICE + np.int64(words.lowest_bit(trios))]
@@ -317,7 +317,7 @@ def _price_trios(trios: np.uint64, scratch: HandWorkspace) -> int:
 
 @part_kernel
 def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocket: bool) -> tuple[int, np.uint64]:
-    """Count the readings of the rest of a hand, and find the trios that are also tried broken up."""
+    """Count the ways to divide the rest of a hand, and find the trios to try broken up as well."""
     number = 2 if rocket else 1
     if (planes | quads) != U0:
         number *= _MODES ** np.int64(planes) * _QUAD_MODES ** np.int64(words.popcount(quads))
@@ -333,7 +333,7 @@ def _count_readings(planes: np.uint64, quads: np.uint64, trios: np.uint64, rocke
 
 @part_kernel
 def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uint64:
-    """Return the modes to try next, the first plane's changing fastest; all are 0 again after the last."""
+    """Return the next combination of kicker modes, or all zeros after the last one."""
     mode = U0  # where the mode's bits begin
     for body in range(planes + words.popcount(quads)):
         if (modes >> mode) & _MODE < (_LAST_MODE if body < planes else _LAST_QUAD_MODE):
@@ -347,7 +347,7 @@ def _next_modes(modes: np.uint64, planes: np.uint64, quads: np.uint64) -> np.uin
 def _next_reading(
     reading: Reading, planes: np.uint64, quads: np.uint64, has_rocket: bool, breakable: np.uint64
 ) -> Reading:
-    """Return the reading to try next: modes change fastest, then the rocket, then the trios broken up."""
+    """Return the next decomposition to try: first other kicker modes, then a broken rocket, then broken trios."""
     broken, rocket, modes = reading.broken, reading.rocket, _next_modes(reading.modes, planes, quads)
     if modes == U0:
         if not rocket:
@@ -358,7 +358,7 @@ def _next_reading(
 
 @inline_kernel
 def _store_if_cheapest(best: int, hand: np.uint64, chains: int, reading: Reading, memory: np.ndarray) -> None:
-    """Store a split of the hand if it is the cheapest so far."""
+    """Store a decomposition of the hand if it is the cheapest so far."""
     memory[best], memory[best + 1] = hand, np.uint64(chains)
     memory[best + 2], memory[best + 3], memory[best + 4] = reading.broken, np.uint64(reading.rocket), reading.modes
     for index in range(chains):
@@ -367,7 +367,7 @@ def _store_if_cheapest(best: int, hand: np.uint64, chains: int, reading: Reading
 
 @part_kernel
 def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: HandWorkspace) -> tuple[int, int, int]:
-    """Try all readings of the cards that some chains leave.
+    """Try all ways to divide the cards that remain after some chains have been taken out of a hand.
 
     Args:
         hand: The cards left.
@@ -411,7 +411,7 @@ def _try_readings(hand: np.uint64, chains: int, price: int, sure: int, scratch: 
 
 @pure_kernel
 def split_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Find the two cheapest sets of moves into which a hand splits; :func:`write_split` writes them.
+    """Find the two cheapest sets of moves that make up a hand, which :func:`write_split` can write out.
 
     Args:
         hand: The hand.
@@ -442,7 +442,7 @@ def split_hand(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
 
 @part_kernel
 def _next_chain(depth: int, count: int, memory: np.ndarray) -> tuple[int, int]:
-    """Find the deepest depth at which a chain is left to be taken (-1 for none), and the chain's index."""
+    """Find the deepest search level with a chain left to take, or -1, and the index of that chain."""
     while depth >= 0:
         index, taken = np.int64(memory[at.PATH + depth]), ~memory[at.HANDS_LEFT + depth]
         while index < count:
@@ -455,7 +455,7 @@ def _next_chain(depth: int, count: int, memory: np.ndarray) -> tuple[int, int]:
 
 @part_kernel
 def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
-    """Take a chain at a depth of the search, and return the hand that it leaves."""
+    """Take a chain at one depth of the search, and return the hand that it leaves."""
     chain, left = memory[at.CHAIN + index], memory[at.HANDS_LEFT + depth]
     segment = chain >> U4
     memory[at.TAKEN + depth] = chain
@@ -471,7 +471,7 @@ def _take_chain(depth: int, index: int, memory: np.ndarray) -> np.uint64:
 
 @inline_kernel
 def _write_move(memory: np.ndarray, count: int, segment: int, rank: np.uint64, kickers: np.uint64) -> int:
-    """Write a move of the answer, and return the new number of moves."""
+    """Write one move of the decomposition, and return the new number of moves."""
     memory[at.MAINS + count] = tables.SEGMENT_BASE[segment] + rank
     memory[at.KICKERS + count] = kickers
     return count + 1
@@ -479,7 +479,7 @@ def _write_move(memory: np.ndarray, count: int, segment: int, rank: np.uint64, k
 
 @inline_kernel
 def _write_moves(memory: np.ndarray, count: int, segment: int, ranks: np.uint64) -> int:
-    """Write a move without kickers for each of some ranks, and return the new number of moves."""
+    """Write a move without kickers for each given rank, and return the new number of moves."""
     while ranks != U0:
         count = _write_move(memory, count, segment, words.lowest_bit(ranks), U0)
         ranks &= ranks - U1
@@ -488,7 +488,7 @@ def _write_moves(memory: np.ndarray, count: int, segment: int, ranks: np.uint64)
 
 @part_kernel
 def _write_pieces(pieces: Pieces, sure: bool, scratch: HandWorkspace, count: int) -> int:
-    """Write the moves of a reading, except chains and the rocket, and return the new number of moves."""
+    """Write the moves of a decomposition except chains and the rocket, and return the new number of moves."""
     memory, trios, solos, pairs = scratch.memory, pieces.trios, pieces.solos, pieces.pairs
     for index in range(pieces.bodies):
         body = memory[at.BODY + index]
@@ -506,7 +506,7 @@ def _write_pieces(pieces: Pieces, sure: bool, scratch: HandWorkspace, count: int
 
 @pure_kernel
 def write_split(sure: bool, workspace: RuleWorkspace) -> int:
-    """Write the moves of the cheapest split that was found last into ``workspace.scratch.memory``.
+    """Write the moves of the cheapest decomposition found last into ``workspace.scratch.memory``.
 
     Args:
         sure: Whether the one with the fewest moves that can be beaten.
@@ -536,7 +536,7 @@ def write_split(sure: bool, workspace: RuleWorkspace) -> int:
 
 @pure_kernel
 def hand_price_and_losers(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Return both prices of :func:`split_hand`; a hand split before at the same prices is looked up."""
+    """Return both costs from :func:`split_hand`, using a cache of hands while move costs stay the same."""
     slot = workspace.splits[np.int64((hand * _GOLD) >> _SLOT) & (workspace.splits.shape[0] - 1)]
     if slot[0] != hand or slot[1] != workspace.scratch.memory[at.TIMES]:
         price, sure = split_hand(hand, workspace)
@@ -547,7 +547,7 @@ def hand_price_and_losers(hand: np.uint64, workspace: RuleWorkspace) -> tuple[in
 
 @part_kernel
 def price_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> int:
-    """Return what a hand costs to play out, in hundredths of a trick; the prices must be set.
+    """Return what a hand costs to play out, in hundredths of a trick, once the move costs are set.
 
     The fewer tricks it still has to win, and the fewer of its moves can be beaten, the cheaper.  Controls and bombs
     enter through the prices of moves.
@@ -557,6 +557,6 @@ def price_of_hand(hand: np.uint64, workspace: RuleWorkspace) -> int:
 
 @part_kernel
 def losers_and_controls(hand: np.uint64, workspace: RuleWorkspace) -> tuple[int, int]:
-    """Return how few beatable moves a hand splits into, and how many moves of that split nothing beats."""
+    """Return the fewest beatable moves in a decomposition of a hand, and how many of its moves are unbeatable."""
     sure = hand_price_and_losers(hand, workspace)[1]
     return sure // prices.LOSER, sure % prices.LOSER

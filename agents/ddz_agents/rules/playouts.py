@@ -1,4 +1,4 @@
-"""Playouts by the rule agent, in which each seat sees only what it may know."""
+"""Playouts by the rule agent, in which each seat uses only information that it may have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ddz_env.support.compiling import kernel, part_kernel, pure_kernel
 
 
 def play_out_by_rules(state: State) -> npt.NDArray[np.float64]:
-    """Play a copy of a game to its end by the rule agent, in place of :meth:`ddz_env.State.playout`.
+    """Play a copy of a game to its end with the rule agent, as a replacement for :meth:`ddz_env.State.playout`.
 
     There is no generator: the rule agent draws nothing, so that all playouts of one game are equal.
 
@@ -42,7 +42,7 @@ def play_out_by_rules(state: State) -> npt.NDArray[np.float64]:
 
 @kernel
 def _play_out_from_any_stage(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, plan: np.ndarray) -> None:
-    """Play to the end by the rule agent, from any stage on, the middle of a move included."""
+    """Play a game to its end with the rule agent from any stage, even in the middle of a move."""
     while row[STAGE] != STAGE_OVER:
         if row[STAGE] == STAGE_PLAY:
             play_out(row, rules, workspace)
@@ -65,7 +65,7 @@ def next_kicker(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, pl
 
 @part_kernel
 def play_out(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Play a game to its end by the rule agent, which looks at no hand but its own.
+    """Play a game to its end with the rule agent, which looks at no hand but its own.
 
     Args:
         row: The game, in the play stage or over, changed in place.

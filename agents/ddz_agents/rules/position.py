@@ -49,7 +49,7 @@ _NONE = np.int64(1 << 30)
 
 
 class EvaluationWorkspace(NamedTuple):
-    """The memory of the evaluation of positions: prices of both sides' moves, and the features.
+    """The memory for evaluating positions: the costs of both sides' moves, and the position's features.
 
     Attributes:
         landlord: Prices of the landlord's moves, against the peasants' cards.
@@ -65,7 +65,7 @@ class EvaluationWorkspace(NamedTuple):
 
 
 def new_evaluation_workspace() -> EvaluationWorkspace:
-    """Allocate the memory of the evaluation of positions, for one thread."""
+    """Allocate the memory that one thread needs to evaluate positions."""
     return EvaluationWorkspace(
         new_rule_workspace(_HANDS), new_rule_workspace(_HANDS), np.ones(1, np.uint64), np.zeros(len(POSITION_WEIGHTS))
     )
@@ -73,7 +73,7 @@ def new_evaluation_workspace() -> EvaluationWorkspace:
 
 @part_kernel
 def set_position_prices(row: np.ndarray, rules: np.ndarray, appraiser: EvaluationWorkspace, w: np.ndarray) -> None:
-    """Price the moves of both sides of a game in which all hands are open.
+    """Set the costs of both sides' moves in a game with all hands open.
 
     Args:
         row: The game, shape ``[32]``, uint64.
@@ -96,7 +96,7 @@ def set_position_prices(row: np.ndarray, rules: np.ndarray, appraiser: Evaluatio
 
 @inline_kernel
 def workspace_of_side(row: np.ndarray, seat: np.uint64, appraiser: EvaluationWorkspace) -> RuleWorkspace:
-    """Return the workspace that holds the prices of a seat's side."""
+    """Return the workspace that holds the move costs for a seat's side."""
     return appraiser.landlord if seat == row[LANDLORD] else appraiser.peasants
 
 
@@ -104,7 +104,7 @@ def workspace_of_side(row: np.ndarray, seat: np.uint64, appraiser: EvaluationWor
 def evaluate_hand(
     hand: np.uint64, row: np.ndarray, seat: np.uint64, appraiser: EvaluationWorkspace
 ) -> tuple[int, int, int]:
-    """Return the price of a seat's hand, its losers and its controls.
+    """Return the cost of a seat's hand, its number of beatable moves and its number of unbeatable moves.
 
     Args:
         hand: The hand; it need not be the one that the seat holds.
@@ -118,13 +118,13 @@ def evaluate_hand(
 
 @inline_kernel
 def _count_bombs(hand: np.uint64, rules: np.ndarray) -> float:
-    """Count the bombs of a hand, the rocket among them."""
+    """Return the number of bombs in a hand, including the rocket."""
     return float(popcount(bomb_ranks(hand, rules)) + (U1 if holds_rocket(hand, rules) else U0))
 
 
 @part_kernel
 def find_trick_holder(row: np.ndarray, rules: np.ndarray) -> tuple[np.uint64, bool]:
-    """Find who leads or holds the trick, and whether no enemy who still acts in it can take it over."""
+    """Find the seat that leads or holds the trick, and whether no enemy yet to act in it can take it over."""
     if row[TARGET] == U0:
         return row[SEAT], True
     owner, seat, landlord = row[OWNER], row[SEAT], row[LANDLORD]
@@ -176,7 +176,7 @@ def write_position_features(row: np.ndarray, rules: np.ndarray, appraiser: Evalu
 
 @part_kernel
 def evaluate_position(row: np.ndarray, rules: np.ndarray, appraiser: EvaluationWorkspace, weights: np.ndarray) -> float:
-    """Estimate the logarithm of the odds that the landlord wins a position with open hands.
+    """Estimate the log odds that the landlord wins a position with open hands.
 
     Args:
         row: The game in the play stage, not over.

@@ -1,4 +1,4 @@
-"""Prices of main groups: the harder a group is to beat with the unseen cards, the less it costs to play.
+"""Estimated costs of main groups: a group that is harder to beat with the unseen cards costs less to play.
 
 A group has two prices: what it costs to get rid of it in hundredths of a trick, which falls with its strength, and a
 *loser* (``LOSER``) or a *winner* (``WINNER``), whether it can be beaten or not.  Both are added up over the moves of a
@@ -34,7 +34,7 @@ _QUAD_SLOPE, _QUAD_STEP = 20, 10
 
 
 def _price_rows() -> npt.NDArray[np.int64]:
-    """Build the table's row of each segment without kickers, and of quads with kickers."""
+    """Build a table that maps each category and chain length to its position in the cost tables."""
     table = np.full(NUM_SEGMENTS, _ALWAYS, np.int64)
     rows = {"pair": _PAIR, "trio": _TRIO, "solo chain": _CHAIN, "pair chain": _PAIR_CHAIN, "plane": _PLANE}
     for category, row in (rows | {"bomb": _BOMB, "quad+2 solos": _QUAD}).items():
@@ -43,7 +43,7 @@ def _price_rows() -> npt.NDArray[np.int64]:
 
 
 def _solo_beaten_percent() -> npt.NDArray[np.uint8]:
-    """Tabulate how easily a solo is beaten: the share of higher ones among the unseen cards, in per cent."""
+    """Build a table of the percentage of unseen cards that beat a solo, by the numbers of unseen and higher cards."""
     unseen, higher = np.ogrid[: NUM_CARDS + 1, : NUM_CARDS + 1]
     return np.minimum(-(-100 * higher // np.maximum(unseen, 1)), 100).astype(np.uint8)
 
@@ -57,19 +57,19 @@ _HALF = np.int64(1 << 31)
 
 @inline_kernel
 def unpack_price(price: int) -> int:
-    """Return the price, in hundredths of a trick, that a packed price or a sum of packed prices holds."""
+    """Return the cost, in hundredths of a trick, from a packed cost or a sum of packed costs."""
     return ((price + _HALF) & ((_HALF << 1) - 1)) - _HALF
 
 
 @inline_kernel
 def unpack_losers(price: int) -> int:
-    """Return the losers that a packed price holds: ``LOSER`` a group that can be beaten, ``WINNER`` any other."""
+    """Return the losers in a packed cost: ``LOSER`` for each beatable group and ``WINNER`` for each other group."""
     return (price + _HALF) >> 32
 
 
 @inline_kernel
 def _pack_price(base: int, slope: int, beaten: int, control: int) -> int:
-    """Pack both prices of a group, which is beaten with a given ease (0 to 100), into one number."""
+    """Pack both costs of a group that is beaten with a given ease (0 to 100) into one number."""
     price = base + slope * beaten // 100
     return price + (LOSER << 32) if beaten > 0 else price + control + (WINNER << 32)
 
@@ -79,7 +79,7 @@ def _pack_price(base: int, slope: int, beaten: int, control: int) -> int:
 
 @pure_kernel
 def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, control: int) -> None:
-    """Write one row of the tables: how easily 0 to 15 higher groups beat a group, and its prices."""
+    """Write the beating percentages and costs of a kind of group that 0 to 15 higher groups can beat."""
     for higher in range(16):
         beaten = min(np.int64(100), higher * step)
         prices[at.BEATEN + row + higher] = beaten
@@ -88,7 +88,7 @@ def _set_row(prices: np.ndarray, row: int, base: int, slope: int, step: int, con
 
 @part_kernel
 def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
-    """Write the prices that follow from the weights alone, and return whether the weights have changed."""
+    """Write the costs that depend only on the weights, and return whether the weights have changed."""
     changed = False
     for index in range(w.size):
         changed |= prices[at.WEIGHT + index] != w[index]
@@ -120,7 +120,7 @@ def _set_weights(prices: np.ndarray, w: np.ndarray) -> bool:
 
 @inline_kernel
 def find_unseen_groups(segment: int, scratch: HandWorkspace) -> np.uint64:
-    """Find the lowest ranks of the groups of a segment that another hand could hold."""
+    """Find the lowest ranks of the groups of one category and length that another hand could hold."""
     if tables.SEGMENT_CARDS[segment] > scratch.memory[at.MOST]:
         return U0
     plane = (scratch.memory[at.POOL] >> (U16 * (tables.SEGMENT_COPIES[segment] - U1))) & words.PLANE
@@ -130,13 +130,13 @@ def find_unseen_groups(segment: int, scratch: HandWorkspace) -> np.uint64:
 
 @inline_kernel
 def price_among_groups(segment: int, rank: np.uint64, groups: np.uint64, scratch: HandWorkspace) -> int:
-    """Return both prices of a pair, a trio or a longer group, given the groups that others could hold."""
+    """Return both costs of a pair, trio or longer group, given the groups that other hands could hold."""
     return scratch.prices[at.BY_HIGHER + _ROW[segment] + np.int64(words.popcount(groups >> (rank + U1)))]
 
 
 @part_kernel
 def price_of_quad(segment: int, rank: np.uint64, scratch: HandWorkspace) -> int:
-    """Return both prices of a bomb, or of a quad with kickers."""
+    """Return both costs of a bomb or of a quad with kickers."""
     bare = at.PRICE_SEGMENT[segment]
     return price_among_groups(bare, rank, find_unseen_groups(bare, scratch), scratch)
 
@@ -146,7 +146,7 @@ def price_of_quad(segment: int, rank: np.uint64, scratch: HandWorkspace) -> int:
 
 @inline_kernel
 def sum_prices(ranks: np.uint64, kind: int, scratch: HandWorkspace) -> int:
-    """Add up the prices of the solos (``SOLOS``) or pairs (``PAIRS``) of some ranks."""
+    """Return the total cost of the solos (``SOLOS``) or the pairs (``PAIRS``) of the given ranks."""
     prices, first = scratch.prices, at.SUMS + kind
     low, second = np.int64(ranks & U15) << 3, np.int64((ranks >> U4) & U15) << 3
     third, high = np.int64((ranks >> U8) & U15) << 3, np.int64(ranks >> U12) << 3
@@ -155,19 +155,19 @@ def sum_prices(ranks: np.uint64, kind: int, scratch: HandWorkspace) -> int:
 
 @inline_kernel
 def price_of_rank(rank: np.uint64, kind: int, scratch: HandWorkspace) -> int:
-    """Return both prices of the solo (``SOLOS``) or pair (``PAIRS``) of a rank."""
+    """Return both costs of the solo (``SOLOS``) or the pair (``PAIRS``) of a rank."""
     return scratch.prices[_index_of_rank(rank) + kind]
 
 
 @inline_kernel
 def _index_of_rank(rank: np.uint64) -> int:
-    """Return the index of the sum over a single rank."""
+    """Return the index of a single rank's entry in the tables of cost sums."""
     return at.SUMS + (8 << np.int64(rank & U3)) + np.int64(rank >> U2)
 
 
 @inline_kernel
 def _store_if_changed(index: int, word: np.uint64, scratch: HandWorkspace) -> bool:
-    """Store a word that prices depend on, and return whether it has changed."""
+    """Store a word that costs depend on, and return whether it has changed."""
     changed = scratch.memory[index] != word
     scratch.memory[index] = word
     return changed
@@ -175,7 +175,7 @@ def _store_if_changed(index: int, word: np.uint64, scratch: HandWorkspace) -> bo
 
 @pure_kernel
 def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Price all main groups against the unseen cards, unless they are priced against these already.
+    """Set the costs of all main groups against the unseen cards, unless they are already set for those cards.
 
     Args:
         pool: The unseen cards, as a hand.
@@ -215,7 +215,7 @@ def set_prices(pool: np.uint64, most: np.uint64, rules: np.ndarray, w: np.ndarra
 
 @pure_kernel
 def _beaten_and_price(main: np.uint64, scratch: HandWorkspace) -> tuple[int, int]:
-    """Return how easily a main group is beaten, and its prices; kickers do not count."""
+    """Return how easily a main group is beaten and its packed costs, ignoring kickers."""
     segment, rank = tables.MAIN_SEGMENT[main], main - tables.SEGMENT_BASE[tables.MAIN_SEGMENT[main]]
     bare, prices = at.PRICE_SEGMENT[segment], scratch.prices
     if bare == at.SOLO:
@@ -230,13 +230,13 @@ def _beaten_and_price(main: np.uint64, scratch: HandWorkspace) -> tuple[int, int
 
 @inline_kernel
 def percent_beaten(workspace: RuleWorkspace, main: np.uint64) -> int:
-    """Return how easily a main group is beaten, from 0 (never) to 100; kickers do not count."""
+    """Return how easily a main group is beaten, from 0 (never) to 100, ignoring kickers."""
     return _beaten_and_price(main, workspace.scratch)[0]
 
 
 @inline_kernel
 def price_of_main(main: np.uint64, workspace: RuleWorkspace) -> int:
-    """Return what a main group of a split costs to play, in hundredths of a trick; kickers cost nothing."""
+    """Return what a main group of a decomposed hand costs to play, in hundredths of a trick, ignoring kickers."""
     return unpack_price(_beaten_and_price(main, workspace.scratch)[1])
 
 

@@ -1,4 +1,4 @@
-"""The decisions of the rule agent: which move to lead, to answer with, or to bid.
+"""The decisions of the rule agent: which move to lead, which reply to give, and which bid to make.
 
 A hand is split into the cheapest set of moves (:mod:`ddz_agents.rules.decomposition`).  A move's price is what it
 costs to get rid of it: near one trick for a move that nothing unseen can beat, more for one that is easily beaten,
@@ -42,7 +42,7 @@ _WIN = 100_000
 
 @pure_kernel
 def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the lowest legal kickers, even where they break up a group."""
+    """Return the lowest legal kickers for a main group, even if they break up another group."""
     body = body_of(row, hand, main, rules)
     left = body.kickers
     chosen, floor = U0, U0
@@ -57,7 +57,7 @@ def lowest_kickers(row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.
 def choose_kickers(
     row: np.ndarray, hand: np.uint64, main: np.uint64, rules: np.ndarray, workspace: RuleWorkspace
 ) -> np.uint64:
-    """Choose the kickers whose loss costs the hand least, one after the other.
+    """Choose kickers one after another, each time the one whose loss costs the hand least.
 
     Args:
         row: The game, at the start of a decision.
@@ -96,7 +96,7 @@ def choose_kickers(
 
 @part_kernel
 def _find_sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> tuple[np.uint64, np.uint64]:
-    """Find the move to lead if the split has at most one move that can be beaten, which is then played last.
+    """Find a lead that makes the win certain, if at most one move of the decomposed hand can be beaten.
 
     Returns:
         Main group and kickers; 0, 0 if one of the moves is not legal.
@@ -118,7 +118,7 @@ def _find_sure_win(count: int, rules: np.ndarray, workspace: RuleWorkspace) -> t
 
 @part_kernel
 def _lead_score(workspace: RuleWorkspace, main: np.uint64, rules: np.ndarray, w: np.ndarray) -> int:
-    """Score the lead of a move of the hand's split."""
+    """Return a score for leading one of the moves of the decomposed hand."""
     about, segment, beaten = workspace.about, tables.MAIN_SEGMENT[main], percent_beaten(workspace, main)
     cards, score = tables.SEGMENT_CARDS[segment], price_of_main(main, workspace)
     score += w[of.LEAD_CARD] * np.int64(cards) - w[of.LEAD_HOLD] * beaten // 100
@@ -152,7 +152,7 @@ def _lead_to_partner(hand: np.uint64, workspace: RuleWorkspace) -> np.uint64:
 def _choose_lead(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
 ) -> tuple[np.uint64, np.uint64]:
-    """Choose the move to lead: its main group and kickers."""
+    """Choose the move to lead, as a main group and its kickers."""
     hand = workspace.about[slots.A_HAND]
     _, sure = split_hand(hand, workspace)
     if sure < 2 * LOSER:
@@ -189,7 +189,7 @@ def _highest_rank(hand: np.uint64) -> np.uint64:
 
 @part_kernel
 def _least_gain_needed(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, bomb: bool) -> int:
-    """Return by how much a reply must improve the hand, in hundredths of a trick."""
+    """Return how much a reply must improve the hand to be played, in hundredths of a trick."""
     about = workspace.about
     seat, owner = about[slots.A_SEAT], row[at.OWNER]
     if not is_enemy(row, seat, owner):
@@ -214,7 +214,7 @@ def _least_gain_needed(row: np.ndarray, rules: np.ndarray, workspace: RuleWorksp
 
 @part_kernel
 def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> bool:
-    """Return whether an enemy could go out over the target, and a solo or pair in reply makes that harder."""
+    """Return whether an enemy may go out by beating the target and the given solo or pair makes that harder."""
     target, about = row[at.TARGET], workspace.about
     if target == at.BOMBS_ONLY or tables.MAIN_SEGMENT[main] != tables.MAIN_SEGMENT[target]:
         return False
@@ -232,7 +232,7 @@ def _must_block(row: np.ndarray, workspace: RuleWorkspace, main: np.uint64) -> b
 def _reply_score(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray, main: np.uint64, gain: int
 ) -> int:
-    """Score a reply by how far its gain exceeds what is needed; a positive one is worth playing."""
+    """Return how far a reply's gain exceeds the required gain; a reply with a positive score is worth playing."""
     beaten = percent_beaten(workspace, main)
     score = gain + w[of.FOLLOW_HOLD] * (100 - beaten) // 100
     score -= _least_gain_needed(row, rules, workspace, w, is_bomb(main, rules))
@@ -245,7 +245,7 @@ def _reply_score(
 def _choose_reply(
     row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, w: np.ndarray
 ) -> tuple[np.uint64, np.uint64]:
-    """Choose the reply that improves the hand by most over what is needed, or pass."""
+    """Choose the reply whose gain exceeds the required gain most, or a pass."""
     hand = workspace.about[slots.A_HAND]
     before = price_of_hand(hand, workspace)
     best, main, kickers = np.int64(0), U0, U0
@@ -268,7 +268,7 @@ def _choose_reply(
 
 @part_kernel
 def _answer_auction(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace, value: int) -> np.uint64:
-    """Return the bid, or the answer to showing or doubling, of a hand that costs ``value`` to play out.
+    """Return the bid or the answer to showing or doubling for a hand that costs ``value`` to play out.
 
     A hand that would bid 1 calls, one that would bid 2 robs once, and one that would bid 3 robs for any stake.
     """

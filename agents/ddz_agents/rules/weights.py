@@ -1,4 +1,4 @@
-"""The weights of the rule agent, and those that tuning found."""
+"""The default weights of the rule agent, and the weights found by tuning."""
 
 from __future__ import annotations
 

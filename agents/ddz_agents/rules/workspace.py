@@ -1,4 +1,4 @@
-"""The rule agent's memory: prices of main groups, the split of a hand, and what a seat knows.
+"""The rule agent's memory: costs of main groups, the decomposition of a hand, and a seat's knowledge.
 
 Only what the seat may know is read (its own hand, the cards played, the hand sizes, the landlord and the target).
 """
@@ -30,7 +30,7 @@ SOLO, PAIR, TRIO, TRIO_SOLO, TRIO_PAIR, BOMB, QUAD_SOLOS, ROCKET = (
 
 
 def _segments_with_kickers() -> npt.NDArray[np.int64]:
-    """Tabulate the segment of each plane or quad with no kickers, solos or pairs (rows); 0 for none."""
+    """Build a table of the index for each plane or quad with no kickers, solos or pairs, with 0 for none."""
     table = np.zeros((3, NUM_SEGMENTS), np.int64)
     for body, solos, pairs in (("plane", "plane+solos", "plane+pairs"), ("bomb", "quad+2 solos", "quad+2 pairs")):
         for row, category in enumerate((body, solos, pairs)):
@@ -39,7 +39,7 @@ def _segments_with_kickers() -> npt.NDArray[np.int64]:
 
 
 def _price_segments() -> npt.NDArray[np.int64]:
-    """Tabulate the segment whose price each segment has: that of its body without kickers."""
+    """Build a table that maps each kind of main group to the kind without kickers that determines its cost."""
     table = np.arange(NUM_SEGMENTS)
     bare = {(s.copies, s.length): index for index, s in enumerate(SEGMENTS) if not s.kicker_count}
     for index, segment in enumerate(SEGMENTS):
@@ -105,7 +105,7 @@ HANDS_REMEMBERED = 256
 
 
 class HandWorkspace(NamedTuple):
-    """The prices of main groups, and the memory of the search for the cheapest splits of a hand.
+    """The costs of main groups, and the memory for finding the cheapest decompositions of a hand.
 
     Attributes:
         prices: Prices of main groups, int64, shape ``[PRICE_WORDS]``; set by
@@ -120,7 +120,7 @@ class HandWorkspace(NamedTuple):
 
 
 class RuleWorkspace(NamedTuple):
-    """All memory that the rule agent's kernels need for one thread.
+    """The memory that the rule agent's kernels need for one thread.
 
     Attributes:
         scratch: Prices and the search's memory.
@@ -148,20 +148,20 @@ def new_rule_workspace(hands: int = HANDS_REMEMBERED) -> RuleWorkspace:
 
 @inline_kernel
 def is_plane(segment: np.uint64) -> bool:
-    """Return whether a segment is that of a plane without kickers."""
+    """Return whether a category index belongs to planes without kickers."""
     return np.uint64(PLANES) <= segment < np.uint64(PLANES_END)
 
 
 @inline_kernel
 def is_enemy(row: np.ndarray, seat: np.uint64, other: np.uint64) -> bool:
-    """Return whether two seats are on different sides; before there is a landlord everybody is an enemy."""
+    """Return whether two seats are on different sides; before there is a landlord, all seats are enemies."""
     landlord = row[LANDLORD]
     return other != seat and (landlord >= U3 or seat == landlord or other == landlord)
 
 
 @pure_kernel
 def read_public_state(row: np.ndarray, rules: np.ndarray, workspace: RuleWorkspace) -> None:
-    """Write what the acting seat knows, its own hand and public facts alone, into ``workspace.about``."""
+    """Write the acting seat's own hand and the public facts that it knows into ``workspace.about``."""
     seat = row[SEAT]
     hand = row[HANDS + np.int64(seat)]
     pool = remove_hand(remove_hand(rules[R_DECK], row[LEFT_OUT]), hand)

@@ -69,12 +69,12 @@ class TreeOptions(Options):
     threads: Annotated[int, Range(1, MAX_THREADS)] | None = 1
 
     def check(self) -> None:
-        """Refuse names of functions that do not exist."""
+        """Check that the functions named in the options exist."""
         self.simulation_function()
         self.selection_function()
 
     def simulation_function(self) -> Policy | None:
-        """Return the user's own simulation, given itself or by its dotted name; None for random moves.
+        """Return the user's simulation function, or None if simulations are random.
 
         Raises:
             InvalidAgentOptionError: If there is no such simulation.
@@ -82,7 +82,7 @@ class TreeOptions(Options):
         return cast("Policy | None", self._compiled_function("simulation", RANDOM))
 
     def selection_function(self) -> Bound | None:
-        """Return the user's own tree policy, given itself or by its dotted name; None for figure 2's.
+        """Return the user's tree policy, or None for the one in figure 2 of the 2011 paper.
 
         Raises:
             InvalidAgentOptionError: If there is no such tree policy.
@@ -90,14 +90,14 @@ class TreeOptions(Options):
         return cast("Bound | None", self._compiled_function("selection", UCB))
 
     def _compiled_function(self, option: str, default: str) -> object:
-        """Return the function of the user's own that Numba has compiled; None for the default."""
+        """Return the user's function that an option names and Numba has compiled, or None for the default."""
         function = self._resolve_function(option, default)
         if function is not None and not is_jitted(function):
             raise self.error(f"{option}={getattr(self, option)!r} is not a function compiled by Numba")
         return function
 
     def _resolve_function(self, option: str, default: str) -> object:
-        """Return what an option names, given itself or by its dotted name; None for the default."""
+        """Return the object that an option gives directly or by its dotted name, or None for the default."""
         function: object = getattr(self, option)
         if not isinstance(function, str):
             return function
@@ -130,7 +130,7 @@ class IsUctOptions(TreeOptions):
     worlds: str | Worlds = PARTICLES
 
     def check(self) -> None:
-        """Refuse names of functions that do not exist."""
+        """Check that the functions named in the options exist."""
         super().check()
         self.world_sampler()
 
@@ -149,7 +149,7 @@ class IsUctOptions(TreeOptions):
 
 
 class TreeSearchAgent(SearchAgent[ViewOrState]):
-    """Grows trees over one decision and chooses from their visits.
+    """Base class of agents that grow trees for one decision and choose a move by visit counts.
 
     Agents differ in these: which game a tree is about (``_draw_tree_game``), where its iterations draw worlds
     from (``_worlds``), and what is seen (``cheats``).
@@ -183,21 +183,21 @@ class TreeSearchAgent(SearchAgent[ViewOrState]):
         return choose_from_visits(self._trees, position.row, position.rules)
 
     def candidates(self, view: ViewOrState) -> list[Candidate]:
-        """List the whole moves that the last search tried, each with the line that it expects after it."""
+        """List the complete moves that the last search tried, each with its expected continuation."""
         return candidates_of(self._trees, view.row, view.rule_words)
 
     def _worlds(self, view: Any, rng: np.random.Generator) -> WorldPool | None:
-        """Return the pool from which determinizations are drawn; None where a tree is about one game."""
+        """Return the pool of determinizations to draw from, or None if each tree searches a single game."""
         return None
 
     def _draw_tree_game(self, position: Position, state: np.uint64) -> tuple[Position, np.uint64]:
-        """Draw the game that a tree searches, and return it with the generator's new state."""
+        """Draw the game that a tree searches, and return it with the random generator's new state."""
         return position, state
 
     def _grow_tree(
         self, position: Position, worlds: WorldPool | None, seed: np.uint64, threads: int, index: int
     ) -> None:
-        """Spend one tree's budget; a full tree gets twice the room."""
+        """Spend the search budget of one tree, doubling the tree's capacity whenever it is full."""
         options, tree = self.options, self._trees[index]
         game, state = self._draw_tree_game(position, np.uint64(stream_state(seed, np.uint64(index))))
         clock = Clock(options.milliseconds and options.milliseconds * threads / options.trees)

@@ -1,4 +1,4 @@
-"""The choice of a move from the statistics of the root's children when a search has ended."""
+"""The choice of a move from the statistics of the root's children after a search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PriorsOfTrees = Sequence[npt.NDArray[np.float32]]
 
 
 class ChildStatistics(NamedTuple):
-    """Statistics of the children of one node by action, added up over the trees.
+    """Statistics of one node's children by action, added up over the trees.
 
     Attributes:
         visits: Visits, the actions ascending.
@@ -39,7 +39,7 @@ class ChildStatistics(NamedTuple):
 def sum_child_statistics(
     trees: Sequence[Tree], nodes: Sequence[int], priors_of: PriorsOfTrees | None = None
 ) -> ChildStatistics:
-    """Add up the statistics of the children of one node over several trees.
+    """Add up the statistics of one node's children over several trees.
 
     Args:
         trees: The trees.
@@ -65,7 +65,7 @@ def sum_child_statistics(
 def choose_from_visits(
     trees: Sequence[Tree], root: Words, rules: Words, decided: int | None = None, priors: PriorsOfTrees | None = None
 ) -> Decision:
-    """Choose the most visited move, stage by stage; of equals the likelier by the prior, then the lowest action.
+    """Choose the most visited move stage by stage, breaking ties by the prior and then by the lowest action.
 
     Args:
         trees: The trees, whose root statistics are added up.
@@ -92,7 +92,7 @@ def choose_from_visits(
 
 
 def _best_action_of_stage(statistics: ChildStatistics, row: Words, rules: Words) -> int:
-    """Return the best action of one stage; the lowest legal one where the search never came."""
+    """Return the best action of one stage, or the lowest legal action if the search never reached the stage."""
     visits, _, priors = statistics
     return max(
         visits, key=lambda action: (visits[action], priors[action], -action), default=list_legal_actions(row, rules)[0]
@@ -106,7 +106,7 @@ _TRUSTED_VISITS = 10
 
 
 def candidates_of(trees: Sequence[Tree], row: Words, rules: Words, most_stages: int = MOST_STAGES) -> list[Candidate]:
-    """List every whole move that was tried from the root, the most visited first.
+    """List every complete move that was tried from the root, the most visited first.
 
     Args:
         trees: The trees of one decision; their statistics are added up.
@@ -128,7 +128,7 @@ def _collect_candidates(
     candidates: list[Candidate],
     most_stages: int,
 ) -> None:
-    """Append a candidate for every tried whole move that begins with some actions."""
+    """Append a candidate for every tried complete move that begins with the given actions."""
     visits, rewards, _ = sum_child_statistics(trees, nodes)
     for action, count in visits.items():
         if not count:
@@ -145,7 +145,7 @@ def _collect_candidates(
 
 
 def _expected_line(trees: Sequence[Tree], nodes: Sequence[int], most_stages: int) -> list[int]:
-    """Follow the most visited actions from some nodes down, as long as enough visits went there."""
+    """Return the most visited actions below the given nodes, as long as they have enough visits."""
     line: list[int] = []
     while len(line) < most_stages:
         visits = sum_child_statistics(trees, nodes).visits
@@ -158,7 +158,7 @@ def _expected_line(trees: Sequence[Tree], nodes: Sequence[int], most_stages: int
 
 
 def whole_moves_of(actions: Sequence[int]) -> list[Move]:
-    """Join a sequence of action ids into whole moves; a last move without all its kickers is left out."""
+    """Join a sequence of action ids into complete moves, dropping a last move that lacks kickers."""
     moves: list[Move] = []
     first = 0
     while first < len(actions):

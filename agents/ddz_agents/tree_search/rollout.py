@@ -1,4 +1,4 @@
-"""The agent ``rollout``: the rule agent's best candidates, played out in the same worlds and compared.
+"""The agent ``rollout``, which compares the rule agent's best candidates by playouts in the same worlds.
 
 A search that simulates every legal move spreads its budget over dozens that no player would look at; the *candidates*
 are those of :mod:`ddz_agents.rules.candidates`.
@@ -38,7 +38,7 @@ from ddz_env.support.options import Options, Range, takes_options
 
 
 class Arms(NamedTuple):
-    """The candidate moves, and how often each was played out and won.
+    """The candidate moves, with the number of rollouts and wins of each.
 
     Attributes:
         mains: Main groups, 0 for pass, shape ``[n]``, uint64.
@@ -59,21 +59,21 @@ class Arms(NamedTuple):
 
 
 def new_arms(mains: Words, kickers: Words, rule_move_bonus: float = 0.0) -> Arms:
-    """Allocate candidates without rollouts, in the order given."""
+    """Allocate the candidate moves in the given order, without any rollouts."""
     runs, wins = np.zeros((2, len(mains)), np.int64)
     return Arms(mains, kickers, runs, wins, np.arange(len(mains), dtype=np.int64), rule_move_bonus)
 
 
 @inline_kernel
 def _score(arms: Arms, arm: int) -> float:
-    """Return an arm's wins; the first candidate gets a bonus that chance alone could give another."""
+    """Return a candidate's number of wins, plus a bonus for the first candidate, the rule agent's move."""
     bonus = arms.rule_move_bonus * math.sqrt(float(arms.runs[arm])) if arm == 0 else 0.0
     return float(arms.wins[arm]) + bonus
 
 
 @part_kernel
 def _sort(arms: Arms, alive: int) -> None:
-    """Sort the candidates still alive by score (they have equally many rollouts); ties keep their order."""
+    """Sort the remaining candidates by score, keeping the order of ties."""
     for index in range(1, alive):
         arm, back = arms.order[index], index
         score = _score(arms, arm)
@@ -87,7 +87,7 @@ def _sort(arms: Arms, alive: int) -> None:
 def play_worlds(
     position: Position, arms: Arms, alive: int, worlds: int, pool: WorldPool, workspace: RuleWorkspace, state: np.uint64
 ) -> np.uint64:
-    """Play the best ``alive`` candidates out in some worlds, then sort them.
+    """Play the best ``alive`` candidates out in a number of worlds, then sort them.
 
     Args:
         position: The searcher's position, in the play stage.
@@ -160,7 +160,7 @@ class RolloutAgent(InferringAgent):
         self._compared: Arms | None = None
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
-        """Compare the candidates; visits and values are those of the best candidate of each main group."""
+        """Compare the candidates, and report visits and values of the best candidate for each main group."""
         if int(position.row[STAGE]) != STAGE_PLAY:
             return Decision(choose_move(position.row, position.rules, self._workspace))
         mains, kickers = best_candidates(position.row, position.rules, self._workspace, self.options.candidates)
@@ -177,7 +177,7 @@ class RolloutAgent(InferringAgent):
         return Decision(move, visits, chances, move.actions)
 
     def candidates(self, view: View) -> list[Candidate]:
-        """List the whole moves that the last search has compared, the best first."""
+        """List the complete moves that the last search compared, the best first."""
         arms = self._compared
         if arms is None:
             return []
@@ -188,7 +188,7 @@ class RolloutAgent(InferringAgent):
         ]
 
     def _compare(self, position: Position, arms: Arms, pool: WorldPool, seed: np.uint64) -> None:
-        """Compare the candidates by sequential halving over a budget of rollouts, or of time."""
+        """Compare the candidates by sequential halving within a budget of rollouts or time."""
         clock, alive, state = (
             Clock(self.options.milliseconds),
             len(arms.order),

@@ -53,7 +53,7 @@ _NO_SEAT = np.uint64(at.NO_SEAT)
 
 
 class Trace(NamedTuple):
-    """The memory of one iteration: its game, and its path in the tree.
+    """The memory of one iteration: its game and its path in the tree.
 
     Attributes:
         row: The game, shape ``[32]``, uint64.
@@ -73,7 +73,7 @@ class Trace(NamedTuple):
 
 
 def new_trace() -> Trace:
-    """Allocate the memory of iterations that run one after the other."""
+    """Allocate the memory that successive search iterations share."""
     return Trace(
         np.empty(at.ROW_WORDS, np.uint64),
         np.empty(MASK_WORDS, np.uint64),
@@ -97,7 +97,7 @@ def search(
     finish: bool,
     state: np.uint64,
 ) -> tuple[int, np.uint64]:
-    """Run iterations on a tree, which may hold earlier ones.
+    """Run search iterations on a tree, which may already hold earlier iterations.
 
     Args:
         tree: The tree, changed in place.
@@ -133,7 +133,7 @@ def search(
 
 @part_kernel
 def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, row: np.ndarray) -> np.uint64:
-    """Write the game of one iteration, and return the generator's new state."""
+    """Write the game that one iteration searches, and return the random generator's new state."""
     if worlds is None:
         for word in range(at.ROW_WORDS):
             row[word] = position.row[word]
@@ -145,7 +145,7 @@ def _draw_game(position: Position, worlds: WorldPool | None, state: np.uint64, r
 def _select_and_expand(
     tree: Tree, trace: Trace, position: Position, exploration: float, bound: Any, one_game: bool, state: np.uint64
 ) -> tuple[int, np.uint64]:
-    """Select children down the tree until one is added or the game is over.
+    """Select children down the tree until a child is added or the game is over.
 
     Args:
         tree: The tree.
@@ -194,14 +194,14 @@ def _select_and_expand(
 
 @part_kernel
 def _expand(tree: Tree, node: int, mask: np.ndarray, untried: int, state: np.uint64) -> tuple[int, np.uint64]:
-    """Add one of the untried actions in the mask, drawn uniformly."""
+    """Add a child for one of the untried actions in the mask, drawn uniformly at random."""
     state = advance(state)
     return add_child(tree, node, nth_legal(mask, scale_below(mix(state), untried))), state
 
 
 @inline_kernel
 def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float:
-    """Return figure 2's selection value of a child."""
+    """Return a child's selection value as defined in figure 2 of the 2011 paper."""
     inverse = np.float32(1.0) / np.float32(tree.visits[record])
     return tree.reward[record] * inverse + np.float32(exploration) * math.sqrt(np.float32(log_parent) * inverse)
 
@@ -210,7 +210,7 @@ def ucb(tree: Tree, record: int, log_parent: float, exploration: float) -> float
 def _selection_value(
     tree: Tree, record: int, parent_visits: float, log_parent: float, exploration: float, bound: Any
 ) -> float:
-    """Return the selection value of a child: figure 2's, or that of the user's own function."""
+    """Return a child's selection value, by figure 2 of the 2011 paper or by the user's own function."""
     if bound is None:
         return ucb(tree, record, log_parent, exploration)
     visits = float(tree.visits[record])
@@ -221,7 +221,7 @@ def _selection_value(
 def select_best_legal(
     tree: Tree, usable: np.ndarray, count: int, parent_visits: float, exploration: float, bound: Any
 ) -> int:
-    """Select the best child among the first ``count`` of ``usable``, which are legal in this world."""
+    """Select the best child among the first ``count`` children in ``usable``, which are legal in this world."""
     log_parent = math.log(parent_visits)
     best, best_value = np.int64(usable[0]), np.float32(-np.inf)
     for index in range(count):
@@ -235,7 +235,7 @@ def select_best_legal(
 def select_best_child(
     tree: Tree, node: int, parent_visits: float, exploration: float, bound: Any, values: np.ndarray
 ) -> int:
-    """Select the best of all children of a node; ``values`` is scratch memory, float32.
+    """Select the best of all children of a node, using the float32 array ``values`` as scratch memory.
 
     The values are computed apart from their comparison, so that the compiler makes eight of them at once.
     """
@@ -254,7 +254,7 @@ def select_best_child(
 def _random_lead(
     hand: np.uint64, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """Draw a main group to lead, a finishing one if there is one, and return the generator's new state."""
+    """Draw a main group to lead, or take one that ends the game if wished, and return the generator's state."""
     for word in range(MASK_WORDS):
         mask[word] = U0
     write_lead_mask(hand, rules, mask)
@@ -269,7 +269,7 @@ def _random_lead(
 def _random_reply(
     row: np.ndarray, hand: np.uint64, rules: np.ndarray, state: np.uint64, finish: bool
 ) -> tuple[np.uint64, np.uint64]:
-    """Draw a reply, pass among them, or a finishing one if there is one."""
+    """Draw a reply, which may be a pass, or take one that ends the game if wished."""
     target = row[at.TARGET]
     base, starts, bombs, rocket = find_replies(hand, target, row[at.KEY], rules)
     if (starts | bombs | rocket) == U0:
@@ -297,7 +297,7 @@ def _random_reply(
 
 @part_kernel
 def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state: np.uint64, finish: bool) -> np.uint64:
-    """Play to the end at random, each stage uniformly; a finishing move is taken at once if so wished.
+    """Play a game to its end uniformly at random, and optionally take any move that empties a hand at once.
 
     Args:
         row: The game, at any stage, changed in place; only hands, turn, bombs and winner are kept right.
@@ -330,7 +330,7 @@ def simulate_random(row: np.ndarray, rules: np.ndarray, mask: np.ndarray, state:
 
 @inline_kernel
 def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
-    """Return 1 if a seat's side won the finished game, 0 if not, one half if all declined."""
+    """Return 1 if a seat's side won the finished game, 0 if it lost, and 0.5 if all seats declined to bid."""
     if row[at.WINNER] == at.NO_GAME:
         return np.float32(0.5)
     return np.float32(1.0) if (seat == row[at.LANDLORD]) == landlord_won(row) else np.float32(0.0)
@@ -338,7 +338,7 @@ def reward_of(row: np.ndarray, seat: np.uint64) -> np.float32:
 
 @part_kernel
 def backpropagate(tree: Tree, trace: Trace, depth: int) -> None:
-    """Count the finished game on its path, each node for the side that chose it."""
+    """Add the result of a finished game to each node on its path, for the side that chose the node."""
     tree.visits[ROOT] += 1
     for level in range(1, depth + 1):
         tree.visits[trace.nodes[level]] += 1

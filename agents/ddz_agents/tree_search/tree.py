@@ -1,4 +1,4 @@
-"""The search tree as arrays inside compiled code; children of a node lie in one contiguous block.
+"""The search tree as arrays for compiled code, with the children of each node in one contiguous block.
 
 A *record* is an edge and the node it leads to.  Blocks grow by doubling; a block that a node has outgrown goes to a
 free list by size and is used again, so memory stays below a few dozen bytes per iteration.  Compiled code does not
@@ -28,7 +28,7 @@ _TOP = SIZE_CLASSES  # slot of ``free`` that holds the first unused record
 
 
 class Tree(NamedTuple):
-    """Arrays of a tree, each of shape ``[capacity]``.
+    """A search tree, stored as arrays of shape ``[capacity]``.
 
     Attributes:
         action: int16, the action that leads here.
@@ -64,7 +64,7 @@ def new_tree(capacity: int) -> Tree:
 
 
 def double_capacity(tree: Tree) -> Tree:
-    """Return a copy of a tree with twice the room."""
+    """Return a copy of a tree with twice the capacity."""
     larger = [np.concatenate([array, np.empty_like(array)]) for array in tree[:-1]]
     return Tree._make([*larger, tree.free.copy()])
 
@@ -82,7 +82,7 @@ def _reset(tree: Tree, record: int, action: np.uint64) -> None:
 
 @pure_kernel
 def clear(tree: Tree) -> None:
-    """Clear a tree: only the root without children is left."""
+    """Clear a tree, leaving only the root without children."""
     for size_class in range(SIZE_CLASSES):
         tree.free[size_class] = -1
     tree.free[_TOP] = 1
@@ -116,7 +116,7 @@ def _copy(tree: Tree, source: int, target: int) -> None:
 
 @part_kernel
 def _grow(tree: Tree, node: int) -> bool:
-    """Move a node's children to a block of twice the size, and return whether there was room."""
+    """Move a node's children to a block of twice the size, and return whether there was room for it."""
     old, count = np.int64(tree.first[node]), np.int64(tree.used[node])
     size_class = 0
     while (1 << size_class) <= count:
@@ -136,7 +136,7 @@ def _grow(tree: Tree, node: int) -> bool:
 
 @part_kernel
 def add_child(tree: Tree, node: int, action: np.uint64) -> int:
-    """Append a child and return its record, or ``FULL``; the node's other children may move."""
+    """Append a child and return its record, or ``FULL``; the node's other children may be moved."""
     if tree.used[node] == tree.room[node] and not _grow(tree, node):
         return FULL
     record = np.int64(tree.first[node]) + np.int64(tree.used[node])
@@ -153,19 +153,19 @@ def has_room(tree: Tree) -> bool:
 
 @inline_kernel
 def has_room_for(tree: Tree, number: int) -> bool:
-    """Return whether the tree has room for a number of children, of any nodes."""
+    """Return whether the tree has room for a number of further children of any nodes."""
     return np.int64(tree.free[_TOP]) + np.int64(number) * MOST_CHILDREN <= tree.action.size
 
 
 def children(tree: Tree, node: int = ROOT) -> slice:
-    """Return the records of a node's children."""
+    """Return the records of a node's children as a slice."""
     first = int(tree.first[node])
     return slice(first, first + int(tree.used[node]))
 
 
 @inline_kernel
 def child_of(tree: Tree, node: int, action: int) -> int:
-    """Return the record of a node's child by action, -1 if there is none or the node is -1."""
+    """Return the record of a node's child for an action, or -1 if there is no such child or the node is -1."""
     if node >= 0:
         first = np.int64(tree.first[node])
         for record in range(first, first + np.int64(tree.used[node])):
@@ -176,7 +176,7 @@ def child_of(tree: Tree, node: int, action: int) -> int:
 
 @part_kernel
 def list_legal_children(tree: Tree, node: int, mask: np.ndarray, usable: np.ndarray) -> int:
-    """List the children of a node that a mask of legal actions allows, and clear their bits in the mask.
+    """List a node's children that a mask of legal actions allows, and clear their bits in the mask.
 
     Nothing branches on whether a child is legal, which no processor can foresee.
 

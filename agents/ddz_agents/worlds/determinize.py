@@ -1,4 +1,4 @@
-"""Full games drawn from everything a seat cannot see, uniformly or from a pool of weighted deals.
+"""Full games with the unseen cards drawn at random, either uniformly or from a pool of weighted deals.
 
 The compiled code checks nothing: :func:`ddz_agents.search_agent.check_view` says first whether any deal agrees with a
 view.
@@ -31,12 +31,12 @@ _UNIT = 2.0**-53
 
 @kernel
 def draw_game(view: np.ndarray, seat: int, rules: np.ndarray, state: np.uint64, row: np.ndarray) -> np.uint64:
-    """Draw a game that is consistent with a view, uniformly over deals; callable from Python."""
+    """Draw a game that is consistent with a view, uniformly over deals of cards."""
     return determinize(view, np.uint64(seat), rules, state, row)
 
 
 class WorldPool(NamedTuple):
-    """A pool of weighted determinizations of one view; empty for uniform ones.
+    """A pool of weighted determinizations of one view, or an empty pool that stands for uniform ones.
 
     Attributes:
         hands: The three hands and the undealt cards, shape ``[n, 4]``, uint64.
@@ -48,7 +48,7 @@ class WorldPool(NamedTuple):
 
     @classmethod
     def of(cls, hands: Words, weights: Reals | None = None) -> WorldPool:
-        """Make a pool of given worlds and weights.
+        """Create a pool from given worlds and their weights.
 
         Args:
             hands: The three hands and the undealt cards of each, as ``view.sample_worlds`` returns them, shape
@@ -77,7 +77,7 @@ def uniform_pool() -> WorldPool:
 
 @part_kernel
 def _find_entry(cumulative: np.ndarray, point: float) -> int:
-    """Find the first entry above a point of the unit interval."""
+    """Find the first entry of a cumulative distribution that exceeds a point of the unit interval."""
     low, high = 0, cumulative.size - 1
     while low < high:
         middle = (low + high) // 2
@@ -145,7 +145,7 @@ def check_pool(pool: object, view: View) -> WorldPool:
 
 
 def draw_pooled_hands(view: View, pool: WorldPool, count: int, rng: np.random.Generator) -> Words:
-    """Draw hands from a pool, in the form of :meth:`ddz_env.View.sample_worlds`; uniform ones if it is empty.
+    """Draw hands from a pool in the format of :meth:`ddz_env.View.sample_worlds`, uniformly if it is empty.
 
     Args:
         view: What the observer knows.
@@ -171,7 +171,7 @@ def _draw_all(
 
 
 def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Words:
-    """Draw full games that are consistent with a view, one after the other.
+    """Draw several full games that are consistent with a view.
 
     Args:
         view: What the observer knows.
@@ -188,7 +188,7 @@ def draw_games(view: View, pool: WorldPool, count: int, state: np.uint64) -> Wor
 
 
 def belief_of(view: View, pool: WorldPool) -> Belief:
-    """Return the belief about the hidden cards that a pool expresses; an empty pool is a uniform belief.
+    """Return the belief about hidden cards that a pool expresses, which is uniform if the pool is empty.
 
     Args:
         view: What the searcher knows.

@@ -1,4 +1,4 @@
-"""The public history of a view: replayed in a particle, and weighed by player models.
+"""A view's public history, which is replayed in determinizations and weighed by player models.
 
 A particle says who holds what *now*.  Everything that was played is public, so the hands at any earlier moment are the
 particle's hands and the cards played since: the kernels replay the history from its first lead.
@@ -32,15 +32,15 @@ _PUBLIC = [at.SEAT, at.TARGET, at.KEY, at.OWNER, at.PASSES, at.BOMBS, at.PLAYS, 
 
 
 class InvalidInferenceOptionError(DouDizhuError):
-    """An option of hand inference is out of range, or a player model answers in the wrong form."""
+    """Raised when a hand inference option is out of range or a player model gives an invalid result."""
 
 
 class InconsistentHistoryError(InconsistentViewError):
-    """A view's history is missing, or does not lead to the position on the table."""
+    """Raised when a view's history is missing or does not lead to the position on the table."""
 
 
 class PublicHistory(NamedTuple):
-    """The moves of a deal so far, without anybody's hidden cards.
+    """The moves of a deal so far, without any hidden cards.
 
     Attributes:
         moves: Seat, main group and kickers (as a hand) of every play decision, oldest first; shape ``[moves, 3]``,
@@ -55,7 +55,7 @@ class PublicHistory(NamedTuple):
 
 
 def check_history(view: View) -> None:
-    """Raise unless a view's history accounts for the cards played.
+    """Check that a view's history accounts for all cards played.
 
     Raises:
         InconsistentHistoryError: If it does not.
@@ -71,7 +71,7 @@ def check_history(view: View) -> None:
 
 
 def read_public_history(view: View) -> PublicHistory:
-    """Read the plays out of a view's history; bids and answers are left out, since they are not replayed.
+    """Read the card plays from a view's history, leaving out bids and answers, which are not replayed.
 
     Raises:
         InconsistentHistoryError: If the history does not account for the cards played.
@@ -96,7 +96,7 @@ def read_public_history(view: View) -> PublicHistory:
 
 @inline_kernel
 def rewind(history: PublicHistory, hands: np.ndarray, row: np.ndarray) -> None:
-    """Write the game as it was before the first play decision, with a particle's hands.
+    """Write the game as it was before the first card play, given one determinization's hands.
 
     Args:
         history: The public history.
@@ -112,7 +112,7 @@ def rewind(history: PublicHistory, hands: np.ndarray, row: np.ndarray) -> None:
 
 @kernel
 def rewind_all(history: PublicHistory, hands: np.ndarray) -> np.ndarray:
-    """Return the games before the first play decision of every particle, shape ``[n, 32]``."""
+    """Return every particle's game as it was before the first card play, shape ``[n, 32]``."""
     rows = np.empty((hands.shape[0], at.ROW_WORDS), np.uint64)
     for index in range(hands.shape[0]):
         rewind(history, hands[index], rows[index])
@@ -121,14 +121,14 @@ def rewind_all(history: PublicHistory, hands: np.ndarray) -> np.ndarray:
 
 @kernel
 def play_move_in_all_worlds(rows: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> None:
-    """Play a whole move in every row, in place."""
+    """Play a complete move in every one of several games, in place."""
     for index in range(rows.shape[0]):
         play_move(rows[index], main, kickers, rules)
 
 
 @kernel
 def _replay(history: PublicHistory, hands: np.ndarray, rules: np.ndarray, row: np.ndarray) -> int:
-    """Replay a history in a particle, and return the index of the first impossible move, or -1."""
+    """Replay a history in one determinization, and return the index of the first impossible move, or -1."""
     rewind(history, hands, row)
     for index in range(history.moves.shape[0]):
         move = history.moves[index]
@@ -141,7 +141,7 @@ def _replay(history: PublicHistory, hands: np.ndarray, rules: np.ndarray, row: n
 
 
 def check_replay(history: PublicHistory, view: View, hands: Words) -> None:
-    """Raise unless a history leads to the position on the table.
+    """Check that a history leads to the position on the table.
 
     Args:
         history: The view's history.
@@ -165,7 +165,7 @@ def check_replay(history: PublicHistory, view: View, hands: Words) -> None:
 
 
 class PlayerModel(Protocol):
-    """A model of how a seat plays, which hand inference weighs past moves by."""
+    """A model of how a seat plays, by which hand inference weighs past moves."""
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words) -> Reals:
         """Return the log-probability of a move in each of several positions.
@@ -187,7 +187,7 @@ class PlayerModel(Protocol):
 def history_log_likelihoods(
     models: Sequence[PlayerModel], history: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """Ask each model about every decision that is to be weighed, batched over particles.
+    """Compute each model's log-likelihoods of the chosen past decisions, batched over the determinizations.
 
     Args:
         models: The models.
@@ -225,7 +225,7 @@ def history_log_likelihoods(
 
 
 def _record_move(ring: Words, row: Words, move: Move, rules: Words) -> None:
-    """Write a move into the ring of recent moves; it is public, so any particle's row will do."""
+    """Write a public move into the ring buffer of recent moves, using the engine state of any particle."""
     game = row.copy()
     for action in move.actions:
         apply_and_record(game, ring, np.uint64(action), rules)

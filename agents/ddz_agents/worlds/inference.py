@@ -1,4 +1,4 @@
-"""Hand inference: draws determinizations and weighs them by what the hidden seats have played."""
+"""Hand inference, which draws determinizations and weighs them by the moves that hidden seats have played."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LEAST_DRAWN, _LEAST_PROPOSED = 0.02, 0.1
 
 
 class Proposal(NamedTuple):
-    """Deals that something other than plain dealing has drawn, to be weighed by importance.
+    """Deals drawn from another distribution than uniform dealing, with their importance weights.
 
     Attributes:
         hands: The three hands now and the cards that are not dealt, shape ``[n, 4]``, uint64.
@@ -53,7 +53,7 @@ class Proposal(NamedTuple):
 
 
 def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
-    """Draw deals of the unseen cards, uniformly over deals of *cards* (:mod:`ddz_agents.worlds.determinize`).
+    """Draw deals of the unseen cards, uniformly over deals of cards (:mod:`ddz_agents.worlds.determinize`).
 
     Args:
         view: What the observer knows.
@@ -69,7 +69,7 @@ def draw_hands(view: View, rng: np.random.Generator, particles: int) -> Words:
 
 
 def find_informative_decisions(history: PublicHistory, seat: int, rules: Rules) -> npt.NDArray[np.bool_]:
-    """Mark the decisions of a history that inform an observer: those of the hidden seats.
+    """Mark the decisions in a history that inform an observer, which are those of the hidden seats.
 
     Args:
         history: The history.
@@ -92,7 +92,7 @@ def infer(
     least_ess: float = _LEAST_DRAWN,
     proposal: Proposal | None = None,
 ) -> Particles:
-    """Draw determinizations, and move and weigh them by how likely they make the hidden seats' moves.
+    """Draw determinizations, then move and weigh them by how likely they make the hidden seats' moves.
 
     A particle's likelihood is the product over the hidden seats of the mean over the models (equally likely before the
     seat moved) of the likelihood of the seat's decisions in the positions that the particle implies.  The observer's
@@ -141,7 +141,7 @@ def infer(
 def _log_likelihoods(
     models: Sequence[PlayerModel], history: PublicHistory, deals: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """Compute the log-likelihoods of each seat's moves, shape ``[n, models, 3]``."""
+    """Compute the log-likelihoods of each seat's moves under each model, shape ``[n, models, 3]``."""
     logs = np.empty((len(deals), len(models), 3))
     ruled = {number: model for number, model in enumerate(models) if isinstance(model, RulesPlayer)}
     others = {number: model for number, model in enumerate(models) if number not in ruled}
@@ -153,14 +153,14 @@ def _log_likelihoods(
 
 
 def _average_over_models(logs: Reals) -> Reals:
-    """Sum over seats the logarithm of the mean over models: ``[n, models, 3]`` to ``[n]``."""
+    """Average likelihoods over the models and sum their logarithms over seats: ``[n, models, 3]`` to ``[n]``."""
     highest = logs.max(axis=1, keepdims=True)
     mean = np.log(np.exp(logs - highest).mean(axis=1)) + highest[:, 0]
     return np.asarray(mean.sum(axis=1))
 
 
 def infer_pool(view: View, rng: np.random.Generator, particles: int) -> WorldPool:
-    """Infer the pool of worlds that a search draws from, weighted by the hidden seats' past moves.
+    """Infer the pool of worlds for a search, weighted by the hidden seats' past moves.
 
     Args:
         view: What the searcher knows.
@@ -172,7 +172,7 @@ def infer_pool(view: View, rng: np.random.Generator, particles: int) -> WorldPoo
 
 
 def infer_worlds(view: View, count: int, rng: np.random.Generator) -> Words:
-    """Draw hands that explain what the hidden seats have played, as :meth:`ddz_env.View.sample_worlds` draws any.
+    """Draw hands that explain the hidden seats' moves, in the format of :meth:`ddz_env.View.sample_worlds`.
 
     Args:
         view: What a seat knows, with its history.
@@ -198,7 +198,7 @@ def infer_if_possible(
     rounds: int = DEFAULT_ROUNDS,
     proposal: Proposal | None = None,
 ) -> Particles | None:
-    """Infer the hidden hands; return None where there is nothing to infer from.
+    """Infer the hidden hands, or return None if there is nothing to infer them from.
 
     Args:
         view: What the searcher knows.

@@ -1,4 +1,4 @@
-"""A learned policy as a player model: how likely its probabilities make the moves that were played.
+"""A learned policy as a player model, whose probabilities say how likely the observed moves are.
 
 A network takes some twenty microseconds per position, the rule agent's table a fifth of that, so weigh few particles
 with it.  Where a particle leaves the seat no choice, its move says nothing and is not evaluated.
@@ -28,7 +28,7 @@ _MOST_AT_ONCE = 4096
 def _write_observations(
     rows: np.ndarray, ring: np.ndarray, rules: np.ndarray, seat: np.uint64, observations: np.ndarray, masks: np.ndarray
 ) -> None:
-    """Write what a seat observes in every row, and its legal actions."""
+    """Write a seat's observation and legal actions in every one of several games."""
     mask = np.empty(MASK_WORDS, np.uint64)
     for index in range(rows.shape[0]):
         write_observation(rows[index], ring, rules, seat, observations[index])
@@ -42,7 +42,7 @@ def _play_action(rows: np.ndarray, rules: np.ndarray, action: np.uint64) -> None
 
 
 class LearnedPlayer:
-    """The model of a seat that plays by a learned policy, and sometimes any legal action.
+    """A model of a seat that plays by a learned policy but sometimes takes a random legal action.
 
     Args:
         policy: The policy.
@@ -52,7 +52,7 @@ class LearnedPlayer:
         self.policy = policy
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
-        """Return the log-probability of a move in each position (:class:`~ddz_agents.worlds.history.PlayerModel`).
+        """Return a move's log-probability in each position (see :class:`~ddz_agents.worlds.history.PlayerModel`).
 
         Args:
             rows: Full rows, shape ``[n, 32]``, uint64.
@@ -77,7 +77,7 @@ class LearnedPlayer:
         return total
 
     def _log_probabilities(self, observations: Bytes, masks: Bytes, action: int) -> Reals:
-        """Return the log-probability of an action in each position, shape ``[n]``."""
+        """Return an action's log-probability in each position, shape ``[n]``."""
         legal = masks.sum(axis=1, dtype=np.int64)
         logs = np.zeros(len(masks))
         unforced = np.flatnonzero((legal > 1) | (masks[:, action] == 0))

@@ -1,4 +1,4 @@
-"""Weighted determinizations, and annealing: how resampling and swaps of cards move them to likelier deals.
+"""Weighted determinizations, and annealing, which moves them to likelier deals by resampling and card swaps.
 
 Where the hidden seats' moves say much, hardly any deal drawn blindly is plausible, and weights alone leave a handful of
 particles alive.  The likelihood is therefore brought in step by step (a sequential Monte Carlo sampler with adaptive
@@ -34,7 +34,7 @@ _HALVINGS = 40
 
 @dataclass(frozen=True, eq=False)
 class Particles:
-    """A seat's belief about the hidden cards as weighted deals.
+    """A seat's belief about the hidden cards, represented by weighted deals.
 
     Attributes:
         hands: The hand of each of three seats now (the observer's own in every particle) and the cards that no seat
@@ -55,7 +55,7 @@ class Particles:
 
     @property
     def pool(self) -> WorldPool:
-        """The particles as a pool of worlds that searches draw from."""
+        """The particles as a pool of worlds for a search to draw from."""
         sums = np.cumsum(self.weights)
         sums /= sums[-1]
         return WorldPool(self.hands, sums)
@@ -67,19 +67,19 @@ def effective_size(weights: Reals) -> float:
 
 
 def normalise_weights(logs: Reals) -> Reals:
-    """Turn log-weights into weights that add up to one, of the same shape."""
+    """Convert log-weights to weights of the same shape that add up to one."""
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
 def distinct_deals(hands: Words) -> tuple[Words, npt.NDArray[np.int64]]:
-    """Return the different deals among particles, shape ``[deals, 4]``, and each particle's deal, shape ``[n]``."""
+    """Return the distinct deals, shape ``[deals, 4]``, and the index of each particle's deal, shape ``[n]``."""
     deals, deal = np.unique(hands, axis=0, return_inverse=True)
     return deals, deal.ravel()
 
 
 def temper(hands: Words, logs: Reals, least: float, exponent: float = 0.0) -> Particles:
-    """Weigh particles with the largest exponent up to 1 that leaves enough deals in play.
+    """Weigh particles with the largest likelihood exponent up to 1 that keeps enough deals in play.
 
     Late in a game the particles are a few deals, each drawn many times; weights are then as good as exact, and nothing
     is gained by keeping deals alive that the moves speak against.  So deals are counted, not draws.
@@ -126,7 +126,7 @@ def largest_step(logs: Reals, most: float, floor: float, drawn: Reals | float = 
 
 @inline_kernel
 def _draw_card(cards: np.uint64, state: np.uint64) -> np.uint64:
-    """Draw a card of a hand, uniformly over cards, as a hand."""
+    """Draw a card uniformly from a hand, and return it as a hand of one card."""
     return U1 << (select_bit(cards, scale_below(mix(state), popcount(cards))) & _U15)
 
 
@@ -174,7 +174,7 @@ def fixed_cards(view: View) -> Words:
 
 
 def swap_cards(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
-    """Return the particles after swaps of one to three cards between two holders, shape ``[n, 4]``.
+    """Return the particles after swapping one to three cards between two holders, shape ``[n, 4]``.
 
     Args:
         hands: The particles.
@@ -189,7 +189,7 @@ def swap_cards(hands: Words, fixed: Words, rng: np.random.Generator) -> Words:
 def anneal(
     hands: Words, logs: Reals, fixed: Words, evaluate: Evaluate, rounds: int, rng: np.random.Generator
 ) -> tuple[Words, Reals, float]:
-    """Move particles towards likelier deals by at most ``rounds`` of resampling and swaps.
+    """Move particles towards likelier deals in at most ``rounds`` rounds of resampling and card swaps.
 
     Args:
         hands: Particles drawn uniformly, shape ``[n, 4]``.
@@ -220,6 +220,6 @@ def anneal(
 
 
 def _resample(weights: Reals, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Draw particles again by weight (systematic resampling); returns indexes of shape ``[n]``."""
+    """Resample particles by weight (systematic resampling), and return their indexes, shape ``[n]``."""
     points = (rng.random() + np.arange(len(weights))) / len(weights)
     return np.minimum(np.searchsorted(np.cumsum(weights), points), len(weights) - 1)

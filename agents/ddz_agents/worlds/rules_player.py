@@ -65,7 +65,7 @@ _U63, _U64 = np.uint64(63), np.uint64(64)
 
 @part_kernel
 def find_situation(row: np.ndarray, chosen: np.uint64) -> int:
-    """Return the situation of the acting seat, given the main group that a policy chose for it."""
+    """Return the acting seat's situation, given the main group that the rule agent chose for it."""
     if row[TARGET] == U0:
         return LEAD
     landlord = row[LANDLORD]
@@ -76,7 +76,7 @@ def find_situation(row: np.ndarray, chosen: np.uint64) -> int:
 
 @part_kernel
 def classify_move(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, rules: np.ndarray) -> int:
-    """Return how a main group relates to the one that the policy chose."""
+    """Return how a main group relates to the main group that the rule agent chose."""
     if main == chosen:
         return SAME
     if main == U0:
@@ -99,7 +99,7 @@ def classify_move(main: np.uint64, chosen: np.uint64, lowest_of_segment: bool, r
 
 @inline_kernel
 def count_kicker_sets(hand: np.uint64, main: np.uint64, rules: np.ndarray) -> float:
-    """Count the kicker sets of different ranks that the hand has for a main group, at least one."""
+    """Return how many kicker sets of different ranks a hand has for a main group, at least one."""
     segment = tables.MAIN_SEGMENT[main]
     count = tables.SEGMENT_KICKER_COUNT[segment]
     if count == U0:
@@ -115,7 +115,7 @@ def count_kicker_sets(hand: np.uint64, main: np.uint64, rules: np.ndarray) -> fl
 
 
 class ObservedMove(NamedTuple):
-    """What the likelihood of an observed move depends on, besides the numbers of legal main groups.
+    """The facts that determine an observed move's likelihood, apart from the counts of legal main groups.
 
     Attributes:
         situation: One of ``SITUATIONS``.
@@ -136,7 +136,7 @@ class ObservedMove(NamedTuple):
 def _count_kinds(
     hand: np.uint64, mask: np.ndarray, main: np.uint64, chosen: np.uint64, rules: np.ndarray, counts: np.ndarray
 ) -> tuple[int, float]:
-    """Count the legal main groups of each kind, and return the kind of ``main`` and the number of whole moves."""
+    """Count the legal main groups of each kind, and return the kind of ``main`` and the number of complete moves."""
     counts[:] = 0.0
     kind_of_main, moves = ILLEGAL, 0.0
     before = _U63  # no segment
@@ -158,7 +158,7 @@ def _count_kinds(
 def describe_decision(
     row: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], workspace: RuleWorkspace, counts: np.ndarray
 ) -> ObservedMove:
-    """Let the rule agent choose, and compare an observed move with its choice.
+    """Compare an observed move with the rule agent's choice in the same position.
 
     Args:
         row: The position before the move, shape ``[32]``, in the play stage.
@@ -205,7 +205,7 @@ def log_likelihood(facts: ObservedMove, counts: np.ndarray, table: np.ndarray) -
 
 
 class Response(NamedTuple):
-    """How a kind of player deviates from the rule agent's move.
+    """How one kind of player deviates from the rule agent's move.
 
     Attributes:
         kinds: The relative frequency of each of ``KINDS`` in each of ``SITUATIONS``, five rows of seven.  Kinds that a
@@ -219,7 +219,7 @@ class Response(NamedTuple):
     uniform: float
 
     def table(self) -> Reals:
-        """Return the numbers as kernels read them, shape ``[TABLE_WORDS]``, float64."""
+        """Return the deviation frequencies as a table that kernels read, shape ``[TABLE_WORDS]``, float64."""
         table = np.zeros(TABLE_WORDS)
         table[:T_KICKERS] = np.asarray(self.kinds).ravel()
         table[T_KICKERS], table[T_UNIFORM] = self.kickers, self.uniform
@@ -230,7 +230,7 @@ class Response(NamedTuple):
 def _decision_log_likelihoods(
     rows: np.ndarray, rules: np.ndarray, move: tuple[np.uint64, np.uint64], table: np.ndarray, workspace: RuleWorkspace
 ) -> np.ndarray:
-    """Return the log-likelihood of one move in every row, shape ``[n]``."""
+    """Return one move's log-likelihood in every game, shape ``[n]``."""
     logs, counts = np.empty(rows.shape[0]), np.empty(N_KINDS)
     for index in range(rows.shape[0]):
         logs[index] = log_likelihood(describe_decision(rows[index], rules, move, workspace, counts), counts, table)
@@ -266,7 +266,7 @@ def _history_log_likelihoods(
 
 
 class RulesPlayer(WritableAfterUnpickling):
-    """The model of a seat that plays like the rule agent, apart from deviations (:class:`Response`).
+    """A model of a seat that plays like the rule agent apart from deviations (see :class:`Response`).
 
     Args:
         response: How it strays.
@@ -288,14 +288,14 @@ class RulesPlayer(WritableAfterUnpickling):
         return f"RulesPlayer({self.response!r})"
 
     def log_likelihood(self, rows: Words, rules: Rules, seat: int, move: Move, ring: Words | None = None) -> Reals:
-        """Return the log-probability of a move in each position (:class:`~ddz_agents.worlds.history.PlayerModel`)."""
+        """Return a move's log-probability in each position (see :class:`~ddz_agents.worlds.history.PlayerModel`)."""
         return np.asarray(_decision_log_likelihoods(rows, rules.words(), move.words, self._table, self._workspace))
 
 
 def rules_history_log_likelihoods(
     models: Sequence[RulesPlayer], history: PublicHistory, hands: Words, weighed: npt.NDArray[np.bool_], rules: Rules
 ) -> Reals:
-    """Compute :func:`~ddz_agents.worlds.history.history_log_likelihoods` of rule models in one compiled loop.
+    """Compute ``history_log_likelihoods`` for rule models in one compiled loop.
 
     The rule agent moves once per decision and particle, for all responses together.
 

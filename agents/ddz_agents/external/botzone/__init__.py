@@ -1,1 +1,1 @@
-"""Bots of Botzone as agents: programs in processes of their own that speak the platform's JSON."""
+"""Botzone's bots as agents: programs that run in their own processes and speak the platform's JSON."""

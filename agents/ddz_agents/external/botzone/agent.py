@@ -1,4 +1,4 @@
-"""The agent ``botzone:./bot``: any program that speaks the platform's JSON."""
+"""The agent ``botzone:./bot``, which plays with any program that speaks Botzone's JSON."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class BotzoneAgent:
         self._globaldata: Any = None
 
     def reset(self, seat: int, rules: Rules) -> None:
-        """End what is left of the seat's last game.
+        """End any processes that are left from the seat's last game.
 
         Raises:
             InvalidRulesError: If the platform has no game with the rules.
@@ -68,7 +68,7 @@ class BotzoneAgent:
         self._end_bot(seat)
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Ask the bot for its move.
+        """Ask the bot for its move, and return the move.
 
         Raises:
             BotFaultError: If it does not answer within its limits.

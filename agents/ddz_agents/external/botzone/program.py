@@ -1,4 +1,4 @@
-"""A bot's program, which is started and asked under limits of time, memory and output.
+"""A bot's program, which is run under limits on time, memory and output.
 
 It is limited, not isolated: it runs as your user, with your files and your network.  The processes that it starts end
 with it, unless they leave its process group.
@@ -28,7 +28,7 @@ _LOOK = 0.02
 
 
 class BotFaultError(DouDizhuError):
-    """A bot failed; the message says how.
+    """Raised when a bot fails; the message says how it failed.
 
     Attributes:
         verdict: The platform's word: ``RE`` (crashed), ``TLE`` (too late), ``OLE`` (too much output), ``NJ`` (no JSON).
@@ -72,7 +72,7 @@ class BotAnswer:
 
 
 def build_command(path: str | Path) -> list[str]:
-    """Return how a bot is started: Python sources and archives by this Python, others as executables.
+    """Return the command that starts a bot: this Python for sources and archives, else the file itself.
 
     Raises:
         InvalidAgentOptionError: If there is no such file, or it cannot be executed.
@@ -88,7 +88,7 @@ def build_command(path: str | Path) -> list[str]:
 
 
 class BotProgram:
-    """A running bot that answers line by line.
+    """A running bot process that answers each request with a line.
 
     Args:
         command: How it is started.
@@ -106,7 +106,7 @@ class BotProgram:
         return self._process is not None
 
     def ask(self, request: str) -> BotAnswer:
-        """Send a line and take the answer.
+        """Send a request line to the bot and return its answer.
 
         Raises:
             BotFaultError: If there is none within the limits; then every process of the bot is ended.
@@ -127,7 +127,7 @@ class BotProgram:
         return BotAnswer(text, False, _milliseconds_since(start), megabytes)
 
     def end(self) -> None:
-        """End the bot's process and all that it started."""
+        """End the bot's process and all processes that it started."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -164,7 +164,7 @@ class BotProgram:
                 os.killpg(self._process.pid, number)
 
     def _exchange(self, process: subprocess.Popen[bytes], request: bytes, deadline: float) -> tuple[str, bool]:
-        """Write the request and read until the bot asks to stay, or its output or its process ends."""
+        """Write the request and read until the bot asks to be kept running, or its output or its process ends."""
         assert process.stdin is not None
         assert process.stdout is not None
         most = self._limits.kilobytes << 10
@@ -202,7 +202,7 @@ class BotProgram:
 
     @staticmethod
     def _write(process: subprocess.Popen[bytes], request: bytes) -> bytes:
-        """Write a part of a request, and return what is left; a bot that closes its input may still answer."""
+        """Write part of a request and return the rest, or nothing if the bot has closed its input."""
         assert process.stdin is not None
         try:
             return request[os.write(process.stdin.fileno(), request) :]
@@ -212,7 +212,7 @@ class BotProgram:
             return b""
 
     def _wait(self, process: subprocess.Popen[bytes], deadline: float) -> int:
-        """Wait for the end of a program that has closed its output, and return its largest memory, in MiB."""
+        """Wait for a program that has closed its output, and return its peak memory in MiB."""
         while not _has_ended(process):
             if time.monotonic() > deadline:
                 raise BotFaultError("TLE", f"it did not end within {self._limits.seconds:g} s")
@@ -226,7 +226,7 @@ class BotProgram:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return whether the program has ended; it stays to be waited for."""
+    """Return whether the program has ended, without reaping its process."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 

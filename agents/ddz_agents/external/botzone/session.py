@@ -1,4 +1,4 @@
-"""The dialogue with a bot about one game: requests made of what its seat sees, and answers parsed.
+"""The dialogue with a bot about one game: requests built from what its seat sees, and parsed answers.
 
 The engine knows ranks; a bot wants card ids.  Each seat gets ids of its own making that never contradict each other:
 its own cards have the first suits of a rank, the landlord cards the next, and the others' cards the rest.
@@ -23,7 +23,7 @@ _IDS = [[card for card in range(NUM_CARDS) if card_rank(card) == rank] for rank 
 
 
 class BotAnswerError(DouDizhuError):
-    """A bot's answer is neither a bid nor cards of its hand."""
+    """Raised when a bot's answer is neither a bid nor cards of its hand."""
 
 
 class BotSession:
@@ -54,7 +54,7 @@ class BotSession:
         self._data: dict[str, Any] = {}
 
     def make_message(self, view: View, bare: bool, globaldata: Any) -> str:
-        """Make the next request to the bot, with all earlier ones and answers unless it has kept running.
+        """Build the next request to the bot, including the earlier dialogue unless the bot has kept running.
 
         Args:
             view: What the seat sees.
@@ -93,7 +93,7 @@ class BotSession:
         return [card for rank, (mine, count) in counts for card in _IDS[rank][mine : mine + count]]
 
     def _assign_ids(self, move: Move, public: Sequence[int], of_landlord: bool) -> list[int]:
-        """Assign card ids to what another seat played; the landlord's face-up cards go first."""
+        """Assign card ids to the cards that another seat played, using the landlord's face-up cards first."""
         gone = {card for cards in self._played for card in cards}
         free = [card for card in range(NUM_CARDS) if card not in gone and card not in self._own]
         free = [card for card in free if of_landlord and card in public] + [card for card in free if card not in public]
@@ -103,7 +103,7 @@ class BotSession:
         return sorted(chosen)
 
     def parse_answer(self, text: str, view: View) -> tuple[Move, Any]:
-        """Parse the move that a bot printed, and the ``globaldata`` with it.
+        """Parse the move and the ``globaldata`` that a bot printed.
 
         Raises:
             BotAnswerError: If it is none.

@@ -1,4 +1,4 @@
-"""DouZero's checkpoints as an agent: the features and the networks that they were trained with, in our own code.
+"""DouZero's checkpoints as an agent, with our own code for their features and networks.
 
 Zha et al., "DouZero: Mastering DouDizhu with Self-Play Deep Reinforcement Learning", ICML 2021.
 """

@@ -1,4 +1,4 @@
-"""The agent ``douzero``: DouZero's checkpoints value every legal move, and the best one is played."""
+"""The agent ``douzero``, which values every legal move with DouZero's checkpoints and plays the best one."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ class DouZeroOptions(Options):
     threads: Annotated[int, Range(1, MAX_THREADS)] | None = 1
 
     def checkpoints(self) -> dict[str, Path]:
-        """Return the file of each role, by DouZero's names."""
+        """Return the checkpoint file of each role, keyed by DouZero's role names."""
         path = Path(self.path)
         whole = path.is_file()
         return {role.name: path if whole else _newest_checkpoint(path, role.name) for role in POSITIONS}
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files of the three networks."""
+        """Return the files of the three role networks."""
         return tuple(dict.fromkeys(self.checkpoints().values()))
 
 
 def _newest_checkpoint(folder: Path, role: str) -> Path:
-    """Find a role's file in a folder: of those that a training wrote, the one of the most frames."""
+    """Find a role's checkpoint in a folder, choosing the one trained on the most frames."""
     named, exported = folder / f"{role}.ckpt", folder / f"{role}{SUFFIX}"
     if exported.exists() and not named.exists():
         return exported
@@ -67,15 +67,15 @@ def _newest_checkpoint(folder: Path, role: str) -> Path:
 
 
 class Network(Protocol):
-    """A network that values the moves of a role."""
+    """A network that values the legal moves of one role."""
 
     def values(self, history: Floats, state: Floats, moves: Floats, owners: npt.NDArray[np.intp]) -> Floats:
-        """Value the candidates of decisions; the arguments are described where the checkpoints' networks are."""
+        """Compute the values of candidate moves (see ``PositionNetwork.forward`` for the arguments)."""
         ...
 
 
 def _load_networks(options: DouZeroOptions) -> tuple[Network, ...]:
-    """Load the networks in the order of :data:`POSITIONS`."""
+    """Load the role networks in the order of :data:`POSITIONS`."""
     files, threads = options.checkpoints(), check_threads(options.threads)
     if any(path.suffix == SUFFIX for path in files.values()):
         exported = load_onnx_networks(files, threads)
@@ -92,7 +92,7 @@ def _load_networks(options: DouZeroOptions) -> tuple[Network, ...]:
 
 
 class Candidates(NamedTuple):
-    """The legal moves of one decision in the engine's order.
+    """The legal moves of one decision, in the engine's order.
 
     Attributes:
         mains: Action ids of the main groups, shape ``[m]``, uint64.
@@ -103,7 +103,7 @@ class Candidates(NamedTuple):
     kickers: npt.NDArray[np.uint64]
 
     def move(self, index: int) -> Move:
-        """Return the move with that index."""
+        """Return the legal move with the given index."""
         return Move.from_words(int(self.mains[index]), int(self.kickers[index]))
 
 
@@ -134,7 +134,7 @@ class DouZeroAgent:
             state.step(state.legal_moves()[0])
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Choose a move.
+        """Choose the legal move with the highest value.
 
         Raises:
             IllegalMoveError: If it is not the seat's turn.
@@ -143,7 +143,7 @@ class DouZeroAgent:
         return self._choose_moves([view], rng)[0]
 
     def act_many(self, waiting: WaitingGames) -> npt.NDArray[np.uint64]:
-        """Choose a move in each of several games; all candidates of a role are valued together.
+        """Choose a move in each of several games, valuing all candidates of a role in one batch.
 
         Raises:
             InvalidRulesError: If the rules are not for three players.
@@ -158,7 +158,7 @@ class DouZeroAgent:
         return [self._auction.act(view, rng) if view.stage in AUCTION_STAGES else next(chosen) for view in views]
 
     def values(self, view: View) -> dict[Move, float]:
-        """Return what each legal move is worth to the networks: wins or points, as they were trained.
+        """Return the networks' value of each legal move, in wins or points depending on their training.
 
         Raises:
             IllegalMoveError: If the seat has no move of cards to choose.
@@ -169,7 +169,7 @@ class DouZeroAgent:
         return {candidates.move(index): float(value) for index, value in enumerate(values)}
 
     def evaluate(self, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
-        """Value the legal moves of decisions.
+        """Compute the values of the legal moves in several decisions.
 
         Args:
             observations: What the seats to act see, shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -190,7 +190,7 @@ class DouZeroAgent:
         return values
 
     def _role_values(self, role: int, observations: Bytes, candidates: Sequence[Candidates]) -> list[Floats]:
-        """Value the decisions of one role."""
+        """Compute the values of the legal moves in several decisions of one role."""
         sizes = [len(legal.mains) for legal in candidates]
         moves = features.move_columns(*map(np.concatenate, zip(*candidates, strict=True)))
         columns = features.history_columns(observations), features.state_columns(observations, POSITIONS[role]), moves
@@ -198,7 +198,7 @@ class DouZeroAgent:
         return np.split(self._networks[role].values(*columns, owners), np.cumsum(sizes)[:-1])
 
     def _best_moves(self, decisions: Sequence[tuple[Bytes, Candidates]]) -> list[Move]:
-        """Choose the best move of each decision; nothing is valued where there is only one."""
+        """Choose the best move of each decision, skipping the evaluation where only one move is legal."""
         undecided = [number for number, (_, legal) in enumerate(decisions) if len(legal.mains) > 1]
         best = dict.fromkeys(range(len(decisions)), 0)
         if undecided:
@@ -209,7 +209,7 @@ class DouZeroAgent:
 
 
 def _observe_with_moves(view: View) -> tuple[Bytes, Candidates]:
-    """Return what the seat to act sees, and its legal moves."""
+    """Return the observation of the seat to act and its legal moves."""
     if view.rules.players != 3:
         raise InvalidRulesError(f"douzero plays games of three, not the {view.rules.name} rules")
     check_to_act(view, "kicker", *AUCTION_STAGES)

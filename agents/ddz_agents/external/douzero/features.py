@@ -34,7 +34,7 @@ _LANDLORD_HAND, _PEASANT_HAND = 20, 17
 
 
 class RoleColumns(NamedTuple):
-    """The columns that a role's network reads besides the history, in order.
+    """The inputs that a role's network reads in addition to the move history, in order.
 
     Attributes:
         name: DouZero's name of the role, and of its checkpoint.
@@ -48,12 +48,12 @@ class RoleColumns(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """The number of columns of the state, without the move that is valued."""
+        """The number of state inputs, without those of the move that is valued."""
         return CARDS * len(self.cards) + sum(most for _, most in self.sizes) + _MOST_BOMBS
 
 
 def _peasant_columns(name: str, landlord: str, mate: str) -> RoleColumns:
-    """Make the columns of a peasant, from where the landlord and the other peasant sit."""
+    """Build the input layout of a peasant from the seats of the landlord and of the other peasant."""
     played = f"played_{landlord}", f"played_{mate}"
     cards = ("hand", "others", *played, "target", f"last_{landlord}", f"last_{mate}")
     return RoleColumns(name, cards, ((f"cards_left_{landlord}", _LANDLORD_HAND), (f"cards_left_{mate}", _PEASANT_HAND)))
@@ -76,7 +76,7 @@ _NEEDS = np.array([group.need for group in MAIN_GROUPS], np.int8)
 
 
 def card_columns(counts: Bytes) -> Floats:
-    """Encode sets of cards as DouZero does: four columns per rank, as many ones as cards, then the jokers.
+    """Encode card sets as DouZero does: as many ones as cards in the four inputs of a rank, then the jokers.
 
     Args:
         counts: Cards of each rank, shape ``[..., 15]``, int8.
@@ -92,7 +92,7 @@ def card_columns(counts: Bytes) -> Floats:
 
 
 def find_roles(observations: Bytes) -> npt.NDArray[np.intp]:
-    """Return the role of each observer as an index into :data:`POSITIONS`; without a landlord the first.
+    """Return each observer's role as an index into :data:`POSITIONS`, or the first if there is no landlord.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -105,7 +105,7 @@ def find_roles(observations: Bytes) -> npt.NDArray[np.intp]:
 
 
 def state_columns(observations: Bytes, position: RoleColumns) -> Floats:
-    """Encode what a role's network reads of decisions, besides the history and the move.
+    """Encode the state that a role's network reads in addition to the move history and the move itself.
 
     Args:
         observations: Of that role, shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -122,13 +122,13 @@ def state_columns(observations: Bytes, position: RoleColumns) -> Floats:
 
 
 def _one_hot(values: Bytes, size: int) -> Floats:
-    """Encode numbers as one-hot rows, shape ``[n, 1]`` to ``[n, size]``."""
+    """Encode numbers of shape ``[n, 1]`` as one-hot vectors of shape ``[n, size]``."""
     columns: Floats = (values == np.arange(size)).astype(np.float32)
     return columns
 
 
 def history_columns(observations: Bytes) -> Floats:
-    """Encode the last fifteen moves, the oldest first, three per step; zero where there were fewer.
+    """Encode the last fifteen moves, oldest first and three per step, padded with zeros.
 
     Args:
         observations: Shape ``[n, OBSERVATION_SIZE]``, int8.
@@ -141,7 +141,7 @@ def history_columns(observations: Bytes) -> Floats:
 
 
 def move_columns(mains: npt.NDArray[np.uint64], kickers: npt.NDArray[np.uint64]) -> Floats:
-    """Encode whole moves as their cards; body and kickers are not distinguished.
+    """Encode complete moves as the cards that they play, without marking which of them are kickers.
 
     Args:
         mains: Action ids of the main groups, shape ``[m]``, uint64.

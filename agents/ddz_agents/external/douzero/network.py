@@ -1,4 +1,4 @@
-"""DouZero's networks in PyTorch: an LSTM reads the history of moves; the output is a move's value.
+"""DouZero's networks in PyTorch, in which an LSTM reads the move history and the output is a move's value.
 
 Every candidate of a decision shares its history and its state.  These are evaluated once: the first layer is a sum of
 what they give to it and of what the move gives.  Values differ from DouZero's own by rounding alone.
@@ -32,7 +32,7 @@ _WHOLE = "model_state_dict"
 
 
 class PositionNetwork(nn.Module):
-    """The network of a role; its weights have the names of DouZero's checkpoints.
+    """The network of one role, whose weights have the names used in DouZero's checkpoints.
 
     Args:
         position: The role.
@@ -49,7 +49,7 @@ class PositionNetwork(nn.Module):
         self.dense6 = nn.Linear(_WIDTH, 1)
 
     def forward(self, history: Tensor, state: Tensor, moves: Tensor, owners: Tensor) -> Tensor:
-        """Value the candidates of decisions.
+        """Compute the values of the candidate moves of several decisions.
 
         Args:
             history: Shape ``[n, 5, 162]``, float32 (:func:`~ddz_agents.external.douzero.features.history_columns`).
@@ -70,14 +70,14 @@ class PositionNetwork(nn.Module):
         return values.squeeze(1)
 
     def values(self, history: Floats, state: Floats, moves: Floats, owners: npt.NDArray[np.intp]) -> Floats:
-        """Value the candidates of decisions in arrays: :meth:`forward` without gradients."""
+        """Compute the values of candidate moves from arrays, as :meth:`forward` does but without gradients."""
         with torch.inference_mode():
             values: Floats = self(*map(torch.from_numpy, (history, state, moves, owners))).numpy()
         return values
 
 
 def new_networks() -> dict[str, PositionNetwork]:
-    """Make untrained networks of all roles, by DouZero's names."""
+    """Create untrained networks for all roles, keyed by DouZero's role names."""
     return {position.name: PositionNetwork(position).eval() for position in POSITIONS}
 
 
@@ -134,7 +134,7 @@ def _check_finite(path: Path) -> None:
 
 
 def _weights_of_role(content: Any, name: str) -> Any:
-    """Return the weights of a role in what a file holds."""
+    """Return the weights of one role from the content of a checkpoint file."""
     if isinstance(content, Mapping) and _WHOLE in content:
         content = content[_WHOLE]
         return content[name] if isinstance(content, Mapping) and name in content else content
@@ -142,7 +142,7 @@ def _weights_of_role(content: Any, name: str) -> Any:
 
 
 def _select_arrays(weights: Any, names: list[str]) -> Arrays:
-    """Return the weights of these names as arrays; others are left out."""
+    """Return the weights with the given names as arrays, leaving out all others."""
     arrays: Arrays = {}
     for name in names if isinstance(weights, Mapping) else ():
         tensor = weights.get(name)

@@ -1,4 +1,4 @@
-"""DouZero's networks as ONNX files, computed by ONNX Runtime.
+"""DouZero's networks as ONNX files that are evaluated by ONNX Runtime.
 
 A file takes a row for each legal move, ``z`` (the history) and ``x`` (the state and the move behind it), and gives
 ``values``.  It holds no checksum: a flipped bit in a weight is a weaker player, so compare its digest with a published
@@ -24,7 +24,7 @@ _OUTPUT = "values"
 
 
 class OnnxPositionNetwork:
-    """The network of a role, read from an ONNX file.
+    """The network of one role, read from an ONNX file.
 
     Args:
         path: Its file.
@@ -48,14 +48,14 @@ class OnnxPositionNetwork:
             )
 
     def values(self, history: Floats, state: Floats, moves: Floats, owners: npt.NDArray[np.intp]) -> Floats:
-        """Value the candidates of decisions: as :meth:`ddz_agents.external.douzero.network.PositionNetwork.values`."""
+        """Compute the values of candidate moves, as ``PositionNetwork.values`` does in PyTorch."""
         inputs: dict[str, Any] = {"z": history[owners], "x": np.hstack([state[owners], moves])}
         values: Floats = self._session.run([_OUTPUT], inputs)[0]
         return values[:, 0]
 
 
 def load_onnx_networks(files: Mapping[str, Path], threads: int) -> dict[str, OnnxPositionNetwork]:
-    """Read the networks of all roles.
+    """Read the networks of all roles from ONNX files.
 
     Args:
         files: The file of each role, by DouZero's names.

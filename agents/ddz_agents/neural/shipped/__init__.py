@@ -1,4 +1,4 @@
-"""The policies and the belief network that the package ships."""
+"""The policies and the belief network that are shipped with the package."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BY_ID: Mapping[str, tuple[str, ...]] = {RAW: ("1149463c94ad050b",), **POLICIES}
 
 
 def shipped_policy_path() -> Path:
-    """Return the file of the newest shipped policy, by which ``policy`` plays unless another is named.
+    """Return the file of the newest shipped policy, which ``policy`` uses unless another file is given.
 
     Example:
         >>> shipped_policy_path().name
@@ -40,7 +40,7 @@ def shipped_policy_path() -> Path:
 
 
 def policy_name(digest: str) -> str:
-    """Return a policy's id with its digest; the digest alone of one that never shipped.
+    """Return a policy's id followed by its digest, or the digest alone if the policy was never shipped.
 
     Example:
         >>> policy_name("8eaea894e4be0d81")
@@ -65,7 +65,7 @@ def _shipped_file(name: str) -> Path:
 
 
 def policy_path(path: str | Path | None = None) -> Path:
-    """Return the file that the option ``path`` of an agent means.
+    """Return the file that the value of an agent's ``path`` option refers to.
 
     Args:
         path: A file; an id of :data:`BY_ID`; ``points`` for the shipped policy that bids, doubles and plays for

@@ -1,4 +1,4 @@
-"""Open cards solved: who wins with every hand known, and by which line.
+"""Exact solution of positions with open cards: which side wins, and by which line of play.
 
 The techniques are those of a double-dummy solver for bridge (Chang 1996, "Building a fast double-dummy bridge solver"):
 alpha-beta on win or lose with a goal (:mod:`~ddz_agents.open_cards.solver.search`,

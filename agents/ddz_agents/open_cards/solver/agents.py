@@ -66,7 +66,7 @@ class CheatingSolverAgent(SearchAgent[State]):
         self._solvers = PerRules(partial(OpenSolver, nodes=options.nodes, megabytes=options.megabytes))
 
     def _search(self, view: State, position: Position, rng: np.random.Generator) -> Decision:
-        """Solve the state, and from there every move until one wins."""
+        """Solve the state, then solve the position after each move until one of the moves wins."""
         usual = self._usual.act(view.view(), rng)
         if int(view.row[at.STAGE]) != at.STAGE_PLAY:
             return Decision(usual)
@@ -98,7 +98,7 @@ class DeterminizedSolverOptions(Options):
 
 
 class Endgame(NamedTuple):
-    """The moves of a view, and the worlds that each wins.
+    """The legal moves of a view, and the worlds in which each of them wins.
 
     Attributes:
         moves: The legal moves.
@@ -130,7 +130,7 @@ class DeterminizedSolverAgent(InferringAgent):
         self._solvers = PerRules(partial(OpenSolver, nodes=options.nodes, megabytes=_TABLE_MEGABYTES))
 
     def _search(self, view: View, position: Position, rng: np.random.Generator) -> Decision:
-        """Search the chosen move, and the share of worlds that the best move of each main group wins."""
+        """Search a move to play, with the share of worlds that the best move of each main group wins."""
         usual = self._usual.act(view, rng)
         solved = self.solve(view, rng) if self.applies(view) else None
         if solved is None:
@@ -141,12 +141,12 @@ class DeterminizedSolverAgent(InferringAgent):
         return Decision.from_moves(moves, wins / weight, int(np.argmax(wins)), "chance")
 
     def applies(self, view: View) -> bool:
-        """Return whether a decision is about playing cards, with few enough of them left."""
+        """Return whether a decision is about playing cards and few enough cards are left to solve it."""
         row = view.row
         return int(row[at.STAGE]) == at.STAGE_PLAY and sum(view.hand_sizes) <= self.options.cards
 
     def solve(self, view: View, rng: np.random.Generator) -> Endgame | None:
-        """Solve the worlds of a view; return None if more were left unsolved than solved.
+        """Solve the worlds of a view, or return None if more worlds were left unsolved than solved.
 
         Args:
             view: What a seat that is to act knows, in the play.
@@ -168,7 +168,7 @@ class DeterminizedSolverAgent(InferringAgent):
         return Endgame(moves, wins, weight) if weight else None
 
     def _worlds_of(self, view: View, rng: np.random.Generator) -> tuple[Words, Reals]:
-        """Draw worlds and their weights; where few fit, take all."""
+        """Draw worlds and their weights, or take all possible worlds if they are few."""
         worlds = self.options.worlds
         if view.rules.open_hands or count_deals(view.row, int(view.seat)) <= _ENUMERATED:
             states = information_set(view.row, int(view.seat), view.rules.open_hands)
@@ -179,7 +179,7 @@ class DeterminizedSolverAgent(InferringAgent):
         return draw_games(view, pool, worlds, np.uint64(seed)), np.ones(worlds)
 
     def _find_winning_moves(self, row: Words, moves: list[Move], rules: Rules) -> npt.NDArray[np.bool_] | None:
-        """Find which moves win a world; return None if a limit came first."""
+        """Find which moves win in a world, or return None if a search limit was reached first."""
         solver, landlord = self._solvers[rules], int(row[at.SEAT]) == int(row[at.LANDLORD])
         whole = solver.solve_row(row).landlord_wins
         if whole is None:

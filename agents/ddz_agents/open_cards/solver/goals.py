@@ -1,4 +1,4 @@
-"""Goals of the landlord's side, which a search proves or refutes: to win, or to win at least a stake.
+"""Goals of the landlord's side that a search proves or refutes: a win, or a win of at least a given stake.
 
 A goal of ``k`` >= 1 is a win with at least ``k - 1`` doublings still to come.  One of ``k`` <= 0 is a win, or a loss
 with at most ``-k`` of them.  ``WIN``, which is 1, is just a win.  Whoever reaches a goal reaches all lower ones.  A
@@ -26,7 +26,7 @@ PEASANTS_PLAYED = 4
 
 @inline_kernel
 def goal_after_bomb(goal: int) -> int:
-    """Return the goal from the position after a bomb or the rocket."""
+    """Return the goal that remains after a bomb or the rocket has been played."""
     if goal == WIN:
         return goal
     return goal - 1 if goal > WIN else goal + 1
@@ -34,7 +34,7 @@ def goal_after_bomb(goal: int) -> int:
 
 @inline_kernel
 def plays_after(plays: int, by_landlord: bool) -> int:
-    """Return the plays so far, as far as spring depends on them, after one more play by a side.
+    """Return the play counts that decide about spring, updated by one more play of a side.
 
     Args:
         plays: 0, 1 or 2 for that many or more by the landlord, plus ``PEASANTS_PLAYED`` for any by the peasants.
@@ -47,7 +47,7 @@ def plays_after(plays: int, by_landlord: bool) -> int:
 
 @inline_kernel
 def value_at_end(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) -> int:
-    """Return 1 if a game that a side has just finished reaches the goal, 0 if not."""
+    """Return 1 if a game that one side has just finished reaches the goal, else 0."""
     spring = rules[R_SPRING] == U1
     if by_landlord:
         return 1 if goal <= (2 if spring and (plays & PEASANTS_PLAYED) == 0 else 1) else 0
@@ -56,7 +56,7 @@ def value_at_end(goal: int, by_landlord: bool, plays: int, rules: np.ndarray) ->
 
 @inline_kernel
 def spring_left(goal: int, plays: int, rules: np.ndarray) -> int:
-    """Return which stake spring can still change: 0 none, 1 a win's, 2 or 3 a loss's (2 before the landlord's play)."""
+    """Return how spring can still change the stake: 0 not at all, 1 of a win, 2 or 3 of a loss."""
     if goal == WIN or rules[R_SPRING] == U0:
         return 0
     if goal > WIN:
@@ -75,7 +75,7 @@ def count_bombs(hands: np.ndarray, rules: np.ndarray) -> int:
 
 @inline_kernel
 def value_if_decided(goal: int, hands: np.ndarray, plays: int, rules: np.ndarray) -> int:
-    """Return 1 or 0 if no play can fail or reach the goal any more, else -1."""
+    """Return 1 if the goal is certain to be reached, 0 if it cannot be reached any more, else -1."""
     if goal == WIN:
         return -1
     most = count_bombs(hands, rules) + (1 if spring_left(goal, plays, rules) != 0 else 0)
@@ -86,5 +86,5 @@ def value_if_decided(goal: int, hands: np.ndarray, plays: int, rules: np.ndarray
 
 @inline_kernel
 def is_decided_by_win(goal: int, by_landlord: bool) -> bool:
-    """Return whether any win of a side, whatever the stake, decides the goal in its favour."""
+    """Return whether any win of the given side decides the goal in its favour, regardless of the stake."""
     return goal <= WIN if by_landlord else goal >= WIN

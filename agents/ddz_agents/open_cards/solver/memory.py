@@ -1,4 +1,4 @@
-"""The memory of the solver's search: stacks, and the transposition table of proven positions.
+"""The memory of the solver's search: its stacks and the transposition table of proven positions.
 
 The transposition table has buckets of one word per entry, and the entry of the smallest subtree is replaced.  An entry
 serves all goals: it holds 48 bits of the position's 128-bit hash (others choose the bucket), the logarithm of the size
@@ -54,7 +54,7 @@ _OTHER_RANKS = np.uint64(0x7000) * FOUR_PLANES
 
 
 class SolverMemory(NamedTuple):
-    """The memory of one search of the solver.
+    """The memory that one search of the solver uses.
 
     Attributes:
         landlord: The landlord's seat.
@@ -83,7 +83,7 @@ class SolverMemory(NamedTuple):
 
 
 def new_solver_memory(rules: npt.NDArray[np.uint64], megabytes: float) -> SolverMemory:
-    """Allocate a search's memory with an empty transposition table of at most the given size."""
+    """Allocate a search's memory, with an empty transposition table of at most the given size."""
     words = max(1 << 10, 1 << (int(megabytes * 2**20 / 8).bit_length() - 1))
     return SolverMemory(
         landlord=np.int64(0),
@@ -109,21 +109,21 @@ def _mix_bits(word: np.uint64) -> np.uint64:
 
 @inline_kernel
 def _hash_position(a: np.uint64, b: np.uint64, c: np.uint64, state: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Compute a position's two hashes: one chooses the bucket, one names the position there."""
+    """Compute two hashes of a position: one chooses its bucket, the other identifies it in the bucket."""
     mixed = _mix_bits((a * _A) ^ _mix_bits((b * _B) ^ _mix_bits((c * _C) ^ state)))
     return mixed, _mix_bits(mixed ^ a ^ (b * _C) ^ (c * _A) ^ (state * _B)) & _NAME
 
 
 @inline_kernel
 def _unpack_bounds(entry: np.uint64) -> tuple[int, int]:
-    """Return the highest goal that an entry proves, and the highest that it leaves open."""
+    """Return the highest goal that a table entry proves, and the highest goal that it leaves open."""
     low = np.int64((entry >> _LOW_SHIFT) & _GOAL) + LOWEST
     return low, np.int64(entry & _GOAL) + LOWEST
 
 
 @inline_kernel
 def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) -> int:
-    """Look a position up: 1 if the landlord reaches a goal, 0 if not, ``ABSENT`` if the table does not say.
+    """Look a position up: return 1 if the landlord reaches the goal, 0 if not, or ``ABSENT`` if unknown.
 
     Args:
         table: The table, shape ``[words]``, uint64.
@@ -144,7 +144,7 @@ def look_up(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int) ->
 
 @inline_kernel
 def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, value: int, nodes: int) -> None:
-    """Store a result in the position's entry, or replace the entry of its bucket with the smallest tree.
+    """Store a result in the position's entry, or overwrite the entry in its bucket that has the smallest tree.
 
     Args:
         table: The table, changed in place.
@@ -176,7 +176,7 @@ def store(table: np.ndarray, bucket: np.uint64, name: np.uint64, goal: int, valu
 
 @inline_kernel
 def _remove_rank(hand: np.uint64, below: np.uint64) -> np.uint64:
-    """Remove an empty chain rank from a hand; the ranks above it move down.
+    """Remove an empty chain rank from a hand, moving the ranks above it down.
 
     Args:
         hand: The hand.
@@ -188,7 +188,7 @@ def _remove_rank(hand: np.uint64, below: np.uint64) -> np.uint64:
 
 @inline_kernel
 def _has_chain(hand: np.uint64) -> bool:
-    """Return whether a hand has ranks for any chain: five solos, three pairs or two trios in a row."""
+    """Return whether a hand has the ranks of a chain: five solos, three pairs or two trios in a row."""
     solos, pairs = hand & _CHAIN_RANKS, (hand >> U16) & _CHAIN_RANKS
     trios = (hand >> U32) & _CHAIN_RANKS
     return in_a_row(solos, _FIVE) != U0 or in_a_row(pairs, U3) != U0 or (trios & (trios >> U1)) != U0
@@ -198,7 +198,7 @@ def _has_chain(hand: np.uint64) -> bool:
 def _remove_empty_ranks(
     a: np.uint64, b: np.uint64, c: np.uint64, empty: np.uint64, start: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Remove empty chain ranks from three hands, and return the hands and where the rank ``start`` is then."""
+    """Remove empty chain ranks from three hands, and return the hands with the new place of rank ``start``."""
     while empty != U0:
         top = empty
         top |= top >> U1

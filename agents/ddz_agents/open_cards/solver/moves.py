@@ -1,4 +1,4 @@
-"""Move generation of the solver: whole moves of a hand, written straight into arrays.
+"""The solver's move generation, which writes all complete moves of a hand straight into arrays.
 
 A *target code* says what a reply must beat, in one number: ``(segment + 1) << 4 | key``, with the segment of the main
 group on the table and the rank (or DouZero's highest trio) that a reply must exceed.  ``LEAD`` means no target,
@@ -42,7 +42,7 @@ RUN_FRAMES = 32
 
 
 class Moves(NamedTuple):
-    """A stack of moves, and the memory in which they are generated.
+    """A stack of moves, with the memory used to generate them.
 
     Attributes:
         mains: Main groups, 0 for pass, shape ``[capacity]``, uint64.
@@ -77,7 +77,7 @@ def new_moves(capacity: int) -> Moves:
 
 @inline_kernel
 def _append_move(moves: Moves, count: int, main: np.uint64, kickers: np.uint64, rest: np.uint64) -> int:
-    """Append a move; beyond the capacity it is only counted."""
+    """Append a move to the stack, or only count it once the stack is full."""
     if count < moves.mains.size:
         moves.mains[count] = main
         moves.kickers[count] = kickers
@@ -97,7 +97,7 @@ def _kicker_options(
     floor: np.uint64,
     rules: np.ndarray,
 ) -> np.uint64:
-    """List the engine's kicker options, by code that is compiled once."""
+    """List the engine's kicker options, in a function that is compiled only once."""
     return kicker_options(body_at(hand, segment, start, leading, key, rules), left, chosen, floor, rules)
 
 
@@ -112,7 +112,7 @@ def append_group_moves(
     key: np.uint64,
     rules: np.ndarray,
 ) -> int:
-    """Append every move of a segment that starts at one of the ranks, with all its kicker sets."""
+    """Append all moves of one category and length that start at the given ranks, with all kicker sets."""
     length, copies = tables.SEGMENT_LENGTH[segment], tables.SEGMENT_COPIES[segment]
     count, size = tables.SEGMENT_KICKER_COUNT[segment], tables.SEGMENT_KICKER_SIZE[segment]
     while starts != U0:
@@ -148,7 +148,7 @@ def append_group_moves(
 def _append_category_leads(
     moves: Moves, stop: int, hand: np.uint64, plane: np.uint64, category: int, rules: np.ndarray
 ) -> int:
-    """Append what a hand can lead of a category, all chain lengths."""
+    """Append every lead of one category that a hand allows, in all chain lengths."""
     segment = tables.CATEGORY_FIRST[category]
     length = tables.SEGMENT_LENGTH[segment]
     blocked = U0
@@ -186,13 +186,13 @@ def append_leads(moves: Moves, stop: int, hand: np.uint64, rules: np.ndarray) ->
 
 @inline_kernel
 def segment_of(code: np.uint64) -> np.uint64:
-    """Return the segment of an ordinary target code."""
+    """Return the index of the category and chain length that an ordinary target code contains."""
     return (code >> U4) - U1
 
 
 @pure_kernel
 def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the lowest ranks at which a hand beats a target within its own category, as bits."""
+    """Return the lowest ranks, as bits, at which a hand beats a target with the target's own category."""
     if code in (BOMBS, NOTHING):
         return U0
     return follow_starts(hand, segment_of(code), code & U15, rules)
@@ -200,7 +200,7 @@ def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint
 
 @pure_kernel
 def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether a hand beats a target by a bomb of another category, or by the rocket."""
+    """Return whether a hand beats a target with a bomb of another category or with the rocket."""
     if code == NOTHING:
         return False
     if code != BOMBS and segment_of(code) == np.uint64(tables.SEG_BOMB):
@@ -210,13 +210,13 @@ def can_trump(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
 
 @inline_kernel
 def can_beat(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether a hand has a reply to a target, besides passing."""
+    """Return whether a hand has a reply to a target other than passing."""
     return can_trump(hand, code, rules) or reply_starts(hand, code, rules) != U0
 
 
 @pure_kernel
 def append_replies(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, rules: np.ndarray) -> int:
-    """Append pass and every reply of a hand to a target."""
+    """Append the pass and every reply of a hand to a target."""
     stop = _append_move(moves, stop, U0, U0, hand)
     if code == NOTHING:
         return stop
@@ -239,7 +239,7 @@ def append_replies(moves: Moves, stop: int, hand: np.uint64, code: np.uint64, ru
 
 @inline_kernel
 def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the code of the words ``TARGET`` and ``KEY`` of a row of the engine."""
+    """Return the solver's target code for the words ``TARGET`` and ``KEY`` of the engine's state."""
     if target == U0:
         return LEAD
     if target == at.BOMBS_ONLY:
@@ -252,7 +252,7 @@ def code_of_target(target: np.uint64, key: np.uint64, rules: np.ndarray) -> np.u
 
 @pure_kernel
 def _code_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the target code of cards with two readings: the engine says which one DouZero takes."""
+    """Return the engine's target code for cards with two readings, of which DouZero's rule selects one."""
     row[at.SEAT] = U0
     row[at.HANDS] = ~U0
     play_without_bookkeeping(row, main, kickers, rules)
@@ -261,13 +261,13 @@ def _code_by_engine(row: np.ndarray, main: np.uint64, kickers: np.uint64, rules:
 
 @inline_kernel
 def is_compared_by_any_trio(code: np.uint64, rules: np.ndarray) -> bool:
-    """Return whether DouZero compares a target's category by its highest trio of any kind."""
+    """Return whether DouZero compares moves of a target's category by their highest trio of any kind."""
     return rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment_of(code))
 
 
 @inline_kernel
 def code_after_move(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the target code once a move, not a pass, lies on the table."""
+    """Return the target code after a move other than a pass has been played."""
     segment = tables.MAIN_SEGMENT[main]
     if rules[R_TRIO_KICKERS] == KICKER_TRIOS_MERGE and is_plane_with_solos(segment):
         return _code_by_engine(moves.row, main, kickers, rules)
@@ -276,7 +276,7 @@ def code_after_move(moves: Moves, main: np.uint64, kickers: np.uint64, rules: np
 
 @inline_kernel
 def tighten_target(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the highest target that allows the same replies, so that equivalent positions are one.
+    """Return the highest target that allows the same replies, so that equivalent positions share one code.
 
     Args:
         code: A target that somebody can beat.
@@ -295,7 +295,7 @@ def tighten_target(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.
 
 @pure_kernel
 def is_unbeaten(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
-    """Return whether no opponent of the owner beats a target; the owner's partner can always pass."""
+    """Return whether no opponent of the owner can beat a target; the owner's partner can always pass."""
     players = np.int64(rules[R_PLAYERS])
     for seat in range(players):
         if (seat == landlord) != (owner == landlord) and can_beat(hands[seat], code, rules):
@@ -317,7 +317,7 @@ _VALUE = np.uint64((7 << 61) | (7 << 45))
 
 
 def new_turns() -> npt.NDArray[np.uint64]:
-    """Allocate an empty table of fewest moves, shape ``[2 ** TURN_BITS]``, uint64."""
+    """Allocate an empty table for fewest-move counts, shape ``[2 ** TURN_BITS]``, uint64."""
     return np.zeros(1 << TURN_BITS, np.uint64)
 
 
@@ -328,14 +328,14 @@ def _table_slot(hand: np.uint64) -> np.uint64:
 
 @inline_kernel
 def _look_up_turns(table: np.ndarray, hand: np.uint64) -> int:
-    """Return the number that the table has for a hand that is not empty; 0 if it has none."""
+    """Return the fewest-move count that the table holds for a non-empty hand, or 0 if it holds none."""
     word = table[_table_slot(hand)]
     return np.int64(((word >> _HIGH) << U3) | ((word >> _LOW) & _U7)) if (word & ~_VALUE) == hand else np.int64(0)
 
 
 @inline_kernel
 def takes_lowest(hand: np.uint64, rest: np.uint64) -> bool:
-    """Return whether a move that leaves ``rest`` of a hand takes a card of its lowest rank."""
+    """Return whether a move that leaves ``rest`` of a hand plays a card of the hand's lowest rank."""
     held = hand & PLANE
     column = (held & (~held + U1)) * FOUR_PLANES
     return ((rest ^ hand) & column) != U0
@@ -358,7 +358,7 @@ def fewest_turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rul
 
 @pure_kernel
 def _compute_fewest_turns(table: np.ndarray, moves: Moves, top: int, hand: np.uint64, rules: np.ndarray) -> int:
-    """Compute :func:`fewest_turns` by trying every move with the lowest card, with its own stack."""
+    """Compute :func:`fewest_turns` by trying every move that plays a card of the lowest rank."""
     if hand == U0:
         return 0
     depth, frame = np.int64(0), moves.work[0]

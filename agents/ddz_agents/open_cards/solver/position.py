@@ -1,4 +1,4 @@
-"""Positions with open cards from text: hands, who is to move, what it must beat, and the moves since.
+"""Positions with open cards in text form: the hands, the seat to move, the move to beat, and later moves.
 
 ``KK5543 / 225543`` are two hands, the first of which leads; three hands are a game of three, the first of them the
 landlord's.  Moves that have been played follow a colon: ``KK5543 / 225543: 3, 4, pass``.
@@ -20,7 +20,7 @@ _MOST_HANDS = 3
 
 
 class InvalidPositionError(DouDizhuError):
-    """The text of a position is malformed, or no game can reach the position; the message says why."""
+    """Raised when the text of a position is malformed or no game can reach it; the message says why."""
 
 
 def open_position(
@@ -32,7 +32,7 @@ def open_position(
     landlord: int = 1,
     played: int | None = None,
 ) -> State:
-    """Read a position with all hands open from text.
+    """Read a position with all hands open from its text form.
 
     Args:
         text: Two or three hands separated by ``/``; behind ``:`` the moves played from there, separated by commas.
@@ -97,7 +97,7 @@ def deal_position(sizes: Sequence[int], rng: np.random.Generator, rules: str | R
 
 
 def parse_hand_sizes(text: str) -> list[int]:
-    """Read the sizes of hands to deal from text such as ``12+13``.
+    """Parse the sizes of hands to deal from text such as ``12+13``.
 
     Args:
         text: Two or three numbers separated by ``+``.
@@ -123,7 +123,7 @@ def _parse_hand(number: int, text: str) -> Hand:
 
 
 def _rules_for(rules: Rules, hands: int) -> Rules:
-    """Return the rules for a number of hands."""
+    """Return the rules that fit a given number of hands."""
     if not 2 <= hands <= _MOST_HANDS:
         raise InvalidPositionError(f"a position has two or three hands separated by '/', not {hands}")
     if hands == rules.players:
@@ -152,7 +152,7 @@ def _check_deck(hands: Sequence[Hand], target: Move | None, rules: Rules) -> Non
 
 
 def _put_target_on_table(state: State, target: Move, seat: int) -> None:
-    """Lay the move to beat on the table: the seat before the one to move has played it."""
+    """Put the move to beat on the table, as played by the seat before the one to move."""
     row = state.row
     owner = (seat - 1) % state.rules.players
     kept_hand = row[at.HANDS + owner].copy()
@@ -165,7 +165,7 @@ def _put_target_on_table(state: State, target: Move, seat: int) -> None:
 
 
 def _check_sizes(state: State, target: Move | None) -> None:
-    """Raise if a hand holds more cards than it was dealt."""
+    """Check that no hand holds more cards than it was dealt."""
     rules, row = state.rules, state.row
     for seat in range(rules.players):
         most = rules.hand_size + (rules.bottom if seat == int(row[at.LANDLORD]) or rules.players == 2 else 0)

@@ -1,4 +1,4 @@
-"""Quick wins, found without a search: a leader who keeps the lead to the end or regains it when beaten.
+"""Quick wins, found without a search: a leader keeps the lead to the end or regains it when beaten.
 
 *Threats* are quick wins of an opponent: a reply that is not beaten, after which it runs out.  All moves that such a
 reply beats lose, so that they need no node of their own.
@@ -22,7 +22,7 @@ RUN_LIMIT = 200
 
 @inline_kernel
 def _weight_of_target(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> int:
-    """Return 1 for a move that an opponent can beat, 0 for one that none can, -1 for one that beats all they have."""
+    """Return 1 for a move that an opponent can beat, -1 if it beats all groups that they hold, else 0."""
     if not game.is_unbeaten(hands, owner, code, landlord, rules):
         return np.int64(1)
     if code in (game.NOTHING, game.BOMBS) or (code & U15) == U0 or game.is_compared_by_any_trio(code, rules):
@@ -32,7 +32,7 @@ def _weight_of_target(hands: np.ndarray, owner: int, code: np.uint64, landlord: 
 
 @inline_kernel
 def _fewest_turns(search: SolverMemory, top: int, hands: np.ndarray, owner: int, spent: int) -> int:
-    """Return the fewest moves that an opponent of a leader still needs, once it has made ``spent`` moves."""
+    """Return the fewest moves that an opponent of the leader still needs after it has made ``spent`` moves."""
     fewest = np.int64(99)
     for seat in range(np.int64(search.rules[R_PLAYERS])):
         if (seat == search.landlord) != (owner == search.landlord):
@@ -49,7 +49,7 @@ def _open_frame(search: SolverMemory, depth: int, hand: np.uint64, top: int) -> 
 
 @inline_kernel
 def _retreat(moves: game.Moves, depth: int) -> int:
-    """Take back the move that led to a hand, and return the depth before it."""
+    """Take back the move that led to the current hand, and return the depth before it."""
     frame = moves.work[depth]
     moves.tally[frame.segment] -= frame.weight
     return depth - 1
@@ -57,7 +57,7 @@ def _retreat(moves: game.Moves, depth: int) -> int:
 
 @inline_kernel
 def _weigh_move(search: SolverMemory, depth: int, index: int, hands: np.ndarray, owner: int) -> tuple[int, int, int]:
-    """Return a move's weight, with the beatable moves so far and those of them without a master."""
+    """Return a move's weight, the number of beatable moves, and how many of those no unbeatable move covers."""
     moves, frame = search.moves, search.moves.work[depth]
     code = game.code_after_move(moves, moves.mains[index], moves.kickers[index], search.rules)
     weight, kept = (
@@ -80,7 +80,7 @@ def _segment_of(moves: game.Moves, index: int) -> int:
 
 @inline_kernel
 def _advance(moves: game.Moves, depth: int, index: int, weight: int, beatable: int, without_master: int) -> int:
-    """Make a move, and return the depth behind it."""
+    """Make a move, and return the depth after it."""
     segment, frame = _segment_of(moves, index), moves.work[depth + 1]
     moves.tally[segment] += weight
     frame.segment, frame.weight, frame.beatable, frame.without_master = segment, weight, beatable, without_master
@@ -89,7 +89,7 @@ def _advance(moves: game.Moves, depth: int, index: int, weight: int, beatable: i
 
 @part_kernel
 def can_run_out(search: SolverMemory, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
-    """Return whether a leader wins against any defence, by keeping the lead or taking it back at once.
+    """Return whether a leader wins against any defence by keeping the lead or regaining it at once.
 
     The hand is split into moves.  One that no opponent beats keeps the lead.  A beatable one is led while a master of
     its category, which beats every answer, is kept.  One beatable move without a master may be left for the end.
@@ -138,7 +138,7 @@ def can_run_out(search: SolverMemory, top: int, hands: np.ndarray, owner: int, s
 
 @pure_kernel
 def has_quick_win(search: SolverMemory, top: int, hands: np.ndarray, owner: int, spent: int) -> bool:
-    """Return whether a leader provably runs out.
+    """Return whether a leader provably wins by playing out all its cards.
 
     Args:
         search: Memory.
@@ -164,7 +164,7 @@ def has_quick_win(search: SolverMemory, top: int, hands: np.ndarray, owner: int,
 
 @pure_kernel
 def _reply_wins(search: SolverMemory, ply: int, top: int, owner: int, code: np.uint64, rest: np.uint64) -> bool:
-    """Return whether a reply wins at once: no opponent beats it, and its owner runs out after it.
+    """Return whether a reply wins at once: no opponent beats it, and its owner plays out all cards after it.
 
     The mover's hand only gets less before the reply, so its whole hand is used for what is left of it.  A partner of
     the mover who acts before the reply could take over: it must not go out by that, and the reply must beat
@@ -200,7 +200,7 @@ def _reply_wins(search: SolverMemory, ply: int, top: int, owner: int, code: np.u
 
 @part_kernel
 def _highest_winning_reply(search: SolverMemory, ply: int, top: int, code: np.uint64) -> int:
-    """Return the highest rank at which an opponent's reply of the same category wins at once; -1 for none."""
+    """Return the highest rank of an opponent's reply in the same category that wins at once, or -1."""
     landlord, rules = search.landlord, search.rules
     moves, hands, seat = search.moves, search.hands[ply], search.frames[ply].seat
     segment = game.segment_of(code)
@@ -225,7 +225,7 @@ def _highest_winning_reply(search: SolverMemory, ply: int, top: int, code: np.ui
 
 @part_kernel
 def _trump_wins(search: SolverMemory, ply: int, top: int) -> bool:
-    """Return whether a bomb or the rocket of an opponent wins at once."""
+    """Return whether an opponent's bomb or rocket wins at once."""
     landlord, rules = search.landlord, search.rules
     hands, seat = search.hands[ply], search.frames[ply].seat
     for owner in range(np.int64(rules[R_PLAYERS])):
@@ -248,7 +248,7 @@ def _trump_wins(search: SolverMemory, ply: int, top: int) -> bool:
 
 @part_kernel
 def loses_to_quick_win(search: SolverMemory, ply: int, top: int, main: np.uint64, kickers: np.uint64) -> bool:
-    """Return whether a move of a node, not a pass, loses to a quick win.
+    """Return whether a node's move, other than a pass, loses to an opponent's quick win.
 
     What refutes a move refutes every lower one of its segment, so each segment is worked out once per node; the lowest
     move of a segment must come first.

@@ -1,4 +1,4 @@
-"""The solver's alpha-beta search on win or lose, which can stop and go on: it keeps its own stack.
+"""The solver's alpha-beta search for a win or a loss, which keeps its own stack and can be resumed.
 
 A value is 1 if the landlord's side reaches the goal and 0 if not, so that alpha-beta is: the first move that suits the
 mover ends the search of a position.  Who cannot beat the table passes without a node of its own.
@@ -36,7 +36,7 @@ FROM_TABLE = 4
 def find_acting_seat(
     hands: np.ndarray, owner: int, code: np.uint64, first: int, rules: np.ndarray
 ) -> tuple[int, int, np.uint64]:
-    """Find the seat that acts on a target: the first after its owner that beats it, else the owner.
+    """Find the seat that acts on a target: the first one after its owner that can beat it, else the owner.
 
     Args:
         hands: The hands, shape ``[3]``.
@@ -66,7 +66,7 @@ def find_acting_seat(
 
 @part_kernel
 def _swap_best_to_front(moves: game.Moves, index: int, end: int) -> None:
-    """Swap the best of the moves ``index..end-1`` to ``index``."""
+    """Swap the best of the moves ``index..end-1`` into position ``index``."""
     best = index
     for other in range(index + 1, end):
         if moves.scores[other] > moves.scores[best]:
@@ -80,7 +80,7 @@ def _swap_best_to_front(moves: game.Moves, index: int, end: int) -> None:
 
 @inline_kernel
 def open_child(search: SolverMemory, ply: int, index: int) -> int:
-    """Make a move, and return its value if that is known at once, else -1 with the child on the stack."""
+    """Make a move, and return its value if known at once, or -1 after putting the child on the stack."""
     rules = search.rules
     frame, child, moves = search.frames[ply], search.frames[ply + 1], search.moves
     seat, main = frame.seat, moves.mains[index]
@@ -110,7 +110,7 @@ def open_child(search: SolverMemory, ply: int, index: int) -> int:
 
 @part_kernel
 def _wins_at_once(search: SolverMemory, ply: int) -> bool:
-    """Return whether one of the node's moves ends the game as its mover wants."""
+    """Return whether one of the node's moves ends the game in favour of the seat to move."""
     rules = search.rules
     frame, moves = search.frames[ply], search.moves
     landlord = frame.seat == search.landlord
@@ -125,7 +125,7 @@ def _wins_at_once(search: SolverMemory, ply: int) -> bool:
 
 @part_kernel
 def _drop_losing_moves(search: SolverMemory, ply: int) -> int:
-    """Drop the node's moves that lose at once, and return its value if that decides it, else -1."""
+    """Drop the node's moves that lose at once, and return the node's value if that decides it, else -1."""
     frame, moves = search.frames[ply], search.moves
     landlord = frame.seat == search.landlord
     wins = 1 if landlord else 0
@@ -146,7 +146,7 @@ def _drop_losing_moves(search: SolverMemory, ply: int) -> int:
 
 @part_kernel
 def _score_moves(search: SolverMemory, ply: int) -> None:
-    """Score the node's moves, the most promising highest."""
+    """Write a score for each of the node's moves, the highest for the most promising."""
     rules = search.rules
     frame, moves = search.frames[ply], search.moves
     end = frame.end
@@ -166,7 +166,7 @@ def _score_moves(search: SolverMemory, ply: int) -> None:
 
 @part_kernel
 def _open_node(search: SolverMemory, ply: int) -> int:
-    """Open a node, and return its value if known, -1 with its moves on the stack, or -2 if the stack is full."""
+    """Open a node and return its value if known, else -1 with its moves listed, or -2 if the stack is full."""
     rules = search.rules
     frame, control, moves = search.frames[ply], search.control[0], search.moves
     control.nodes += 1
@@ -196,7 +196,7 @@ def _open_node(search: SolverMemory, ply: int) -> int:
 
 @pure_kernel
 def set_root(search: SolverMemory, row: np.ndarray, goal: int) -> None:
-    """Start a search at a row of the engine between two moves; seats that cannot answer have passed.
+    """Start a search at an engine state between two moves, letting seats pass that cannot answer.
 
     Args:
         search: Memory; the table is kept.
@@ -232,13 +232,13 @@ def set_root(search: SolverMemory, row: np.ndarray, goal: int) -> None:
 
 @inline_kernel
 def _wanted_value(search: SolverMemory, ply: int) -> int:
-    """Return the value that the mover of a node wants: 1, the goal, for the landlord."""
+    """Return the value that the seat to move at a node wants: 1 for the landlord's side, 0 for the peasants."""
     return np.int64(1) if search.frames[ply].seat == search.landlord else np.int64(0)
 
 
 @inline_kernel
 def _close_node(search: SolverMemory, ply: int, value: int) -> int:
-    """Store the value of a node, unless it comes from the table, and return it unmarked."""
+    """Store a node's value unless it comes from the transposition table, and return it without its mark."""
     frame = search.frames[ply]
     if value & FROM_TABLE == 0:
         store(search.table, frame.bucket, frame.name, frame.goal, value, search.control[0].nodes - frame.start)
@@ -247,7 +247,7 @@ def _close_node(search: SolverMemory, ply: int, value: int) -> int:
 
 @inline_kernel
 def _try_next_move(search: SolverMemory, ply: int) -> int:
-    """Try the best move that is left at a node, and return its value, below 0 where it opens a node."""
+    """Try the best remaining move at a node, and return its value, or a negative number if it opens a node."""
     frame = search.frames[ply]
     index = frame.next
     _swap_best_to_front(search.moves, index, frame.end)

@@ -1,4 +1,4 @@
-"""The open-card solver as an object: verdicts, the value of every move, the stake, and the line to the end."""
+"""The open-card solver, which finds the winner, each move's value, the stake, and the line to the end."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SLICE = 20_000
 
 
 class UnsolvablePositionError(DouDizhuError):
-    """The solver does not take such a position; the message says what it takes."""
+    """Raised when the solver does not accept a position; the message says which positions it accepts."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of a search: who wins, or why that was not found.
+    """The result of a search: the winner, or the reason why none was found.
 
     Attributes:
         landlord_wins: Whether the landlord reaches the goal; None if a limit came first.
@@ -45,7 +45,7 @@ class Solution:
 
 
 class OpenSolver(WritableAfterUnpickling):
-    """Solves positions of one set of rules with all hands known; its table keeps what it has proven.
+    """A solver for positions under one set of rules with all hands known, whose table keeps proven results.
 
     Args:
         rules: The rules of the positions.
@@ -68,11 +68,11 @@ class OpenSolver(WritableAfterUnpickling):
         self._search = new_solver_memory(self._words, megabytes)
 
     def clear(self) -> None:
-        """Forget every position, so that a search takes as long as the first one."""
+        """Forget every stored position, so that a search takes as long as the first one."""
         self._search.table[...] = 0
 
     def solve(self, state: State, *, goal: int = WIN, seconds: float | None = None) -> Solution:
-        """Find out who wins.
+        """Determine which side wins from a state.
 
         Args:
             state: A position between two moves, of the solver's rules.
@@ -87,7 +87,7 @@ class OpenSolver(WritableAfterUnpickling):
         return self.solve_row(state.row, goal, _deadline(seconds))
 
     def solve_row(self, row: Words, goal: int = WIN, stop: float | None = None) -> Solution:
-        """Find out who wins from a row of the engine, which is not checked.
+        """Determine which side wins from an engine state row, which is not checked.
 
         Args:
             row: The position, shape ``[32]``, uint64.
@@ -113,7 +113,7 @@ class OpenSolver(WritableAfterUnpickling):
         return Solution(wins, reason, int(control["nodes"]), time.perf_counter() - start)
 
     def solve_after(self, row: Words, move: Move, stop: float | None = None) -> Solution:
-        """Find out who wins after a move.
+        """Determine which side wins after a given move.
 
         Args:
             row: The position before it, shape ``[32]``.
@@ -125,7 +125,7 @@ class OpenSolver(WritableAfterUnpickling):
         return self.solve_row(row, stop=stop)
 
     def move_values(self, state: State, seconds: float | None = None) -> list[tuple[Move, bool | None]]:
-        """List every legal move and whether it wins for its mover; None where a limit came first.
+        """List every legal move with whether it wins for its player, or None where a limit was reached first.
 
         Args:
             state: A position between two moves.
@@ -144,7 +144,7 @@ class OpenSolver(WritableAfterUnpickling):
         return values
 
     def line(self, state: State, seconds: float | None = None) -> list[tuple[int, Move]]:
-        """Return a line to the end: the winner plays winning moves, the loser its first move other than pass.
+        """Return a line to the end in which the winner plays winning moves and the loser its first non-pass move.
 
         Args:
             state: A position between two moves.
@@ -166,7 +166,7 @@ class OpenSolver(WritableAfterUnpickling):
         return line
 
     def _find_move(self, game: State, landlord_wins: bool, stop: float | None) -> Move | None:
-        """Find a move that keeps a known verdict; None if a limit came before it was found."""
+        """Find a move that keeps a known result, or return None if a limit was reached first."""
         moves = sorted(list_legal_moves(game.row, self._words), key=lambda move: -len(move.cards))
         if (game.seat == int(game.row[at.LANDLORD])) != landlord_wins:
             return next((move for move in sorted(moves, key=lambda move: move.main) if move.main), moves[0])
@@ -175,12 +175,12 @@ class OpenSolver(WritableAfterUnpickling):
         )
 
     def fewest_moves(self, hand: Hand) -> int:
-        """Return the fewest moves that play a hand out without interference; 0 for an empty one."""
+        """Return the fewest moves that play a hand out without interference, or 0 for an empty hand."""
         search = self._search
         return int(fewest_turns(search.turns, search.moves, 0, np.uint64(hand.word), self._words)) if len(hand) else 0
 
     def stake(self, state: State, seconds: float | None = None) -> int | None:
-        """Return what the landlord wins from each peasant with best play, in base stakes.
+        """Return the landlord's winnings from each peasant with best play, in base stakes.
 
         The search first finds out who wins, and then, from the doublings so far, whether one more is certain; few games
         have any.

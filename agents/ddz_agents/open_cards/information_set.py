@@ -84,7 +84,7 @@ def enumerate_deals(pool: Counts, sizes: Sequence[int]) -> tuple[tuple[tuple[int
         SearchLimitError: If there are more than ``MAX_STATES``, which are counted, not made.
 
     Example:
-        >>> [deals for _, deals in shares((2, 1), (2,))]
+        >>> [deals for _, deals in enumerate_deals((2, 1), (2,))]
         [2, 1]
     """
     states = _count_states(pool, tuple(sizes))

@@ -56,8 +56,8 @@ class ChoiceCounts:
         """The inverse of ``str``: both counts, or one where they are equal.
 
         Example:
-            >>> Choices.parse("31/108"), str(Choices.parse("7"))
-            (Choices(main_groups=31, whole_moves=108), '7')
+            >>> ChoiceCounts.parse("31/108"), str(ChoiceCounts.parse("7"))
+            (ChoiceCounts(main_groups=31, whole_moves=108), '7')
         """
         main_groups, _, whole_moves = text.partition("/")
         return cls(int(main_groups), int(whole_moves or main_groups))

@@ -13,7 +13,7 @@ from ddz_training.measure import plotting
 from tests.training.cli.terminal import done, refused
 
 demo = importlib.import_module("ddz_training.cli.demo")
-SMALL = {"num_games": 16, "steps": 32, "opponents": ("random",), "eval_deals": 2, "architecture.width": 8}
+SMALL = {"num_envs": 16, "num_steps": 32, "eval_opponents": ("random",), "eval_deals": 2, "architecture.width": 8}
 
 
 def test_a_demo_replaces_an_unfinished_run_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

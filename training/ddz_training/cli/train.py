@@ -420,7 +420,7 @@ def _parse_stage(run: str) -> tuple[str, Path]:
     """Parse a stage's name and folder; a folder alone also serves as the name.
 
     Example:
-        >>> [(name, folder.as_posix()) for name, folder in map(_named, ("first=runs/a", "runs/b"))]
+        >>> [(name, folder.as_posix()) for name, folder in map(_parse_stage, ("first=runs/a", "runs/b"))]
         [('first', 'runs/a'), ('b', 'runs/b')]
     """
     name, _, folder = run.rpartition("=")

@@ -1,1 +1,1 @@
-"""Experiments of five papers, repeated: their algorithms, their tables beside ours, and the commands."""
+"""The reproduced experiments of five papers: algorithms, tables with published and own figures, and commands."""

@@ -1,4 +1,4 @@
-"""``ddz study`` and ``ddz reproduce``: studies of agents and deals, and the experiments of the registry."""
+"""The commands ``ddz study`` and ``ddz reproduce``: studies of agents and deals, and registered experiments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TENDENCY_AGENTS = (("policy",), ("rules",))
 
 
 def _current_words(words: Sequence[str]) -> Sequence[str] | None:
-    """Rewrite the words of an earlier version's command; None if they are current."""
+    """Translate the words of an earlier version's command; return None if they are current."""
     return ["benchmark", *words] if words[:1] == ["records"] else None
 
 
@@ -53,7 +53,7 @@ def study() -> None:
 
 @dataclass(frozen=True)
 class HalfDeckOptions(PlayingOptions):
-    """How games are played: under the thesis's rules by default."""
+    """The playing options of a study, with the thesis's rules as the default."""
 
     rules: str = "half-deck"
 
@@ -165,16 +165,16 @@ def tendency(
 
 
 class ExperimentGroup(click.Group):
-    """``ddz reproduce``: a command per experiment, whose module is imported when it is used."""
+    """The group ``ddz reproduce``, with a command per experiment, whose module is imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all experiments."""
+        """Return the names of all experiments."""
         from ddz_papers.experiments.registry import EXPERIMENTS
 
         return list(EXPERIMENTS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
-        """The command of an experiment.
+        """Return the command of an experiment.
 
         Raises:
             InvalidExperimentError: If there is none of this name.
@@ -189,7 +189,7 @@ class ExperimentGroup(click.Group):
 @click.group(cls=ExperimentGroup, invoke_without_command=True)
 @click.pass_context
 def reproduce(context: click.Context) -> None:
-    """Repeat experiments of the literature, some in hours; a run that was cut off resumes where it stopped.
+    """Repeat experiments of the literature, some of which take hours; an interrupted run resumes where it stopped.
 
     \b
     Examples:
@@ -203,7 +203,7 @@ def reproduce(context: click.Context) -> None:
 
 
 def _make_experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
-    """The command of an experiment: its options are the experiment's."""
+    """Create the command of an experiment, with the experiment's options."""
     known = {option.name for option in experiment.options.options()}
     taken = [results_option, take_options_of(Workers, "workers")]
     taken += [plot_option] if experiment.plot is not None else []
@@ -228,7 +228,7 @@ def _make_experiment_command(experiment: Experiment[Any, Any]) -> click.Command:
 
 
 def _print_experiments() -> None:
-    """One line per experiment: what it repeats, and from which paper."""
+    """Print one line per experiment, saying what it repeats and from which paper."""
     from ddz_papers.experiments.registry import load_experiments
 
     lines = [

@@ -1,1 +1,1 @@
-"""A game with people: sessions, the page, the terminal, language models, puzzles and hints, in two languages."""
+"""Games with people: sessions, a web page, the terminal, language models, puzzles and hints, in two languages."""

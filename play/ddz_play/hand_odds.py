@@ -1,4 +1,4 @@
-"""What ``ddz bidding`` says about a hand: its win rate in dealt worlds, and what each answer is expected to bring."""
+"""The ``ddz bidding`` report on a hand: its win rate in sampled deals, and the expected value of each answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ddz_training.measure.statistics import ConvergenceLine, Interval, summarize
 
 @dataclass(frozen=True)
 class HandReport:
-    """A hand's win rates and the worth of each answer, in sampled worlds that one player has played out.
+    """A hand's win rates and the value of each answer, estimated from sampled deals that one agent played out.
 
     Attributes:
         player: Who played the worlds out.
@@ -35,7 +35,7 @@ class HandReport:
 
     @property
     def landlords(self) -> dict[str, int]:
-        """The landlord's seat in the worlds that were played, by the role that the observer then has."""
+        """The landlord's seat in the played-out deals, keyed by the role that the observer then has."""
         seat, landlord = self.view.seat, self.view.landlord
         if landlord is not None:
             return {str(self.view.role).replace("_", "-"): landlord}
@@ -43,11 +43,11 @@ class HandReport:
 
     @property
     def question(self) -> str:
-        """What the seat has to decide."""
+        """The kind of decision that the seat has to make."""
         return kind_of_decision(self.view.history, self.view.stage, self.view.rules)
 
     def rates(self) -> dict[str, Interval]:
-        """The win rate in each role, with its 95 % interval."""
+        """Return the win rate in each role, with its 95 % interval."""
         worlds = len(self.played.landlord_won)
         return {
             part: wilson_interval(int(self.played.wins(landlord).sum()), worlds)
@@ -55,12 +55,12 @@ class HandReport:
         }
 
     def convergence(self) -> list[ConvergenceLine]:
-        """How the win rate of the first role (in an auction, as landlord) settles as worlds are added."""
+        """Summarize how the win rate in the first role (in an auction, the landlord) settles as deals are added."""
         won = self.played.wins(next(iter(self.landlords.values())))
         return summarize_convergence((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return the report as plain values for JSON."""
         return {
             "player": self.player,
             "hand": str(self.view.hand),
@@ -81,7 +81,7 @@ class HandReport:
         }
 
     def table(self) -> Table:
-        """The table of what each answer is worth."""
+        """Return a table that shows the value of each answer."""
         chosen = best_appraisal(self.answers).move
         lines = [
             (*_answer_cells(answer, self.question), "←" if answer.move == chosen else "") for answer in self.answers
@@ -93,7 +93,7 @@ class HandReport:
         return Table(f"Played out by {self.player}", ("answer", "at stake", "win %", "payoff", "best"), lines, note)
 
     def settling_table(self) -> Table:
-        """The win rate as worlds are added, in the form of the paper's table 1."""
+        """Return a table of the win rate as sampled deals are added, in the form of the paper's Table 1."""
         part = next(iter(self.landlords))
         title = f"The win rate as {part} settles, played out by {self.player}"
         lines = [
@@ -111,7 +111,7 @@ def _answer_cells(answer: Appraisal, asked: str) -> tuple[str, ...]:
 
 
 def make_report(view: View, options: PayoffOptions, seed: int) -> HandReport:
-    """Deal worlds, have them played out, and value the answers.
+    """Sample deals, have them played out, and evaluate the seat's answers.
 
     Args:
         view: In the auction, at showing or at doubling.

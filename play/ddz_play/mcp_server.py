@@ -1,4 +1,4 @@
-"""A server of the Model Context Protocol: a language model's own program plays a game against agents.
+"""A Model Context Protocol server, through which a language model's own program plays against agents.
 
 It has one table with one game at a time, as a server on standard input and output has one client.
 """
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class GameTable:
-    """The table of a client, with the tools that it may call; each answers with text.
+    """A client's game table, with the tools that the client may call; each tool answers with text.
 
     Args:
         agents: Who plays against the client, as ``--agents`` of ``ddz play``.  A client names no agents: those that
@@ -84,12 +84,12 @@ class GameTable:
         return f"{advice.agent} would play {chosen}. {explain(advice, texts, session.view(seat))}"
 
     def close(self) -> None:
-        """Release what the agents hold."""
+        """Release the resources that the agents hold."""
         if self._session is not None:
             self._session.close()
 
     def as_tool(self, do: Callable[..., str]) -> Callable[..., Awaitable[str]]:
-        """Make a method a tool of the server: calls run one at a time, and errors are reported to the client.
+        """Turn a method into a server tool that runs one call at a time and reports errors to the client.
 
         It runs in a thread that is given up when the client has left.
         """
@@ -116,7 +116,7 @@ class GameTable:
         return self._session
 
     def _describe_position(self, session: Session) -> str:
-        """Let the agents move until the client is to move or the game is over, and describe its position."""
+        """Let the agents move until the client must act or the game is over, and describe the client's position."""
         session.let_agents_play()
         text = position_text(session.view(_client_seat(session)))
         return f"{text}\nSeed of the deal: {session.deal.seed}" if session.is_over else text
@@ -127,7 +127,7 @@ def _client_seat(session: Session) -> int:
 
 
 def drop_lone_surrogates() -> None:
-    """Drop lone surrogates from what a client sends, by passing standard input through a pipe.
+    """Drop lone surrogates from a client's messages by passing standard input through a pipe.
 
     JSON may escape them and no text may hold them: the protocol's library drops such a request without an answer.
     """
@@ -152,7 +152,7 @@ def _drop_lone_surrogates(line: bytes) -> bytes:
 
 
 def make_server(table: GameTable) -> MCPServer:
-    """Make the MCP server of a table.
+    """Create the MCP server of a game table.
 
     Args:
         table: The table.

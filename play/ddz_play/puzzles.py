@@ -35,7 +35,7 @@ _LOWEST_RATING, _RATING_PER_GRADE = 1000.0, 100.0
 
 @dataclass(frozen=True)
 class Puzzle:
-    """A position of two hands, the first of which leads and wins by one move only.
+    """A position of two hands in which the first hand leads and wins by exactly one move.
 
     Attributes:
         hands: The position as :func:`ddz_agents.open_cards.solver.position.open_position` reads it.
@@ -51,13 +51,13 @@ class Puzzle:
         return f"{self.hands} | {self.move} | {self.grade}"
 
     def deal(self) -> Deal:
-        """The cards of a game that begins here: with open hands, so that the solver may play and give hints."""
+        """Return a deal that begins at the puzzle, with open hands so that the solver may play and give hints."""
         hands = tuple(Hand.parse(part) for part in self.hands.split("/"))
         return Deal(Rules.preset(PUZZLE_RULES), hands=hands, bottom=Hand.parse(""), endgame=True)
 
     @classmethod
     def parse(cls, line: str) -> Puzzle:
-        """Read a line of a file of puzzles.
+        """Parse one line of a puzzle file.
 
         Raises:
             InvalidPositionError: If it is none.
@@ -69,12 +69,12 @@ class Puzzle:
 
 
 def load_puzzles() -> list[Puzzle]:
-    """The puzzles that come with the package."""
+    """Load the puzzles that come with the package."""
     return [Puzzle.parse(line) for line in PUZZLES_FILE.read_text(encoding="utf-8").splitlines() if line]
 
 
 def verdict(state: State, seat: int) -> str | None:
-    """``lost`` once a seat cannot win a puzzle any more, ``won`` once it cannot do otherwise; until then None."""
+    """Return ``lost`` once a seat cannot win a puzzle any more, ``won`` once it cannot lose, and None before that."""
     if state.is_over:
         return "won" if state.returns()[seat] > 0 else "lost"
     solver, landlord = OpenSolver(state.rules), state.role(seat) == "landlord"
@@ -90,7 +90,7 @@ def verdict(state: State, seat: int) -> str | None:
 
 
 def compute_rating(tries: Iterable[tuple[int, bool]]) -> float:
-    """Compute a person's rating (Elo) after puzzles of these grades, each tried once and solved or not."""
+    """Compute a person's Elo rating from puzzle attempts, each a grade and whether the puzzle was solved."""
     rating = _START_RATING
     for grade, won in tries:
         rating += _RATING_STEP * (won - 1 / (1 + 10 ** ((_LOWEST_RATING + _RATING_PER_GRADE * grade - rating) / 400)))
@@ -98,7 +98,7 @@ def compute_rating(tries: Iterable[tuple[int, bool]]) -> float:
 
 
 def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puzzle]:
-    """Make puzzles for ever: deal hands until exactly one first move wins.
+    """Generate puzzles without end, dealing hands until exactly one first move wins.
 
     Args:
         sizes: Cards of each hand.
@@ -121,7 +121,7 @@ def make_puzzles(sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Puz
 
 
 def _make_puzzle(state: State, solver: OpenSolver) -> Puzzle | None:
-    """Make a puzzle of a position; None unless exactly one of its moves wins."""
+    """Make a puzzle from a position; return None unless exactly one move wins."""
     moves = state.legal_moves()
     if len(moves) < _MIN_MOVES or not solver.solve(state).landlord_wins:
         return None

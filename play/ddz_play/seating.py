@@ -1,4 +1,4 @@
-"""A game with one person or model: who sits where, and the seed of its deal."""
+"""Seat assignment and deal seeds for games with one person or one language model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def assign_seats(agents: str, seat: int, seats: int) -> tuple[str, ...]:
 
 
 def parse_seed(given: object) -> int:
-    """Read a seed that is given as a number or as text: JavaScript rounds numbers of more than 53 bits.
+    """Read a seed from a number or a text, since JavaScript rounds numbers of more than 53 bits.
 
     Raises:
         InvalidDealError: If it is none.

@@ -1,4 +1,4 @@
-"""What people read at the table, in English and in Chinese; the texts themselves are in ``texts.json``.
+"""The texts that people read at the table, in English and in Chinese, loaded from ``texts.json``.
 
 ``texts`` has both languages of every text by its key, beside those of the drawn table.  ``messages`` has the Chinese
 of the errors that a person at the table can cause: errors are in English wherever they are raised, and callers may
@@ -21,7 +21,7 @@ from ddz_env.support.errors import DouDizhuError, Message
 
 
 class TextCatalogue(NamedTuple):
-    """All texts that people read, as the files of texts hold them.
+    """All texts that people read, as ``texts.json`` stores them.
 
     Attributes:
         texts: Every text by its key: English, Chinese.  Braces stand for values.
@@ -34,14 +34,14 @@ class TextCatalogue(NamedTuple):
 
 @functools.cache
 def load_catalogue() -> TextCatalogue:
-    """Read the file of texts, once in a process."""
+    """Load the text catalogue, once per process."""
     parts = json.loads(files(__package__).joinpath("texts.json").read_text(encoding="utf-8"))
     texts, messages = (dict(ChainMap(*parts[part].values())) for part in TextCatalogue._fields)
     return TextCatalogue({**rendering.table_texts(), **texts}, messages)
 
 
 class Texts(rendering.Texts):
-    """The texts of one language: called with a text's key and its values.
+    """The texts of one language, looked up by calling the object with a text's key and values.
 
     Args:
         language: ``en`` or ``zh``.
@@ -60,7 +60,7 @@ class Texts(rendering.Texts):
         return load_catalogue().texts
 
     def error_text(self, error: Exception | str) -> str:
-        """The text of an error in this language; a message that has no Chinese stays English.
+        """Return the text of an error in this language; a message without a Chinese text stays English.
 
         Example:
             >>> message = Message("{number} cards of rank {rank}: the pack has {most}", number=4, rank="B", most=1)
@@ -75,7 +75,7 @@ class Texts(rendering.Texts):
         return translated.format(**{name: self._format_value(value) for name, value in message.values.items()})
 
     def _format_value(self, value: Any) -> Any:
-        """Format a value of a message: moves, and messages themselves, in this language."""
+        """Format a value within a message, such as a move or another message, in this language."""
         if isinstance(value, Message):
             return self.move(self.error_text(value))
         if isinstance(value, list):

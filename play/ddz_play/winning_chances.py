@@ -1,4 +1,4 @@
-"""Chances of winning that people see: of the moves of a hint, and of every move of a saved game."""
+"""The winning chances that people see, for the moves of a hint and for every move of a saved game."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SEED = 20
 
 
 class MoveReview(NamedTuple):
-    """How good a move of a recorded game was, as far as that is known.
+    """The quality of a move in a recorded game, as far as it is known.
 
     Attributes:
         number: How many moves came before it.
@@ -57,7 +57,7 @@ class MoveReview(NamedTuple):
 
 
 class ChanceEstimator:
-    """Estimates how likely moves win, with the shipped policy and its critic.
+    """An estimator of how likely moves win, based on the shipped policy and its critic.
 
     Several threads may ask at once; they are answered one after the other, since networks and judge have one memory.
     """
@@ -66,7 +66,7 @@ class ChanceEstimator:
         self._lock = Lock()
 
     def add_chances(self, view: View, advice: Advice, *more: Move, players: Sequence[str] = ()) -> Advice:
-        """Add chances of winning to advice; or points, where an auction or doubling is scored in points.
+        """Add winning chances to advice, or points where an auction or doubling is scored in points.
 
         A move that wins whatever the others hold comes first, then the adviser's in its own order, then what the policy
         likes; chances do not change this order.  Points are ranked by points.  The advice is left as it is where
@@ -97,7 +97,7 @@ class ChanceEstimator:
     def estimate_moves(
         self, view: View, moves: Sequence[Move], certain: Container[Move], opponents: str
     ) -> list[WinEstimate]:
-        """Estimate the chance of winning after each of some moves, 1 where the win is forced; equal at every call."""
+        """Estimate the winning chance after each given move, 1 for a forced win; repeated calls agree."""
         with self._lock:
             estimates = self._win_probability.estimate(view, moves, _make_generator(view), opponents)
         return [
@@ -106,7 +106,7 @@ class ChanceEstimator:
         ]
 
     def review(self, replay: Replay) -> MoveReview:
-        """Review the next move of a replay: what it lost, by what its seat knew; at the end, who won.
+        """Review the next move of a replay: what it lost, judged by what its seat knew; at the end, who won.
 
         Agents' chances are those of strong players: if each had a level's, a curve would jump from seat to seat.
         """
@@ -155,7 +155,7 @@ class ChanceEstimator:
         return replace(advice, move=appraisals[0].move, options=tuple(options), source="payoff")
 
     def _likely_moves(self, view: View) -> dict[Move, float]:
-        """The policy's likeliest moves with their probabilities, the likeliest first."""
+        """Return the policy's likeliest moves with their probabilities, the likeliest first."""
         from ddz_agents.neural_search.win_probability import likely_moves
 
         with self._lock:
@@ -181,7 +181,7 @@ class ChanceEstimator:
 
 
 def calibration_opponents(players: Sequence[str], seat: int) -> str:
-    """Find whom a seat's chances are calibrated for: the level of both others, or ``policy`` (strong players).
+    """Choose the calibration of a seat's chances: the level of both others, or ``policy`` (strong players).
 
     Args:
         players: Who holds each seat; empty where that is not known.
@@ -196,17 +196,17 @@ def calibration_opponents(players: Sequence[str], seat: int) -> str:
 
 
 def chances_are_known(view: View) -> bool:
-    """Whether chances are known: while three players play cards and no hand is shown."""
+    """Check whether chances are known, which holds while three players play cards and no hand is shown."""
     return view.rules.players == 3 and not view.rules.open_hands and view.landlord is not None and view.stage == "play"
 
 
 def is_decided_by_points(view: View) -> bool:
-    """Whether a decision is valued in points: a bid, or an answer to showing or doubling."""
+    """Check whether a decision is valued in points: a bid, or an answer to showing or doubling."""
     return view.stage in AUCTION_STAGES and auction_changes_points(view.rules)
 
 
 def auction_changes_points(rules: Rules) -> bool:
-    """Whether bids, showing or doubling change what a game pays, in a way that is known."""
+    """Check whether bids, showing or doubling change what a game pays in a known way."""
     return rules.scoring != "win" and rules.players == 3 and not rules.half_deck
 
 

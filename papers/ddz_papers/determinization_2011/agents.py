@@ -1,4 +1,4 @@
-"""The exact agents of Whitehouse, Powley and Cowling (2011): for Mini Dou Dizhu and small endgames.
+"""The exact agents of Whitehouse, Powley and Cowling (2011), for Mini Dou Dizhu and small endgames.
 
 * :class:`CheatingMinimaxAgent`: minimax on the true state, ties broken by equation (1) (section III.A).
 * :class:`DeterminizedMinimaxAgent`: minimax on every state of the information set; each state votes for its move with
@@ -86,7 +86,7 @@ class InferringOptions(ExactOptions):
 
 
 class ExactAgent(ABC):
-    """The base of the exact agents: remembers positions already decided, and plays the first of the best moves."""
+    """The base class of the exact agents, which remember decided positions and play the first best move."""
 
     cheats = False
     max_cards = 18
@@ -102,11 +102,11 @@ class ExactAgent(ABC):
 
     @property
     def name(self) -> str:
-        """The agent's name: its class."""
+        """The agent's name, which is its class name."""
         return type(self).__name__
 
     def act(self, view: View | State, rng: np.random.Generator | None = None) -> Move:
-        """Choose the best move; the generator is not used.
+        """Choose the best move; the random generator is not used.
 
         Raises:
             NotSolvableError: During an auction, a doubling round or the middle of a move.
@@ -116,13 +116,13 @@ class ExactAgent(ABC):
         return self.choose(view.row, tuple(view.history), view.rules)
 
     def decide(self, view: View | State, rng: np.random.Generator | None = None) -> Decision:
-        """Choose the best move, with the value of each main group's best move (of determinized minimax: its votes)."""
+        """Choose the best move, with each main group's best value (in determinized minimax, its votes)."""
         self._check(view)
         moves, values = self._weigh_moves(view.row, tuple(view.history), view.rules)
         return Decision.from_moves(moves, values, self._first_best(values), self.unit)
 
     def choose(self, visible_row: Words, history: History, rules: Rules) -> Move:
-        """Choose the best move from the row that the agent may see, unchecked.
+        """Choose the best move from the engine state that the agent may see, without checking it.
 
         Args:
             visible_row: The seat's view (the whole row for an agent that cheats), shape ``[32]``.
@@ -142,7 +142,7 @@ class ExactAgent(ABC):
         return move
 
     def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
-        """Choose the agent's move in a state, from what it would see there: it serves as an opponent model."""
+        """Choose the agent's move in a state from what it would see there, so that it can model an opponent."""
         if self.cheats:
             return self.choose(row, history, rules)
         view = np.empty(at.ROW_WORDS, np.uint64)
@@ -161,11 +161,11 @@ class ExactAgent(ABC):
 
     @abstractmethod
     def _weigh_moves(self, visible_row: Words, history: History, rules: Rules) -> tuple[Sequence[Move], Reals]:
-        """The legal moves, and the weight of each in the agent's choice."""
+        """Return the legal moves, and the weight of each move in the agent's choice."""
 
 
 class CheatingMinimaxAgent(ExactAgent):
-    """Minimax on the true state with the tie-break of equation (1); it declares that it cheats.
+    """A cheating agent that plays minimax on the true state, with the tie-break of equation (1).
 
     Example:
         >>> state = State.from_hands(["3 5", "4"], check_sizes=False, rules="mini")
@@ -184,7 +184,7 @@ class CheatingMinimaxAgent(ExactAgent):
 
 
 class _InferringAgent(ExactAgent):
-    """An agent that looks at information sets, with or without inference."""
+    """An agent that reasons about information sets, with or without inference."""
 
     @takes_options(InferringOptions)
     def __init__(self, options: InferringOptions) -> None:
@@ -202,11 +202,11 @@ class _InferringAgent(ExactAgent):
 
     @property
     def name(self) -> str:
-        """The agent's class, and the model from which it infers."""
+        """The agent's class name, and the model from which it infers."""
         return f"{type(self).__name__}({self.model.name if self.model else ''})"
 
     def states(self, visible_row: Words, history: History, rules: Rules) -> InformationSet:
-        """The states that the agent thinks possible, from its seat's view in which it is to act."""
+        """Return the states that the agent thinks possible, given its seat's view when it is to act."""
         seat = int(visible_row[at.SEAT])
         if self.model is None or rules.open_hands:
             return information_set(visible_row, seat, rules.open_hands)
@@ -223,7 +223,7 @@ class _InferringAgent(ExactAgent):
 
 
 class DeterminizedMinimaxAgent(_InferringAgent):
-    """Minimax on every state of the information set; each votes with its probability (section III.C)."""
+    """Minimax on every state of the information set, each voting with its probability (section III.C)."""
 
     unit = "chance"
 
@@ -252,7 +252,7 @@ class InformationSetExpectimaxAgent(_InferringAgent):
 
 
 def make_model(opponent: Model | OpponentModel, solvers: SharedSolvers) -> OpponentModel:
-    """Make an opponent model by its name; an object is returned as it is."""
+    """Make an opponent model from its name; return a model object unchanged."""
     if opponent == "cheating-minimax":
         return CheatingMinimaxAgent(solvers)
     if opponent == "determinized-minimax":

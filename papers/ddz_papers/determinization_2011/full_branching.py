@@ -1,4 +1,4 @@
-"""How many choices a decision has with and without grouping (Whitehouse, Powley and Cowling 2011, section II.C).
+"""The choices per decision with and without grouping (Whitehouse, Powley and Cowling 2011, section II.C).
 
 With grouping, a decision is first one among the legal main groups (the kickers are a level of their own); without, it
 is one among all whole moves.  The paper: 20 to 70 at the first decision with grouping, often more than 300 without;
@@ -37,7 +37,7 @@ PLAYER = "rules"
 
 @dataclass(frozen=True)
 class ChoiceCounts:
-    """How many choices one decision has.
+    """The number of choices at one decision.
 
     Attributes:
         main_groups: With grouping: legal main groups, a pass included.
@@ -53,7 +53,7 @@ class ChoiceCounts:
 
     @classmethod
     def parse(cls, text: str) -> ChoiceCounts:
-        """The inverse of ``str``: both counts, or one where they are equal.
+        """Parse the output of ``str``: both counts, or one count where they are equal.
 
         Example:
             >>> ChoiceCounts.parse("31/108"), str(ChoiceCounts.parse("7"))
@@ -65,7 +65,7 @@ class ChoiceCounts:
 
 @dataclass(frozen=True)
 class BranchingResult:
-    """How many choices every decision of one game had.
+    """The number of choices at every decision of one game.
 
     Attributes:
         player: Who played it through.
@@ -83,12 +83,12 @@ class BranchingResult:
 
     @property
     def first(self) -> ChoiceCounts:
-        """The landlord's first decision."""
+        """The choices at the landlord's first decision."""
         return self.leads[0]
 
     @property
     def later(self) -> tuple[ChoiceCounts, ...]:
-        """All decisions after the first, leads before follows."""
+        """The choices at all decisions after the first, leads before follows."""
         return self.leads[1:] + self.follows
 
 
@@ -99,7 +99,7 @@ def count_choices(state: State) -> ChoiceCounts:
 
 
 def count_moves_by_suit(state: State) -> int:
-    """Count the whole moves of the seat to act, suits included: one for each set of cards of the move.
+    """Count the whole moves of the seat to act with suits, one for each set of cards that makes the move.
 
     Example:
         >>> state = State.from_hands(["3334", "5", "6"], check_sizes=False)
@@ -114,7 +114,7 @@ def count_moves_by_suit(state: State) -> int:
 
 
 def play_and_count(options: DealListOptions, player: str, deal: int) -> list[BranchingResult]:
-    """Play a deal through and count the choices."""
+    """Play a deal to the end, and count the choices at its decisions."""
     state = options.new_game(deal)
     first_by_suit, agents = count_moves_by_suit(state), [make_agent(player)] * state.rules.players
     number = game_number("branching", player, deal, 0)
@@ -128,7 +128,7 @@ def play_and_count(options: DealListOptions, player: str, deal: int) -> list[Bra
 
 
 def branching_table(saved: ex.SavedResults[BranchingResult]) -> Table:
-    """The paper's words beside our distributions."""
+    """Make a table that compares the paper's statements with our distributions of choices."""
     results = [result for result in saved.results if result.player == PLAYER]
     first = [[result.first.main_groups] for result in results]
     later = [[choices.main_groups for choices in result.later] for result in results]
@@ -149,7 +149,7 @@ def _compare_over_300(what: str, games: Sequence[Sequence[int]]) -> ex.Compariso
 
 
 def _compare_median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex.Comparison:
-    """The median of a count over all decisions of some games."""
+    """Compare the median of a count over all decisions of the given games with the paper."""
     every = [count for game in games for count in game]
     low, median, high = np.percentile(every, (5, 50, 95), method="inverted_cdf")
     return ex.Comparison(f"{what}, median", paper, f"{median:g}", f"5 to 95 % of {len(every):,}: {low:g} to {high:g}")
@@ -158,7 +158,7 @@ def _compare_median(what: str, paper: str, games: Sequence[Sequence[int]]) -> ex
 def _compare_share(
     what: str, paper: str, games: Sequence[Sequence[int]], belongs: Callable[[int], bool]
 ) -> ex.Comparison:
-    """Compare a share of the counts with the paper: Wilson's interval for one per game, else clustered by game."""
+    """Compare a share of counts with the paper, by Wilson's interval for one count per game, else clustered."""
     belonging = [[float(belongs(count)) for count in game] for game in games]
     single = all(len(game) == 1 for game in games)
     share = wilson_interval(sum(map(sum, belonging)), len(games)) if single else clustered_interval(belonging)
@@ -166,7 +166,7 @@ def _compare_share(
 
 
 def plot_branching(saved: ex.SavedResults[BranchingResult], path: Path) -> None:
-    """The landlord's first decision, counted three ways."""
+    """Plot the number of choices at the landlord's first decision, counted in three ways."""
     first = {result.deal: result for result in saved.results}.values()
     counted = {
         "main groups": [result.first.main_groups for result in first],

@@ -1,4 +1,4 @@
-"""The games of Whitehouse, Powley and Cowling (2011) on the full game: sections IV.B and IV.D and table 1.
+"""The full-game experiments of Whitehouse, Powley and Cowling (2011): sections IV.B and IV.D and table 1.
 
 The paper plays all its experiments on one set of 1,000 deals, chosen to reduce the variance as its reference [16]
 describes, and publishes neither.  Ours are not selected in any way: the seed of a deal, for :meth:`ddz_env.State.new`
@@ -55,7 +55,7 @@ def _read_deal_file(path: str, deals: int) -> DealFile:
 
 @dataclass(frozen=True)
 class DealListOptions(ex.SeedOptions):
-    """Options of an experiment on the list of 1,000 deals: which of them are played.
+    """Options of an experiment on the list of 1,000 deals, which choose the deals that are played.
 
     Attributes:
         seed: Seed of all agents; the deals are always the same.
@@ -77,11 +77,11 @@ class DealListOptions(ex.SeedOptions):
 
     @property
     def list_settings(self) -> dict[str, str]:
-        """The settings by which a file of results names its deals."""
+        """The settings by which a results file identifies its deals."""
         return {"deals": DEAL_LIST, **describe_given_hands(self._chosen_deals.hands if self._chosen_deals else ())}
 
     def new_game(self, deal: int) -> State:
-        """Deal a game of the list; seat 0 is the landlord."""
+        """Deal a game from the list, with seat 0 as the landlord."""
         if self._chosen_deals is not None and self._chosen_deals.hands:
             return new_deal(Rules(), LIST_SEED, deal, self._chosen_deals.hands)
         return State.new(seed=int(stream_state(np.uint64(LIST_SEED), np.uint64(deal))) >> 32)
@@ -89,7 +89,7 @@ class DealListOptions(ex.SeedOptions):
 
 @dataclass(frozen=True)
 class FullOptions(DealListOptions, ex.ParallelOptions):
-    """Options of an experiment on the full game, with its three kinds of search at the paper's budgets.
+    """Options of a full-game experiment, with its three kinds of search at the paper's budgets.
 
     Attributes:
         games: Games for each deal and line-up; a file can be resumed with more.
@@ -105,16 +105,16 @@ class FullOptions(DealListOptions, ex.ParallelOptions):
 
     @property
     def determinized(self) -> str:
-        """The specification of determinized UCT."""
+        """The agent specification of determinized UCT."""
         return self._with_finish(f"duct:trees={self.trees},iterations={self.tree_iterations}")
 
     @property
     def cheating(self) -> str:
-        """The specification of UCT on the true game."""
+        """The agent specification of UCT on the true game."""
         return self._with_finish(f"cheating-uct:trees={self.trees},iterations={self.tree_iterations}")
 
     def information_set(self, exploration: float = 1.0, iterations: int | None = None) -> str:
-        """The specification of information-set UCT.
+        """Return the agent specification of information-set UCT.
 
         Example:
             >>> FullOptions().information_set(0.44, 500)
@@ -132,7 +132,7 @@ Agents = tuple[str, ...]
 
 
 class Lineups(NamedTuple):
-    """The line-ups of an experiment.
+    """The line-ups of an experiment, with the agents that play in them.
 
     Attributes:
         lineups: Who plays, by the name in the results, which names the same agents throughout an experiment.
@@ -145,7 +145,7 @@ class Lineups(NamedTuple):
 
 @dataclass(frozen=True)
 class GameResult:
-    """How one game ended.
+    """The outcome of one game.
 
     Attributes:
         game: Its number among the line-up's games of the deal.
@@ -168,7 +168,7 @@ class GameResult:
 
 
 def game_number(experiment: str, lineup: str, deal: int, game: int) -> int:
-    """A number that no other game of any experiment has, for the seats' generators.
+    """Compute a number that no other game of any experiment has, for the seats' random generators.
 
     Names enter by their CRC-32, so that a line-up keeps its games when another joins the experiment.
     """
@@ -183,7 +183,7 @@ class GameWorker(AgentPool):
         self._experiment, self._options = experiment, options
 
     def work(self, task: tuple[int, int, str, Agents]) -> list[GameResult]:
-        """Play a game of a line-up."""
+        """Play one game of a line-up."""
         game, deal, lineup, specs = task
         number, state = game_number(self._experiment, lineup, deal, game), self._options.new_game(deal)
         agents = [self.get(spec, seat) for seat, spec in enumerate(specs)]
@@ -194,7 +194,7 @@ class GameWorker(AgentPool):
 
 
 def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = False) -> Interval:
-    """The landlord's or the peasants' win rate in one line-up; the games of a deal are one cluster."""
+    """Compute the landlord's or the peasants' win rate in one line-up, with the games of a deal as a cluster."""
     deals = ex.group_by((result for result in results if result.lineup == lineup), "deal").values()
     return clip_interval(
         clustered_interval([[result.landlord_won != peasants for result in own] for own in deals]), 0.0, 1.0
@@ -202,7 +202,7 @@ def win_rate(results: Iterable[GameResult], lineup: str, *, peasants: bool = Fal
 
 
 def win_rate_difference(results: Iterable[GameResult], lineup: str, base: str, *, peasants: bool = False) -> Interval:
-    """How much more one line-up wins than another, paired: over the games of the deals that both have played."""
+    """Compute how much more one line-up wins than another, paired over the games of deals that both played."""
     deals: dict[int, list[float]] = {}
     for (deal, _), games in ex.group_by(results, "deal", "game").items():
         won = {result.lineup: result.landlord_won != peasants for result in games}
@@ -212,7 +212,7 @@ def win_rate_difference(results: Iterable[GameResult], lineup: str, base: str, *
 
 
 class RateRow(NamedTuple):
-    """A line of a table of win rates: a line-up's rate, or its difference from another's.
+    """A line in a table of win rates: a line-up's rate, or its difference from the rate of another line-up.
 
     Attributes:
         what: What is measured.
@@ -229,11 +229,11 @@ class RateRow(NamedTuple):
     peasants: bool = False
 
     def rate(self, results: Iterable[GameResult]) -> Interval:
-        """The win rate of the row's line-up."""
+        """Compute the win rate of this line's line-up."""
         return win_rate(results, self.lineup, peasants=self.peasants)
 
     def comparison(self, results: Iterable[GameResult]) -> ex.Comparison:
-        """Make the row's line from the results."""
+        """Make this line of the table from the results."""
         if self.base:
             gain = win_rate_difference(results, self.lineup, self.base, peasants=self.peasants)
             note = f"{gain.range_text('+.1f')}; paired by deal"
@@ -243,14 +243,14 @@ class RateRow(NamedTuple):
 
 
 def rate_table(title: str, rows: Sequence[RateRow], saved: ex.SavedResults[GameResult]) -> Table:
-    """Make the table of the rows whose games have been played, with a note on where they are and who played them."""
+    """Make the table of the lines whose games have been played, with a note on their file and their agents."""
     played = {result.lineup for result in saved.results}
     lines = [row.comparison(saved.results) for row in rows if {row.lineup, row.base or row.lineup} <= played]
     return ex.make_comparison_table(title, lines, games_note(saved))
 
 
 def games_note(saved: ex.SavedResults[Any]) -> str:
-    """The note under a table: how many games, in which file, and which agents played."""
+    """Return the note under a table: the number of games, their file, and the agents that played."""
     agents = "; ".join(f"{part}: `{spec}`" for part, spec in saved.settings.get("agents", {}).items())
     return f"{len(saved.results):,} games in {saved.name}." + (f" {agents}." if agents else "")
 
@@ -318,14 +318,14 @@ CHEATING_RATES = {
 
 
 def cheating_lineups(options: FullOptions) -> Lineups:
-    """Make the line-ups of table 1: nobody cheats, or one or two of the players."""
+    """Make the line-ups of table 1, in which no player cheats, or one or two players do."""
     cheat, plain = options.cheating, options.determinized
     lineups = {name: tuple(cheat if seat in seats else plain for seat in range(3)) for name, seats in CHEATS.items()}
     return Lineups(lineups, {"cheating": cheat, "determinized": plain})
 
 
 def cheating_rows(name: str) -> list[RateRow]:
-    """A row of table 1: the win rate of the side that cheats, that of the baseline, and the paired difference."""
+    """Make the lines of table 1 for a line-up: the cheating side's win rate, the baseline's, and the difference."""
     cheating, determinized, gain = CHEATING_RATES[name]
     peasants = name != "player 1"
     return [
@@ -336,12 +336,12 @@ def cheating_rows(name: str) -> list[RateRow]:
 
 
 def _make_bars(label: str, names: Sequence[str], rows: Sequence[RateRow], results: Sequence[GameResult]) -> Series:
-    """Make bars of win rates with the paper's beside them."""
+    """Make the bars of a win-rate plot, with the paper's rates beside them."""
     return Series(label, names, [row.rate(results) for row in rows], "bars", [float(row.paper) for row in rows])
 
 
 def plot_cheating(saved: ex.SavedResults[GameResult], path: Path) -> None:
-    """Plot table 1: win rates of the side that cheats beside those of the baseline."""
+    """Plot table 1: the win rates of the cheating side beside those of the baseline."""
     cheating, determinized, _ = zip(*map(cheating_rows, CHEATING_RATES), strict=True)
     groups = {"determinized": determinized, "cheating": cheating}
     bars = [_make_bars(label, [*CHEATING_RATES], rows, saved.results) for label, rows in groups.items()]
@@ -371,7 +371,7 @@ LANDLORD_RATES = [
 
 
 def landlord_lineups(options: FullOptions) -> Lineups:
-    """Make the line-ups of three searches as landlord against determinized UCT."""
+    """Make the line-ups of three searches as the landlord against determinized UCT."""
     agents = dict(zip(LANDLORDS, (options.cheating, options.determinized, options.information_set()), strict=True))
     peasant = options.determinized
     lineups = {name: (landlord, peasant, peasant) for name, landlord in agents.items()}
@@ -406,7 +406,7 @@ LANDLORD_UCT = make_lineup_experiment(
 
 @dataclass(frozen=True)
 class SweepOptions(FullOptions):
-    """The options of an experiment that tries values of a parameter.
+    """The options of an experiment that tries several values of a parameter.
 
     Attributes:
         at: Only this value; may be repeated.
@@ -423,7 +423,7 @@ def make_sweep(
     paper: Mapping[float, str],
     landlord: Callable[[SweepOptions, float], str],
 ) -> ex.Experiment[Any, GameResult]:
-    """Make an experiment that tries values of a parameter; a file may hold the games of other values as well.
+    """Make an experiment that tries several values of a parameter; its file may also hold other values' games.
 
     Args:
         name: The parameter.
@@ -462,7 +462,7 @@ def make_sweep(
 
 
 def with_trees(options: SweepOptions, trees: float) -> str:
-    """The specification of determinized UCT with trees that share 10,000 iterations."""
+    """Return the specification of determinized UCT whose trees share 10,000 iterations."""
     return replace(options, trees=int(trees), tree_iterations=10_000 // int(trees)).determinized
 
 

@@ -1,4 +1,4 @@
-"""Table 2 of Whitehouse, Powley and Cowling (2011): does information-set UCT gain where knowing the cards helps?
+"""Table 2 of Whitehouse, Powley and Cowling (2011): information-set UCT's gain where knowing the cards helps.
 
 The deals of the landlord experiment are filtered by how much more cheating UCT wins than determinized UCT.  On the
 deals that pass, the paper compares determinized UCT with information-set UCT.
@@ -24,7 +24,7 @@ from ddz_training.measure.statistics import Interval, clip_interval, clustered_i
 
 
 class Threshold(NamedTuple):
-    """A row of table 2.
+    """A row of table 2 of the 2011 paper: a filter on deals, with the figures that the paper prints.
 
     Attributes:
         label: The row's name.
@@ -57,7 +57,7 @@ THRESHOLD_COLUMNS = (
 
 
 class FilteredRates(NamedTuple):
-    """Win rates in the deals that pass a filter; each deal is one observation (two, if both halves chose it).
+    """Win rates in the deals that pass a filter; a deal is one observation, or two if both halves chose it.
 
     Attributes:
         deals: How many deals passed.
@@ -73,7 +73,7 @@ class FilteredRates(NamedTuple):
 
 
 class _FilteredDeal(NamedTuple):
-    """A deal as a filter sees it: by how much cheating wins more, and the rates to report if the deal passes."""
+    """A deal as a filter sees it: the gain from cheating, and the rates to report if the deal passes."""
 
     deal: int
     advantage: Fraction
@@ -82,7 +82,7 @@ class _FilteredDeal(NamedTuple):
 
 
 def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, FilteredRates, FilteredRates]]:
-    """Compute table 2 from the games of the landlord experiment.
+    """Compute table 2 of the 2011 paper from the games of the landlord experiment.
 
     Args:
         results: Games of the landlord experiment.  Deals that lack one of the landlords are left out, from the
@@ -97,7 +97,7 @@ def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, Fi
 
 
 def _make_cases(results: Iterable[full.GameResult]) -> tuple[list[_FilteredDeal], list[_FilteredDeal]]:
-    """The cases whose filter sees the games that are reported, and the held-out ones, whose filter sees others."""
+    """Return the cases whose filter sees the reported games, and held-out cases whose filter sees other games."""
     same, held_out = list[_FilteredDeal](), list[_FilteredDeal]()
     for deal, games in ex.group_by(sorted(results, key=lambda result: result.game), "deal").items():
         won = {name: [game.landlord_won for game in lineup] for name, lineup in ex.group_by(games, "lineup").items()}
@@ -136,7 +136,7 @@ def _filtered_cells(rates: FilteredRates) -> list[str]:
 
 
 def threshold_table(saved: ex.SavedResults[full.GameResult]) -> Table:
-    """The paper's table 2 beside ours."""
+    """Make a table that compares the paper's table 2 with our figures."""
     title = (
         "Table 2: deals by cheating minus determinized (same: the games that choose a deal are reported, as in the "
         "paper; held out: others are; points: information-set minus determinized, with 95 % intervals)"
@@ -150,7 +150,7 @@ def threshold_table(saved: ex.SavedResults[full.GameResult]) -> Table:
 
 @dataclass(frozen=True)
 class ThresholdOptions(full.FullOptions):
-    """The options of the landlord experiment, with the two games per deal that the held-out figures need."""
+    """Options of the landlord experiment, with the two games per deal that the held-out figures need."""
 
     games: Annotated[int, Range(1, 2**32)] = 2
 

@@ -37,15 +37,15 @@ _MAX_HISTORIES = 100_000
 
 @runtime_checkable
 class OpponentModel(Protocol):
-    """A model of an opponent: a policy without randomness, so that its moves show what it holds."""
+    """A model of an opponent as a policy without randomness, whose moves therefore show what it holds."""
 
     @property
     def name(self) -> str:
-        """A short name for tables."""
+        """A short name of the model for use in tables."""
         ...
 
     def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
-        """The move that the seat to act would make in a state.
+        """Return the move that the seat to act would make in a state.
 
         Args:
             row: The state, shape ``[32]``.
@@ -56,7 +56,7 @@ class OpponentModel(Protocol):
 
 
 class RulesOpponent(WritableAfterUnpickling):
-    """The rule agent as an opponent model; it reads only what its seat knows, so a state can stand for its view.
+    """The rule agent as an opponent model; it reads only its seat's knowledge, so a state can stand for its view.
 
     Example:
         >>> from ddz_env import State
@@ -71,12 +71,12 @@ class RulesOpponent(WritableAfterUnpickling):
         self._workspace = new_rule_workspace()
 
     def choose_in_state(self, row: Words, history: History, rules: Rules) -> Move:
-        """The rule agent's move in a state."""
+        """Return the rule agent's move in a state."""
         return choose_move(row, rules.words(), self._workspace)
 
 
 class Inference(WritableAfterUnpickling):
-    """Infers the states that one seat thinks possible; remembers the histories that it has been asked about.
+    """Inference of the states that one seat thinks possible, which remembers the histories already asked about.
 
     Args:
         rules: The rules.
@@ -89,7 +89,7 @@ class Inference(WritableAfterUnpickling):
         self._known_states: dict[tuple[bytes, History], InformationSet] = {}
 
     def states(self, row: Words, seat: int, history: History) -> InformationSet:
-        """The states that remain, with the prior number of deals of each.
+        """Return the states that remain possible, each with its prior number of deals.
 
         Args:
             row: The seat's view (not of open hands), shape ``[32]``.
@@ -112,7 +112,7 @@ class Inference(WritableAfterUnpickling):
         return states
 
     def _update(self, start: Words, seat: int, history: History) -> InformationSet:
-        """The states that are possible after the last move of a history."""
+        """Return the states that are possible after the last move of a history."""
         mover, move = history[-1]
         before = self._states_after(start, seat, history[:-1])
         if mover != seat:
@@ -131,7 +131,7 @@ class Inference(WritableAfterUnpickling):
         return consistent if len(consistent) else states
 
     def _restart(self, start: Words, seat: int, history: History) -> InformationSet:
-        """Every deal in which all moves of a history were possible."""
+        """Return every deal in which all moves of a history were possible."""
         states = information_set(start, seat)
         for mover, move in history:
             if mover != seat:
@@ -146,7 +146,7 @@ class Inference(WritableAfterUnpickling):
 
 
 def _filter_possible(states: InformationSet, mover: int, move: Move) -> InformationSet:
-    """The states in which a seat holds the cards of a move."""
+    """Select the states in which a seat holds the cards of a move."""
     return _select_states(states, np.uint64(move.cards.word) & ~states.rows[:, HANDS + mover] == 0)
 
 

@@ -1,4 +1,4 @@
-"""Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): its 8,832 deals and their exact agents.
+"""Experiments on Mini Dou Dizhu (Whitehouse, Powley and Cowling 2011): its 8,832 deals and its exact agents.
 
 All deals are played, or solved, and weighted by their probabilities.
 """
@@ -54,7 +54,7 @@ class MiniDeal:
 
     @property
     def hand(self) -> str:
-        """Player 1's hand."""
+        """Player 1's hand, as text."""
         return str(Hand.from_word(int(self.row[HANDS])))
 
 
@@ -95,7 +95,7 @@ def play_exact(deal: MiniDeal, agents: Sequence[exact.ExactAgent]) -> tuple[int,
 
 @dataclass(frozen=True)
 class HandResult:
-    """The solved deals that share one hand of player 1.
+    """The results of solving the deals that share one hand of player 1.
 
     Attributes:
         hand: The hand.
@@ -118,13 +118,13 @@ def _make_census_solver() -> MinimaxSolver:
 
 
 def solve_hand(_options: ex.NoOptions, hand: str, deals: Sequence[MiniDeal]) -> list[HandResult]:
-    """Count and solve the deals with a hand of player 1."""
+    """Count and solve the deals in which player 1 holds a given hand."""
     won = [deal.probability for deal in deals if _make_census_solver().value(deal.row) > 0]
     return [HandResult(hand, len(deals), len(won), sum(deal.probability for deal in deals), sum(won))]
 
 
 def census_table(saved: ex.SavedResults[HandResult]) -> Table:
-    """The paper's counts of Mini beside ours."""
+    """Make a table that compares the paper's counts for Mini Dou Dizhu with ours."""
     states, wins = [result.states for result in saved.results], sum(result.wins for result in saved.results)
     rate = f"{100 * sum(result.win_probability for result in saved.results):.2f}"
     lines = [
@@ -137,7 +137,7 @@ def census_table(saved: ex.SavedResults[HandResult]) -> Table:
 
 
 def plot_mini_census(saved: ex.SavedResults[HandResult], path: Path) -> None:
-    """Player 1's hands by how often they win with perfect play."""
+    """Plot player 1's hands by how often they win with perfect play."""
     rates = [result.win_probability / result.probability for result in saved.results]
     weights = [100 * result.probability for result in saved.results]
     mean = sum(result.win_probability for result in saved.results)
@@ -181,7 +181,7 @@ minimax with the correct model of itself would be a model of a model without end
 
 @dataclass(frozen=True)
 class PairResult:
-    """How player 1 did against player 2, in one game per deal, since the agents are deterministic.
+    """The result of player 1 against player 2 in one game per deal, since the agents are deterministic.
 
     Attributes:
         player_1: Kind of the agent that leads first.
@@ -198,7 +198,7 @@ class PairResult:
 
 @functools.cache
 def _make_plain_agents() -> tuple[exact.SharedSolvers, dict[str, exact.ExactAgent]]:
-    """The agents without a model of the other, and the solvers that all share."""
+    """Make the agents that have no opponent model, and the solvers that all agents share."""
     solvers = exact.SharedSolvers(TABLE_BITS)
     return solvers, {
         CHEATING: exact.CheatingMinimaxAgent(solvers),
@@ -215,7 +215,7 @@ def play_pair(_options: ex.NoOptions, player_1: str, player_2: str) -> list[Pair
 
 
 def make_exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exact.ExactAgent]:
-    """Make the two agents of a game; a correct model is the very agent on the other side."""
+    """Make the two agents of a game; a correct opponent model is the very agent on the other side."""
     if player_1 in (CORRECT, EXPECTIMAX_CORRECT):
         second = _make_exact_agent(player_2, _make_placeholder(player_1))
         return _make_exact_agent(player_1, second), second
@@ -224,7 +224,7 @@ def make_exact_pair(player_1: str, player_2: str) -> tuple[exact.ExactAgent, exa
 
 
 def _make_placeholder(kind: str) -> exact.ExactAgent:
-    """A placeholder for an agent: all that matters is whether it cheats."""
+    """Make a placeholder for an agent; the only property that matters is whether the agent cheats."""
     _, plain = _make_plain_agents()
     return plain.get(kind, plain[DETERMINIZED])
 
@@ -239,12 +239,12 @@ def _make_exact_agent(kind: str, opponent: exact.ExactAgent) -> exact.ExactAgent
 
 
 def _rates_by_pair(results: Iterable[PairResult]) -> dict[tuple[str, str], float]:
-    """Player 1's win rates in per cent, by pair."""
+    """Return player 1's win rates in per cent, by pair of agents."""
     return {(result.player_1, result.player_2): 100 * result.win_rate for result in results}
 
 
 def win_rate_differences(results: Sequence[PairResult], better: str, worse: str) -> list[float]:
-    """By how many points one kind's win rate as player 1 exceeds another's, for each opponent that both met."""
+    """Return by how many points one kind's win rate as player 1 exceeds another's, for each opponent both met."""
     rates = _rates_by_pair(results)
     return [rates[better, two] - rates[worse, two] for two in KINDS if {(better, two), (worse, two)} <= rates.keys()]
 
@@ -262,7 +262,7 @@ _WORDS = (
 
 
 def advantage_table(saved: ex.SavedResults[PairResult]) -> Table:
-    """The paper's words beside our means over the opponents, in percentage points."""
+    """Make a table comparing the paper's statements with our mean gains over the opponents, in percentage points."""
     lines = []
     for what, better, worse, paper in _WORDS:
         if gaps := win_rate_differences(saved.results, better, worse):
@@ -273,7 +273,7 @@ def advantage_table(saved: ex.SavedResults[PairResult]) -> Table:
 
 
 def pair_table(saved: ex.SavedResults[PairResult]) -> Table:
-    """Player 1's win rate in every pair, one line for each kind of player 1."""
+    """Make the table of player 1's win rate in every pair, with one line for each kind of player 1."""
     rates = {pair: f"{rate:.1f}" for pair, rate in _rates_by_pair(saved.results).items()}
     lines = [(first, *(rates.get((first, second), "–") for second in KINDS)) for first in (*KINDS, EXPECTIMAX_CORRECT)]
     played = [line for line in lines if set(line[1:]) != {"–"}]
@@ -281,7 +281,7 @@ def pair_table(saved: ex.SavedResults[PairResult]) -> Table:
 
 
 def plot_mini_agents(saved: ex.SavedResults[PairResult], path: Path) -> None:
-    """Figure 3 of the paper: groups by player 2, bars by player 1."""
+    """Plot figure 3 of the 2011 paper, with groups by player 2 and bars by player 1."""
     rates = _rates_by_pair(saved.results)
     names = [kind.replace("+", "\n+ ") for kind in KINDS]
     bars = [Series(first, names, [rates.get((first, second), math.nan) for second in KINDS], "bars") for first in KINDS]
@@ -318,7 +318,7 @@ FOURTH_TURN = 8
 
 @dataclass(frozen=True)
 class InferenceResult:
-    """When determinized minimax came to know the true state of one game.
+    """The number of moves after which determinized minimax knew the true state of one game.
 
     Attributes:
         player: 1 or 2: the seat of determinized minimax.
@@ -340,7 +340,7 @@ def _make_inference_agents() -> tuple[exact.ExactAgent, exact.ExactAgent, Infere
 
 
 def record_inference(_options: ex.NoOptions, player: int, number: int) -> list[InferenceResult]:
-    """Play a game, and note when determinized minimax comes to know the true state."""
+    """Play a game, and record when determinized minimax comes to know the true state."""
     agent, expectimax, inference = _make_inference_agents()
     deal, view = list_mini_deals()[number], np.empty(ROW_WORDS, np.uint64)
     _, history = play_exact(deal, (agent, expectimax) if player == 1 else (expectimax, agent))
@@ -351,7 +351,7 @@ def record_inference(_options: ex.NoOptions, player: int, number: int) -> list[I
 
 
 def share_known(results: Sequence[InferenceResult], player: int, moves: int | None, *, weighted: bool = True) -> float:
-    """The share of deals in which the state is known after some number of moves (None: by the end)."""
+    """Return the share of deals whose state is known after a number of moves (None: by the end)."""
     games = [result for result in results if result.player == player]
     weights = [list_mini_deals()[result.deal].probability if weighted else 1.0 for result in games]
     last = math.inf if moves is None else moves
@@ -360,7 +360,7 @@ def share_known(results: Sequence[InferenceResult], player: int, moves: int | No
 
 
 def inference_table(saved: ex.SavedResults[InferenceResult]) -> Table:
-    """The paper's figures beside ours for player 1, which the paper's agent most likely was."""
+    """Make a table that compares the paper's figures with ours for player 1, most likely the paper's agent."""
     lines = []
     for label, moves, paper in (("by the fourth turn", FOURTH_TURN, "48"), ("by the end", None, "74")):
         ours, plain = (100 * share_known(saved.results, 1, moves, weighted=weighted) for weighted in (True, False))
@@ -370,7 +370,7 @@ def inference_table(saved: ex.SavedResults[InferenceResult]) -> Table:
 
 
 def plot_mini_inference(saved: ex.SavedResults[InferenceResult], path: Path) -> None:
-    """The share of deals in which the state is known, move by move."""
+    """Plot the share of deals in which the state is known, move by move."""
     moves = range(max(result.moves for result in saved.results) + 1)
     lines = [
         Series(f"as player {player}", moves, [100 * share_known(games, player, count) for count in moves])

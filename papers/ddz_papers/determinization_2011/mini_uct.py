@@ -1,4 +1,4 @@
-"""Section IV.C of the paper of 2011: information-set UCT and determinized UCT on Mini, against determinized UCT."""
+"""Section IV.C of the 2011 paper: information-set and determinized UCT against determinized UCT on Mini Dou Dizhu."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UCT_NAMES = {"isuct": "information-set UCT 4,000", "duct": "determinized UCT 20 
 
 @dataclass(frozen=True)
 class UctResult:
-    """Games that two kinds of player 1 won on one deal.
+    """The games on one deal that were won by two kinds of player 1.
 
     Attributes:
         deal: Its number.
@@ -41,7 +41,7 @@ class UctResult:
 
 @dataclass(frozen=True)
 class UctOptions(ex.SeedOptions):
-    """Options of the searches, and how many games they play.
+    """Options of the searches, with the number of games that they play.
 
     Attributes:
         seed: Seed of all agents.
@@ -62,7 +62,7 @@ def _search_options(options: UctOptions) -> dict[str, Any]:
 
 
 def play_uct(options: UctOptions, number: int) -> list[UctResult]:
-    """Play a deal with each kind of player 1."""
+    """Play the games on one deal with each kind of player 1."""
     shared = _search_options(options)
     opponent = DeterminizedUctAgent(200, trees=20, **shared)
     agents: tuple[Agent, Agent] = IsUctAgent(4000, **shared), DeterminizedUctAgent(200, trees=20, **shared)
@@ -72,7 +72,7 @@ def play_uct(options: UctOptions, number: int) -> list[UctResult]:
 
 
 def _count_wins(options: UctOptions, deal: int, kind: int, agents: Sequence[Agent]) -> int:
-    """Count the games that player 1 wins; no two games of any deal and kind share their random numbers."""
+    """Count the games that player 1 wins; every game has its own random numbers."""
     won, deals = 0, list_mini_deals()
     for repetition in range(options.games):
         number = (repetition * len(deals) + deal) * 2 + kind
@@ -82,7 +82,7 @@ def _count_wins(options: UctOptions, deal: int, kind: int, agents: Sequence[Agen
 
 
 def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
-    """The probability that player 1 wins a randomly dealt game, with a 95 % interval.
+    """Estimate the probability that player 1 wins a randomly dealt game, with a 95 % interval.
 
     All deals are played, so only the agents' own randomness spreads the estimate: the variance is the sum over deals of
     the squared probability times that of the deal's mean, ``m (g - m) / (g² (g - 1))`` for ``m`` wins of ``g`` games
@@ -100,12 +100,12 @@ def uct_rate(results: Sequence[UctResult], kind: str, games: int) -> Interval:
 
 
 def uct_rates(saved: ex.SavedResults[UctResult]) -> dict[str, Interval]:
-    """The rates of both kinds of player 1."""
+    """Return player 1's win rate for both kinds of agent."""
     return {kind: uct_rate(saved.results, kind, saved.settings["games"]) for kind in PAPER_RATES}
 
 
 def uct_table(saved: ex.SavedResults[UctResult]) -> Table:
-    """The paper's figures beside ours."""
+    """Make a table that compares the paper's win rates with ours."""
     lines = [
         ex.Comparison(
             f"{UCT_NAMES[kind]} as player 1, %",

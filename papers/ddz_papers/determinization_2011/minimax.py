@@ -44,14 +44,14 @@ RUNNING, TOO_MANY_NODES, TOO_MANY_MOVES = 0, 1, 2
 
 @kernel
 def begin_search(stack: SearchStack, row: np.ndarray) -> None:
-    """Start counting, at the position on which the line begins."""
+    """Start counting nodes for a search that begins at a position."""
     stack.counters[at.NODES], stack.counters[at.STOPPED], stack.frames[0].first = 0, RUNNING, 0
     stack.rows[0] = row
 
 
 @kernel
 def list_legal(stack: SearchStack, ply: int, top: int) -> int:
-    """Count a position and push its legal moves; returns where they end, or -1 if a limit is reached."""
+    """Count a position and push its legal moves; return where they end, or -1 if a limit is reached."""
     counters = stack.counters
     counters[at.NODES] += 1
     if counters[at.NODES] > counters[at.LIMIT]:
@@ -66,7 +66,7 @@ def list_legal(stack: SearchStack, ply: int, top: int) -> int:
 
 @kernel
 def push_legal_moves(stack: SearchStack, ply: int) -> bool:
-    """Push the moves of the position at a ply behind those of the ply before; returns false if a limit is reached."""
+    """Push the legal moves at a ply behind those of the ply before; return False if a limit is reached."""
     frame = stack.frames[ply]
     frame.stop = list_legal(stack, ply, frame.first)
     frame.cursor, frame.best, frame.total = frame.first, -np.inf, 0.0
@@ -75,7 +75,7 @@ def push_legal_moves(stack: SearchStack, ply: int) -> bool:
 
 @inline_kernel
 def credit_move(stack: SearchStack, ply: int, value: float) -> None:
-    """Enter the value of one move into the best value and the sum at a ply."""
+    """Enter the value of a move into the best value and the sum at a ply."""
     frame = stack.frames[ply]
     frame.best = max(frame.best, value)
     frame.total += value
@@ -83,14 +83,14 @@ def credit_move(stack: SearchStack, ply: int, value: float) -> None:
 
 @inline_kernel
 def _value_sign(stack: SearchStack, ply: int) -> float:
-    """The factor of a value at the next ply: 1 if its mover is on the same side, else -1."""
+    """Return the factor of a value at the next ply: 1 if its mover is on the same side, else -1."""
     row, after = stack.rows[ply], stack.rows[ply + 1]
     return 1.0 if (row[SEAT] == row[LANDLORD]) == (after[SEAT] == after[LANDLORD]) else -1.0
 
 
 @inline_kernel
 def _next_child(stack: SearchStack, ply: int, epsilon: float) -> bool:
-    """Play the next move that does not end the game (those that do are credited); returns false if none is left."""
+    """Play the next move that does not end the game, crediting those that do; return False if no move is left."""
     frame = stack.frames[ply]
     while frame.cursor < frame.stop and (epsilon != 0.0 or frame.best != 1.0):
         play_stack_move(stack, ply, frame.cursor)
@@ -104,7 +104,7 @@ def _next_child(stack: SearchStack, ply: int, epsilon: float) -> bool:
 
 @inline_kernel
 def final_value(stack: SearchStack, ply: int, epsilon: float) -> float:
-    """The value of a position by equation (1), once all its moves are credited."""
+    """Compute the value of a position by equation (1), once all its moves are credited."""
     frame = stack.frames[ply]
     value: float = frame.best + epsilon * (frame.total / np.float64(frame.stop - frame.first))
     return value
@@ -112,7 +112,7 @@ def final_value(stack: SearchStack, ply: int, epsilon: float) -> float:
 
 @kernel
 def _search_value(stack: SearchStack, base: int, epsilon: float) -> float:
-    """The value of the position at a ply; meaningless once a limit is reached."""
+    """Compute the value of the position at a ply, which is meaningless once a limit is reached."""
     ply, value, returning = base, 0.0, False
     while True:
         if not returning:
@@ -134,7 +134,7 @@ def _search_value(stack: SearchStack, base: int, epsilon: float) -> float:
 
 @kernel
 def _move_values(stack: SearchStack, row: np.ndarray, epsilon: float, values: np.ndarray) -> int:
-    """Write the value of every legal move for the mover; the moves lie at the bottom of the stack."""
+    """Write the mover's value of every legal move, with the moves at the bottom of the stack."""
     begin_search(stack, row)
     count = stack.frames[1].first = list_legal(stack, 0, 0)
     for index in range(count):
@@ -157,7 +157,7 @@ def _position_value(stack: SearchStack, row: np.ndarray, epsilon: float) -> floa
 def _count_votes(
     stack: SearchStack, rows: np.ndarray, weights: np.ndarray, epsilon: float, values: np.ndarray, votes: np.ndarray
 ) -> int:
-    """Add each state's weight to the vote of its best move (the first in the engine's order among equals)."""
+    """Add each state's weight to the vote of its best move (among equals, the first in the engine's order)."""
     count = 0
     for state in range(rows.shape[0]):
         count = _move_values(stack, rows[state], epsilon, values)
@@ -168,7 +168,7 @@ def _count_votes(
 
 
 class Solver(WritableAfterUnpickling):
-    """The base of the two solvers, whose table keeps positions between calls.
+    """The base class of the two solvers, whose table keeps positions between calls.
 
     Args:
         rules: The rules.
@@ -182,7 +182,7 @@ class Solver(WritableAfterUnpickling):
         self._values = np.zeros(MAX_MOVES)
 
     def _moves_with_values(self, count: int, values: Reals) -> tuple[list[Move], Reals]:
-        """The moves at the bottom of the stack with their values.
+        """Return the moves at the bottom of the stack with their values.
 
         Raises:
             SearchLimitError: If the search stopped at a limit.
@@ -202,7 +202,7 @@ class Solver(WritableAfterUnpickling):
 
 
 class MinimaxSolver(Solver):
-    """Solves positions by minimax with equation (1); its table keeps positions between calls.
+    """A solver of positions by minimax with equation (1), whose table keeps positions between calls.
 
     Args:
         rules: The rules; the landlord must be known and doubling over in the positions that it is given.
@@ -230,7 +230,7 @@ class MinimaxSolver(Solver):
         self.epsilon = float(epsilon)
 
     def value(self, row: Words) -> float:
-        """The value of a position for the side to act; ±1 in a finished game, for the landlord.
+        """Compute the value of a position for the side to act; in a finished game, ±1 for the landlord.
 
         Raises:
             NotSolvableError: If the position is not between two moves.
@@ -244,7 +244,7 @@ class MinimaxSolver(Solver):
         return float(value)
 
     def move_values(self, row: Words) -> tuple[list[Move], Reals]:
-        """Every legal move in the engine's order, and its value for the side to act, shape ``[moves]``.
+        """Return the legal moves in the engine's order, and their values for the side to act, shape ``[moves]``.
 
         Raises:
             NotSolvableError: If the position is not between two moves.
@@ -254,7 +254,7 @@ class MinimaxSolver(Solver):
         return self._moves_with_values(_move_values(self._stack, row, self.epsilon, self._values), self._values)
 
     def votes(self, rows: Words, weights: Reals) -> tuple[list[Move], Reals]:
-        """Every legal move and the total weight of the states in which minimax chooses it (section III.C).
+        """Return the legal moves, and the total weight of states in which minimax chooses each (section III.C).
 
         Args:
             rows: States of one information set of the seat to act, shape ``[states, 32]``.
@@ -272,6 +272,6 @@ class MinimaxSolver(Solver):
 
 
 def check_solvable(row: Words) -> None:
-    """Raise unless a row is between two moves of a running game."""
+    """Raise an error unless a state is between two moves of a running game."""
     if int(row[STAGE]) != STAGE_PLAY:
         raise NotSolvableError("exact search needs a position between two whole moves of a running game")

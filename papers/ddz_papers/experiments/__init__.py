@@ -1,1 +1,1 @@
-"""What all experiments share: options, tasks, saved results, tables, and the list of experiments by name."""
+"""The parts that all experiments share: options, tasks, saved results, tables, and the registry of names."""

@@ -1,4 +1,4 @@
-"""What an experiment is: its options, tasks, work, tables and plot, all named explicitly.
+"""The definition of an experiment: its options, tasks, work, tables and plot, all named explicitly.
 
 A new one is a file with an :class:`Experiment`, a line in :mod:`ddz_papers.experiments.registry`, and a test.  ``ddz
 reproduce NAME`` runs it, with its options as those of the command; ``docs/generate.py`` writes its tables into pages.
@@ -34,7 +34,7 @@ Seed = Annotated[int, Range(0, 2**64 - 1)]
 
 @dataclass(frozen=True)
 class NoOptions(Options):
-    """Options of an experiment that has none."""
+    """The options of an experiment that has no settings."""
 
     error = InvalidExperimentError
 
@@ -63,7 +63,7 @@ class ParallelOptions(SeedOptions):
 
 @dataclass(frozen=True)
 class ChosenOptions(ParallelOptions):
-    """Options of an experiment that may run in part.
+    """Options of an experiment whose parts can be run separately.
 
     Attributes:
         only: Only this part; may be repeated.
@@ -73,7 +73,7 @@ class ChosenOptions(ParallelOptions):
 
 
 class Comparison(NamedTuple):
-    """A figure of a paper beside ours.
+    """A figure from a paper beside our figure.
 
     Attributes:
         what: What is measured.
@@ -89,7 +89,7 @@ class Comparison(NamedTuple):
 
 
 def make_comparison_table(title: str, lines: Iterable[Comparison], note: str) -> Table:
-    """Make a table of a paper's figures beside ours."""
+    """Make a table that compares a paper's figures with ours."""
     header = ("what", "paper", "ours", "95 % interval, or what is counted")
     return Table(title, header, [*lines], note)
 
@@ -115,7 +115,7 @@ class SavedResults(Generic[_Result]):
 
 
 def source_note(saved: SavedResults[Any]) -> str:
-    """The note of a table that names its file and nothing else."""
+    """Return a table note that names the results file and nothing else."""
     return f"Computed from {saved.name}."
 
 
@@ -126,13 +126,13 @@ class TaskWorker(Worker[Task, Sequence[_Result]]):
         self._work, self._options = work, options
 
     def work(self, task: Task) -> Sequence[_Result]:
-        """Do a task."""
+        """Run one task, and return its results."""
         return self._work(self._options, *task)
 
 
 @dataclass(frozen=True)
 class Experiment(Generic[_Options, _Result]):
-    """An experiment: what it does, what it keeps, and what the command line and the docs show of it.
+    """An experiment: its work, the results that it keeps, and what the command line and the docs show of it.
 
     It consists of tasks.  A task gives some results, which depend on nothing but the task and the settings; they are
     the lines of a file, and a run that was cut off is resumed task by task.
@@ -180,11 +180,11 @@ class Experiment(Generic[_Options, _Result]):
 
     @property
     def file_name(self) -> str:
-        """The name of its file in a folder of results."""
+        """The name of the experiment's file in a folder of results."""
         return f"{self.file or self.name.replace('-', '_')}.csv"
 
     def settings(self, options: _Options) -> dict[str, Any]:
-        """What results depend on, as the first line of a file records it."""
+        """Return the settings on which results depend, as the first line of a file records them."""
         changeable = {"processes", "only", *self.changeable}
         counted = {name: value for name, value in options.as_dict().items() if name not in changeable}
         return {"experiment": self.name, **counted, **self.more(options)}
@@ -196,7 +196,7 @@ class Experiment(Generic[_Options, _Result]):
         on_progress: OnProgress = ignore_progress,
         tasks: Iterable[Task] | None = None,
     ) -> SavedResults[_Result]:
-        """Run the experiment.
+        """Run the experiment and return its results.
 
         Args:
             options: What is done; the defaults if None.
@@ -225,7 +225,7 @@ class Experiment(Generic[_Options, _Result]):
 
 
 def read_results_file(result: type[_Result], path: Path) -> SavedResults[_Result]:
-    """Read the results of a file.
+    """Read the results in a results file.
 
     Raises:
         FileNotFoundError: If it does not exist.
@@ -236,7 +236,7 @@ def read_results_file(result: type[_Result], path: Path) -> SavedResults[_Result
 
 
 def group_by(results: Iterable[_Result], *names: str, order: Iterable[Any] = ()) -> dict[Any, list[_Result]]:
-    """Group results by the value of a field, or by the values of several.
+    """Group results by the value of one field, or by the values of several fields.
 
     Args:
         results: What is grouped.
@@ -248,7 +248,7 @@ def group_by(results: Iterable[_Result], *names: str, order: Iterable[Any] = ())
 
 
 def check_names(what: str, names: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-    """Check names against the known ones; without names, all known ones.
+    """Check names against the known names; return all known names if no names are given.
 
     Raises:
         InvalidExperimentError: If there is one that does not exist.

@@ -1,4 +1,4 @@
-"""What experiments on duplicate deals share: pairings, a result per deal, and the statistics of a pair's results."""
+"""The parts that experiments on duplicate deals share: pairings, a result per deal, and pair statistics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class DealOptions(ex.ChosenOptions):
-    """Options of an experiment that plays duplicate deals: which deals are played.
+    """Options of an experiment that plays duplicate deals, which choose those deals.
 
     Attributes:
         seed: Seed of deals and agents.
@@ -64,7 +64,7 @@ class DealResult:
 
     @classmethod
     def from_games(cls, records: Sequence[GameResult]) -> DealResult:
-        """The result of a deal from its two games."""
+        """Make the result of a deal from its two games."""
         game, _, wins = split_wins_by_side(records)
         return cls(game.a, game.b, game.deal, *wins)
 
@@ -87,7 +87,7 @@ class TimedDealResult(DealResult):
 
     @classmethod
     def from_games(cls, records: Sequence[GameResult]) -> TimedDealResult:
-        """The result of a deal from its two games."""
+        """Make the result of a deal from its two games."""
         *games, wins = split_wins_by_side(records)
         scores = (side_score(game, "a", "stake") for game in games)
         return cls(games[0].a, games[0].b, games[0].deal, *wins, *scores, *decision_times(records))
@@ -97,13 +97,13 @@ KEY = ("agent", "opponent", "deal")
 
 
 def decision_times(records: Sequence[GameResult]) -> list[float]:
-    """Milliseconds per decision of both agents; 0 for an agent that made none."""
+    """Compute both agents' milliseconds per decision, with 0 for an agent that made no decision."""
     times = [mean_ms_per_decision([(game, letter) for game in records]) for letter in PAIR]
     return [0.0 if math.isnan(ms) else round(ms, 3) for ms in times]
 
 
 class Pairings(NamedTuple):
-    """Who meets whom in an experiment, on which deals and under which rules.
+    """The pairs of agents that meet in an experiment, with their deals and the rules.
 
     Attributes:
         pairs: Who meets whom, by the names that they have in the results, on how many deals; from the options.
@@ -124,15 +124,15 @@ class Pairings(NamedTuple):
     by_deal: bool = False
 
     def spec(self, name: str) -> str:
-        """The specification of an agent by its name in the results."""
+        """Return the specification of an agent from its name in the results."""
         return self.specs.get(name, name)
 
     def agents(self, options: ex.SeedOptions) -> list[str]:
-        """The specifications of the agents, each once."""
+        """Return the specifications of the agents without duplicates."""
         return list(dict.fromkeys(self.spec(name) for pair in self.pairs(options) for name in pair))
 
     def tasks(self, options: ex.SeedOptions) -> list[ex.Task]:
-        """The schedule: the deals of every pair.
+        """Return the schedule of an experiment, with a task for each deal of every pair.
 
         Raises:
             UnknownAgentError: If an agent does not exist.
@@ -146,7 +146,7 @@ class Pairings(NamedTuple):
         return sorted(wanted, key=lambda task: task[2]) if self.by_deal else wanted
 
     def settings(self, options: ex.SeedOptions) -> dict[str, str]:
-        """What results depend on besides the options."""
+        """Return the settings on which results depend besides the options."""
         rules = {} if self.rules == "standard" else {"rules": self.rules}
         return rules if self.weights is None else {**rules, "weights": digest_file(self.weights())}
 
@@ -169,11 +169,11 @@ class MatchWorker(Worker[ex.Task, list[Any]]):
         self._line = line
 
     def work(self, task: ex.Task) -> list[Any]:
-        """Play a deal from both sides."""
+        """Play a duplicate deal from both sides."""
         return [self._line(self._player.play(task[-1]))]
 
     def close(self) -> None:
-        """Release the agents."""
+        """Release the agents that the worker holds."""
         self._player.close()
 
 
@@ -214,31 +214,31 @@ def make_deal_experiment(
 
 
 def share_won(result: DealResult) -> float:
-    """The share of a deal's two games that the agent won."""
+    """Compute the share of a deal's two games that the agent won."""
     return float(result.landlord + result.peasants) / 2
 
 
 def win_interval(results: Iterable[DealResult]) -> Interval:
-    """The win rate over both sides with its 95 % interval over deals."""
+    """Compute the win rate over both sides, with its 95 % interval over deals."""
     return clip_interval(normal_interval([share_won(result) for result in results]), 0.0, 1.0)
 
 
 def side_rates(results: Sequence[DealResult]) -> list[str]:
-    """The win rates as landlord and as peasants, in per cent."""
+    """Format the win rates as landlord and as peasants, in per cent."""
     return [f"{100 * fmean(getattr(result, side) for result in results):.1f}" for side in SIDES]
 
 
 def win_gain(results: Iterable[DealResult], base: Iterable[DealResult]) -> Interval:
-    """How much more an agent wins than another one, paired by deal; NaN if they have no deal in common."""
+    """Compute how much more one agent wins than another, paired by deal; NaN if they have no deal in common."""
     return paired_difference(*({result.deal: share_won(result) for result in lines} for lines in (results, base)))
 
 
 def median_times(results: Sequence[Any]) -> list[str]:
-    """Milliseconds per decision of both agents; the median over deals leaves out those that had to compile."""
+    """Format both agents' milliseconds per decision as medians over deals, which leave out compile time."""
     return [f"{median(getattr(result, name) for result in results):.2f}" for name in ("ms", "opponent_ms")]
 
 
 def deals_note(saved: ex.SavedResults[Any]) -> str:
-    """The note that says which deals a table is about."""
+    """Return the note that says which deals a table is about."""
     first = min(result.deal for result in saved.results)
     return f"Duplicate deals from number {first:,} on under seed {saved.settings['seed']}"

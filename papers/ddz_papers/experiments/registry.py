@@ -1,4 +1,4 @@
-"""All experiments by name.  A module is imported when its first experiment is used, so that commands start at once."""
+"""All experiments by name, each imported on its first use so that commands start at once."""
 
 from __future__ import annotations
 

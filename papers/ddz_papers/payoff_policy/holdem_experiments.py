@@ -1,4 +1,4 @@
-"""Two-player no-limit hold'em: the paper's matches, and how the win rate of a hand settles.
+"""Two-player no-limit hold'em: the payoff paper's matches, and how the win rate of a hand settles.
 
 A match is 100 hands: 50 deals, each played from both sides.  Both players begin every hand with 20,000 chips.
 """
@@ -38,7 +38,7 @@ _SMALL, _LARGE = STACK // 4, STACK // 2
 
 @dataclass(frozen=True)
 class HoldemResult:
-    """The result of one hand.
+    """The result of one hand of hold'em.
 
     Attributes:
         reading: How both agents read equation 1, one of :data:`READINGS`.
@@ -61,7 +61,7 @@ class HoldemResult:
 
 @dataclass(frozen=True)
 class HoldemMatchOptions(ex.ParallelOptions):
-    """Options of the matches: how many are played.
+    """Options of the matches, with the number that is played.
 
     Attributes:
         matches: Matches of 100 hands for each pairing and reading.
@@ -85,7 +85,7 @@ def play_holdem_match(
 
 
 def chips_interval(results: Sequence[HoldemResult]) -> Interval:
-    """Chips won per hand, with the 95 % interval over deals, each played from both seats."""
+    """Compute the chips won per hand, with the 95 % interval over deals, each played from both seats."""
     deals: dict[tuple[int, int], float] = {}
     for result in results:
         deal = result.match, result.hand // 2
@@ -94,7 +94,7 @@ def chips_interval(results: Sequence[HoldemResult]) -> Interval:
 
 
 def holdem_table(saved: ex.SavedResults[HoldemResult]) -> Table:
-    """The matches: one line for each reading and pairing."""
+    """Make the table of the matches, with one line for each reading of equation 1 and each pairing."""
     lines = []
     for (reading, a, b), results in ex.group_by(saved.results, "reading", "a", "b").items():
         totals = [sum(result.chips for result in match) for match in ex.group_by(results, "match").values()]
@@ -107,7 +107,7 @@ def holdem_table(saved: ex.SavedResults[HoldemResult]) -> Table:
 
 
 def _bet_shares(results: Sequence[HoldemResult]) -> tuple[str, str]:
-    """The share of the hands with small and with large bets, in per cent."""
+    """Return the shares of hands with small and with large bets, in per cent."""
     small, large = (sum(result.bet < _SMALL for result in results), sum(result.bet > _LARGE for result in results))
     return f"{100 * small / len(results):.1f}", f"{100 * large / len(results):.1f}"
 
@@ -117,7 +117,7 @@ _PRINTED = {"uct-stake": ("wins", "99", "1", ""), "uct-dealt": ("loses", "82", "
 
 
 def printed_table(saved: ex.SavedResults[HoldemResult]) -> Table:
-    """What the paper's prose prints of its matches of 100 hands, beside ours."""
+    """Make a table that compares the figures in the paper's prose on its 100-hand matches with ours."""
     groups, lines = ex.group_by(saved.results, "reading", "a", "b"), list[ex.Comparison]()
     for agent, reading in product(_PRINTED, READINGS):
         if results := groups.get((reading, agent, "payoff")):
@@ -139,7 +139,7 @@ def _compare_with_paper(
 
 
 def plot_holdem(saved: ex.SavedResults[HoldemResult], path: Path) -> None:
-    """Cumulative chips of both algorithms against each other and the policy (figure 7), and their bets (figure 8)."""
+    """Plot both algorithms' cumulative chips against each other and the policy (figure 7), and bets (figure 8)."""
     shown = [result for result in saved.results if result.reading == "weighted"]
     hands, series, bets = range(1, HANDS + 1), [], []
     for (agent, name), color in zip(NAMES.items(), ("C0", "C1"), strict=True):
@@ -176,7 +176,7 @@ HOLDEM = ex.Experiment(
 
 @dataclass(frozen=True)
 class StreetResult:
-    """The win rate of the hand, counted from some dealt hands.
+    """The win rate of a hold'em hand on one street, counted from dealt hands.
 
     Attributes:
         street: Cards on the table: 0, 3, 4 or 5.
@@ -199,7 +199,7 @@ class StreetOptions(ex.ParallelOptions):
 
 
 def estimate_win_rates(options: StreetOptions, street: int) -> list[StreetResult]:
-    """Win rates of the hand on a street, from more and more dealt hands."""
+    """Estimate the hand's win rates on a street from more and more dealt hands."""
     deck = np.random.default_rng(options.seed).permutation(52).astype(np.int64)
     rng = make_agent_generator([options.seed, street])
     return [
@@ -209,7 +209,7 @@ def estimate_win_rates(options: StreetOptions, street: int) -> list[StreetResult
 
 
 def street_table(saved: ex.SavedResults[StreetResult]) -> Table:
-    """Table 1: per line ten win rates before the flop, each from more showdowns than the one before."""
+    """Make table 1 of the paper: ten pre-flop win rates per line, each from more showdowns than the one before."""
     lines = [
         (f"{ten.first} to {ten.last}", *(f"{rate:.3f}" for rate in (ten.highest, ten.lowest, ten.mean, ten.spread)))
         for ten in summarize_convergence([result.rate for result in saved.results if not result.street])
@@ -219,7 +219,7 @@ def street_table(saved: ex.SavedResults[StreetResult]) -> Table:
 
 
 def plot_streets(saved: ex.SavedResults[StreetResult], path: Path) -> None:
-    """Figures 2 to 5: the win rate over the number of dealt hands, one panel per street."""
+    """Plot figures 2 to 5: the win rate over the number of dealt hands, with one panel per street."""
     panels = []
     for street, results in ex.group_by(saved.results, "street").items():
         line = Series("", [result.showdowns for result in results], [result.rate for result in results])

@@ -1,1 +1,1 @@
-"""How strong the agents of this project are, and whether the chances of winning that they give come true."""
+"""The strength of this project's agents, and the accuracy of the winning chances that they give."""

@@ -1,4 +1,4 @@
-"""How strong agents are on duplicate deals: the shipped policies, all named agents, the levels, searches by depth.
+"""Agent strengths on duplicate deals: the shipped policies, all named agents, the levels, and searches by depth.
 
 Where weights play, the file of results names them, so that the games of other weights are never mixed in.
 """
@@ -57,7 +57,7 @@ class StrengthOptions(matches.DealOptions):
 
 
 def policy_pairs(options: StrengthOptions) -> dict[matches.Pair, int]:
-    """The number of deals of each pairing."""
+    """Return each pairing's number of deals."""
     names = ex.check_names("pairing", options.only, PAIRINGS)
     agents = {name: options.neural if name.startswith("search") else POLICY for name in PAIRINGS if name in names}
     return {(agent, PAIRINGS[name][0]): options.deals or PAIRINGS[name][1] for name, agent in agents.items()}
@@ -71,7 +71,7 @@ STRENGTH_HEADER = (
 
 
 def strength_cells(results: Sequence[matches.TimedDealResult]) -> list[tuple[str, ...]]:
-    """The cells of one line per pairing, those of ``PAIRINGS`` first.
+    """Make the table cells of one line per pairing, with the pairings of ``PAIRINGS`` first.
 
     Win rates and scores are means over deals of both sides with 95 % intervals; the milliseconds are the median
     deal's.  What a search wins over the policy alone, in points, is counted on the deals that both have played.
@@ -89,7 +89,7 @@ def strength_cells(results: Sequence[matches.TimedDealResult]) -> list[tuple[str
 
 
 def strength_table(saved: ex.SavedResults[matches.TimedDealResult]) -> Table:
-    """What the shipped policy wins, alone and in the search."""
+    """Make the table of the shipped policy's results, alone and within a search."""
     title = "The shipped policy: rates and scores with 95 % intervals, milliseconds per decision"
     note = f"{matches.deals_note(saved)}, {saved.name}; the weights are `{policy_name(saved.settings['weights'])}`."
     return Table(title, STRENGTH_HEADER, strength_cells(saved.results), note)
@@ -120,17 +120,17 @@ NAMED = (
 
 
 def agent_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """The number of deals of each named agent against the rule agent."""
+    """Return each named agent's number of deals against the rule agent."""
     return {(name, OPPONENT): options.deals for name in ex.check_names("agent", options.only, NAMED)}
 
 
 def group_by_agent(results: Sequence[matches.TimedDealResult]) -> dict[str, list[matches.TimedDealResult]]:
-    """Group the deals against the rule agent by agent."""
+    """Group the results of deals against the rule agent by agent."""
     return ex.group_by((result for result in results if result.opponent == OPPONENT), "agent")
 
 
 def agent_strength_table(saved: ex.SavedResults[matches.TimedDealResult]) -> Table:
-    """The agents, the strongest first."""
+    """Make the table of the agents, the strongest first."""
     deals = group_by_agent(saved.results)
     rates = {agent: matches.win_interval(results) for agent, results in deals.items()}
     lines = [
@@ -172,7 +172,7 @@ nothing was trained with."""
 
 @dataclass(frozen=True)
 class PointsResult:
-    """The result of a duplicate deal: six games, each agent alone in every seat against two of the other.
+    """The result of a six-game duplicate deal: each agent plays every seat alone against two of the other.
 
     Attributes:
         agent: Specification of the agent.
@@ -198,7 +198,7 @@ class PointsResult:
 
     @classmethod
     def from_games(cls, records: Sequence[GameResult]) -> PointsResult:
-        """The result of a deal from its six games."""
+        """Make the result of a deal from its six games."""
         first, times = records[0], matches.decision_times(records)
         landlord = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
         score = round(fmean(statistics.side_score(record, "a", "stake") for record in records), 4)
@@ -223,12 +223,12 @@ class PointsOptions(ex.ParallelOptions):
 
 
 def points_pairs(options: PointsOptions) -> dict[matches.Pair, int]:
-    """The number of deals of the policy for points against each opponent."""
+    """Return the points policy's number of deals against each opponent."""
     return {(options.agent, other): options.deals for other in options.opponent or POINTS_OPPONENTS}
 
 
 def points_table(saved: ex.SavedResults[PointsResult]) -> Table:
-    """What the policy for points wins: one line per opponent."""
+    """Make the table of the points policy's results, with one line per opponent."""
     order, lines = [(POINTS_AGENT, opponent) for opponent in POINTS_OPPONENTS], []
     for (agent, opponent), deals in ex.group_by(saved.results, "agent", "opponent", order=order).items():
         name = f"`{opponent}`" if agent == POINTS_AGENT else f"`{opponent}` (`{agent}`)"
@@ -244,7 +244,7 @@ def points_table(saved: ex.SavedResults[PointsResult]) -> Table:
 
 
 def _points_cells(deals: Sequence[PointsResult]) -> list[str]:
-    """The cells of duplicate deals of six games with an auction; scores have 95 % intervals over deals."""
+    """Format the cells for six-game duplicate deals with an auction; scores have 95 % intervals over deals."""
     games, landlord = 6 * len(deals), sum(result.landlord for result in deals)
     return [
         f"{len(deals):,}",
@@ -301,18 +301,18 @@ class LevelOptions(ex.ParallelOptions):
 
 
 def neighbour_pairs(options: LevelOptions) -> dict[matches.Pair, int]:
-    """How many deals each pair of neighbouring levels plays."""
+    """Return the number of deals that each pair of neighbouring levels plays."""
     pairs = {(stronger, weaker): options.deals for weaker, stronger in pairwise(AGENTS_BY_LEVEL)}
     return pairs | {(AGENTS_BY_LEVEL[-1], AGENTS_BY_LEVEL[-2]): options.slow}
 
 
 def level_rates(results: Sequence[matches.DealResult]) -> Mapping[matches.Pair, statistics.Interval]:
-    """The win rate of every pair's stronger agent over both sides, with its 95 % interval over deals."""
+    """Compute the win rate of each pair's stronger agent over both sides, with its 95 % interval over deals."""
     return {pair: matches.win_interval(deals) for pair, deals in ex.group_by(results, "agent", "opponent").items()}
 
 
 def rate_levels(results: Sequence[matches.DealResult]) -> dict[str, float]:
-    """Compute the rating of every level by its name; the rule agent's is 0."""
+    """Compute the rating of every level by its name, with the rule agent at 0."""
     rates = level_rates(results)
     means = (rates[stronger, weaker].mean for weaker, stronger in pairwise(AGENTS_BY_LEVEL[1:]))
     odds = (rate / (1 - rate) for rate in (min(max(mean, _LOWEST_RATE), _HIGHEST_RATE) for mean in means))
@@ -323,7 +323,7 @@ def rate_levels(results: Sequence[matches.DealResult]) -> dict[str, float]:
 
 
 def levels_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
-    """The levels, their ratings, and what each wins against the one below it."""
+    """Make the table of the levels, their ratings, and their results against the level below."""
     rates, rated = level_rates(saved.results), rate_levels(saved.results)
     lines = []
     for level, below in zip(LEVELS, AGENTS_BY_LEVEL, strict=False):
@@ -358,12 +358,12 @@ DEPTHS: Mapping[str, str] = {
 
 
 def depth_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """The number of deals of each depth-limited search against the rule agent."""
+    """Return each depth-limited search's number of deals against the rule agent."""
     return {(name, OPPONENT): options.deals for name in ex.check_names("search", options.only, DEPTHS)}
 
 
 def depth_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
-    """Win rates by depth; a search that no longer exists has its name instead of its agent's."""
+    """Make the table of win rates by depth; a search that no longer exists is named instead of its agent."""
     lines = []
     for name, deals in ex.group_by(saved.results, "agent").items():
         agent = f"`{DEPTHS[name]}`" if name in DEPTHS else name
@@ -409,12 +409,12 @@ PARTS: Mapping[str, str] = {
 
 
 def part_pairs(options: matches.DealOptions) -> dict[matches.Pair, int]:
-    """The number of deals of each combination of prior and leaves against the policy alone."""
+    """Return the number of deals that each prior and leaf-value combination plays against the policy alone."""
     return {(name, POLICY): options.deals for name in ex.check_names("search", options.only, PARTS)}
 
 
 def parts_table(saved: ex.SavedResults[matches.DealResult]) -> Table:
-    """Each combination of prior and leaf value: what the search wins against the policy alone."""
+    """Make the table of the search's results against the policy alone, by combination of prior and leaf value."""
     lines = [
         (name, f"{len(results):,}", matches.win_interval(results).text_with_range(to="–"), *matches.side_rates(results))
         for name, results in ex.group_by(saved.results, "agent", order=PARTS).items()

@@ -1,4 +1,4 @@
-"""Whether the chances of winning that people see come true, in games of the policy with itself.
+"""A check of the winning chances that people see, in games of the policy against itself.
 
 At some decisions of every game :mod:`ddz_agents.neural_search.win_probability` values the move that is then
 played, from what its seat knows; the game says who won.  The map from the critic's means to chances is fitted on the
@@ -49,7 +49,7 @@ ChanceAndOutcome = tuple[float, int]
 
 
 class EstimatedDecision(Protocol):
-    """A decision with the critic's estimate and the outcome of its game, in any experiment."""
+    """A decision of any experiment, with the critic's estimate and the outcome of its game."""
 
     @property
     def deal(self) -> int: ...  # noqa: D102
@@ -95,7 +95,7 @@ class ChanceResult:
 
     @property
     def role(self) -> int:
-        """The mover's role: 0 for the landlord, who begins, 1 and 2 for the peasants as they sit after it."""
+        """The mover's role: 0 for the landlord, who begins, then 1 and 2 for the peasants in seating order."""
         return self.number % len(ROLES)
 
 
@@ -106,7 +106,7 @@ def _load_players() -> tuple[ModelAgent, WinProbability]:
 
 
 def play_and_estimate(options: ChanceOptions, deal: int) -> list[ChanceResult]:
-    """Play a game of the policy with itself, and estimate the chances of some of its moves."""
+    """Let the policy play a game against itself, and estimate the winning chances of some moves."""
     (agent, estimator), seed, rng = _load_players(), options.seed, make_published_generator
     state, decisions = State.new(seed, game=deal), []
     while not state.is_over:
@@ -126,7 +126,7 @@ def play_and_estimate(options: ChanceOptions, deal: int) -> list[ChanceResult]:
 
 
 def fit_curve(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> LogOddsCurve:
-    """Fit the curve under which the outcomes are likeliest (Newton's method for a logistic regression).
+    """Fit the curve that makes the outcomes likeliest (Newton's method for a logistic regression).
 
     Args:
         means: The critic's, shape ``[n]``.
@@ -143,7 +143,7 @@ def fit_curve(means: npt.NDArray[np.float64], won: npt.NDArray[np.bool_]) -> Log
 
 
 def fit_calibration(results: Sequence[EstimatedDecision]) -> Calibration:
-    """Fit the calibration to the games with even numbers, role by role."""
+    """Fit the calibration to the even-numbered games, role by role."""
     even = [[one for one in results if one.deal % 2 == 0 and one.role == role] for role in range(len(ROLES))]
     return Calibration(
         *(
@@ -154,14 +154,14 @@ def fit_calibration(results: Sequence[EstimatedDecision]) -> Calibration:
 
 
 def shown_chance(result: EstimatedDecision, calibration: Calibration) -> float:
-    """The chance of winning that people are shown for a decision."""
+    """Return the winning chance that people are shown for a decision."""
     return float(calibration[result.role].chances(np.array([result.mean]))[0])
 
 
 def bin_by_chance(
     results: Sequence[EstimatedDecision], calibration: Calibration = CALIBRATIONS[STRONG]
 ) -> list[list[ChanceAndOutcome]]:
-    """Sort the games with odd numbers into ten bins by the chance that is shown."""
+    """Sort the decisions of odd-numbered games into ten bins by the winning chance that is shown."""
     tenths: list[list[ChanceAndOutcome]] = [[] for _ in range(BINS)]
     for result in results:
         if result.deal % 2:
@@ -171,7 +171,7 @@ def bin_by_chance(
 
 
 def chances_table(saved: ex.SavedResults[ChanceResult]) -> Table:
-    """The chances given beside the share of games won."""
+    """Make the table of the winning chances shown beside the share of games won."""
     lines = []
     for tenth, games in enumerate(bin_by_chance(saved.results)):
         if games:

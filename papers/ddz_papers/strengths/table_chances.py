@@ -1,4 +1,4 @@
-"""Whether the chances of winning that people see hold at a table of a level: the policy among two opponents of it.
+"""A check of the shown winning chances, in games that the policy plays with two agents of one level.
 
 At one decision of every game :mod:`ddz_agents.neural_search.win_probability` values the move that the policy
 plays. The game says who won, and the maps from the critic's means to chances are fitted on the games with even
@@ -77,7 +77,7 @@ class TableChanceOptions(ex.ChosenOptions):
 
 @dataclass(frozen=True)
 class TableChanceResult:
-    """A decision of the policy among two opponents of a level, with its estimates and how its game ended.
+    """A policy decision in a game with two agents of one level, with its estimates and the game's outcome.
 
     Attributes:
         opponents: The level.
@@ -106,13 +106,13 @@ class TableChanceResult:
 
 @functools.cache
 def _load_players(level: str) -> tuple[ModelAgent, Agent, WinProbability, WinProbability]:
-    """The policy, an opponent, the estimator of chances that hints use, and one with many particles."""
+    """Load the policy, an opponent, the chance estimator that hints use, and an estimator with many particles."""
     model = load_policy()
     return ModelAgent(model), make_agent(level), WinProbability(model), WinProbability(model, worlds=PARTICLES)
 
 
 def estimate_at_table(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
-    """Play a game of the policy among opponents of a level, and estimate the chances of one of its moves."""
+    """Play a game between the policy and agents of a level, and estimate the winning chances of one policy move."""
     (policy, other, estimator, _), rng = _load_players(level), make_published_generator
     state, seat, decisions = State.new(options.seed, game=deal), deal % 3, list[tuple[View, Move]]()
     generator = rng([options.seed, deal, _GAME])
@@ -140,7 +140,7 @@ def estimate_at_table(options: TableChanceOptions, level: str, deal: int) -> lis
 
 
 def _win_shares(options: TableChanceOptions, level: str, deal: int, view: View, moves: Sequence[Move]) -> list[float]:
-    """The shares of worlds that are won after each of two moves."""
+    """Compute the shares of sampled worlds that are won after each of two moves."""
     policy, other, _, many = _load_players(level)
     rows, weights = many.sample_worlds(view, make_published_generator([options.seed, deal, _PARTICLES]))
     rng = make_published_generator([options.seed, deal, _PLAYOUTS])
@@ -155,7 +155,7 @@ def _win_shares(options: TableChanceOptions, level: str, deal: int, view: View, 
 
 
 def play_out(games: LeafGames, view: View, policy: ModelAgent, other: Agent, rng: np.random.Generator) -> None:
-    """Play games to their ends, the policy on a view's seat and an agent on the others.
+    """Play games to their ends, with the policy in the view's seat and an agent in the other seats.
 
     Args:
         games: Games at the start of a decision or over; changed.
@@ -180,19 +180,19 @@ def play_out(games: LeafGames, view: View, policy: ModelAgent, other: Agent, rng
 
 
 def fit_calibrations(results: Sequence[TableChanceResult]) -> dict[str, Calibration]:
-    """The calibration of each level, fitted to the games with even numbers."""
+    """Fit the calibration of each level to the even-numbered games."""
     judged = [one for one in results if one.number >= 0]
     return {level: fit_calibration(part) for level, part in ex.group_by(judged, "opponents").items()}
 
 
 def with_shares_as_means(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
-    """The decisions that were played out as for a hint, with the share of worlds won in place of the critic's mean."""
+    """Return the decisions that were played out as for a hint, with the share of worlds won as their mean."""
     return [replace(one, mean=one.share) for one in results if one.share >= 0]
 
 
 @dataclass(frozen=True)
 class ChanceErrors:
-    """How far shown chances are off at a table, in games that they were not fitted to, in points of 100.
+    """The errors of the shown winning chances, in games that they were not fitted to, in percentage points.
 
     Attributes:
         positions: How many of these games.
@@ -214,7 +214,7 @@ class ChanceErrors:
 
 
 def measure_errors(results: Sequence[TableChanceResult], calibration: Calibration, worlds: int) -> ChanceErrors:
-    """Measure how far the chances of a calibration are off.
+    """Measure the errors of the winning chances that a calibration gives.
 
     Args:
         results: Those of one level.
@@ -239,7 +239,7 @@ def measure_errors(results: Sequence[TableChanceResult], calibration: Calibratio
 
 
 def correlate_gaps(results: Sequence[TableChanceResult], calibration: Calibration) -> float:
-    """The correlation of the gaps between two moves of a peasant, shown and played out; nothing is corrected."""
+    """Correlate the shown and the played-out gaps between two moves of a peasant, without any correction."""
     peasants = [one for one in _odd_games(results) if one.role and one.rival_wins >= 0]
     rivals = [replace(one, mean=one.rival_mean) for one in peasants]
     shown = _shown_chances(peasants, calibration) - _shown_chances(rivals, calibration)
@@ -247,12 +247,12 @@ def correlate_gaps(results: Sequence[TableChanceResult], calibration: Calibratio
 
 
 def _odd_games(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
-    """The decisions in games with odd numbers."""
+    """Return the decisions in odd-numbered games."""
     return [one for one in results if one.deal % 2 and one.number >= 0]
 
 
 def _calibrated_shares(out: Sequence[TableChanceResult]) -> Reals:
-    """The shares of worlds won, mapped to chances role by role as the critic's means are."""
+    """Map the shares of worlds won to chances role by role, as the critic's means are mapped."""
     wins, won, roles, mapped = (
         np.array([one.wins for one in out]),
         _outcomes(out) > 0,
@@ -278,7 +278,7 @@ def _role_numbers(results: Sequence[TableChanceResult]) -> npt.NDArray[np.int64]
 
 
 def errors_table(saved: ex.SavedResults[TableChanceResult]) -> Table:
-    """How far chances are off, level by level; where the best move is played out besides, by the critic alone, too."""
+    """Make the table of chance errors by level, adding the critic alone where the best move is also played out."""
     lines, judged = [], [one for one in saved.results if one.number >= 0]
     for level, part in ex.group_by(judged, "opponents", order=LEVELS).items():
         if sum(one.wins >= 0 for one in part) < _MIN_DECISIONS:  # too few for a map of what is played out

@@ -1,1 +1,1 @@
-"""The textbook family: depth-limited alpha-beta with an evaluation, and expectiminimax over sampled deals."""
+"""The textbook agents: depth-limited alpha-beta with an evaluation, and expectiminimax over sampled deals."""

@@ -62,7 +62,7 @@ class AlphaBetaOptions(Options):
     candidates: Annotated[int, Range(2)] = 12
 
     def settings(self) -> search.Settings:
-        """The options as the kernels read them."""
+        """Return the options in the form that the compiled kernels read."""
         return search.Settings(
             pruning=np.bool_(self.pruning),
             quiescence=QUIESCENCE[self.quiescence],
@@ -86,7 +86,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 
 
 class DepthLimitedAgent(SearchAgent[ViewOrState]):
-    """The base of both agents: compares moves by their values in the deals searched, deepening while there is time."""
+    """The base class of both agents, which compares moves over the searched deals and deepens while time remains."""
 
     budget = "depth {0.depth}"
     options: AlphaBetaOptions
@@ -104,15 +104,15 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
 
     @property
     def nodes(self) -> int:
-        """Positions visited in the last decision."""
+        """The number of positions visited in the last decision."""
         return int(self._space.stack.counters[NODES]) if self._space is not None else 0
 
     @abstractmethod
     def _draw_worlds(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Words:
-        """The deals that are searched, shape ``[n, 32]``."""
+        """Draw the deals to search, shape ``[n, 32]``."""
 
     def _search(self, view: ViewOrState, position: Position, rng: np.random.Generator) -> Decision:
-        """Value the moves; in the auction and at doubling the rule agent decides."""
+        """Evaluate the moves by search; in the auction and at doubling, let the rule agent decide."""
         if int(position.row[STAGE]) != STAGE_PLAY:
             return Decision(choose_move(position.row, position.rules, self._workspace, self.prices))
         mains, kickers = self._list_moves(position)
@@ -128,14 +128,14 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
         return best_candidates(row, position.rules, self._workspace, self.options.candidates)
 
     def _get_memory(self, position: Position) -> SearchMemory:
-        """The search's memory, made for the rules that are played."""
+        """Return the search memory, created for the rules in play."""
         if self._space is None or not np.array_equal(self._space.stack.rules, position.rules):
             self._space = search.new_search_memory(position.rules.copy(), self.weights)
         self._space.stack.counters[:] = 0, 1 << 60, 0
         return self._space
 
     def _deepen(self, position: Position, deals: Words, mains: Words, kickers: Words) -> Reals:
-        """The mean values at the depth, or at the deepest one that there is time for."""
+        """Compute the mean values at the set depth, or at the greatest depth that time allows."""
         self._get_memory(position)
         milliseconds = self.options.milliseconds
         if milliseconds is None:
@@ -157,7 +157,7 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
     def _average_moves(
         self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None
     ) -> Reals:
-        """The mean over the deals of what every move is worth to the seat; meaningless where the clock stopped."""
+        """Average every move's value for the seat over the deals; the result is meaningless if the clock stopped."""
         values = []
         for world in deals:
             values.append(self._value_world(world, mains, kickers, depth, clock))
@@ -167,7 +167,7 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
         return np.asarray(np.mean(values, axis=0))
 
     def _value_world(self, world: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None) -> Reals:
-        """What every move is worth in one game with open hands, to the seat to act."""
+        """Evaluate every move for the seat to act in one game with open hands."""
         space, values = self._space, np.zeros(len(mains))
         assert space is not None
         if clock is not None:
@@ -179,7 +179,7 @@ class DepthLimitedAgent(SearchAgent[ViewOrState]):
 
     @property
     def _end_values(self) -> tuple[float, float]:
-        """What a lost and a won game are worth."""
+        """The values of a lost game and a won game."""
         assert self._space is not None
         return float(self._space.scale[0]), float(self._space.scale[-1])
 
@@ -218,7 +218,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
     def _average_moves(
         self, deals: Words, mains: Words, kickers: Words, depth: int, clock: Clock | None = None
     ) -> Reals:
-        """The mean worth of every move; the seat's next move within the depth is one for all deals that look alike."""
+        """Average every move's value; deals that look alike share the seat's next move within the depth."""
         if depth <= self._rules.players:
             return super()._average_moves(deals, mains, kickers, depth, clock)
         values = np.zeros(len(mains))
@@ -230,7 +230,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return values
 
     def _average_move(self, deals: Words, move: Move, depth: int, clock: Clock | None) -> float:
-        """The mean over the deals of what a move is worth to the seat."""
+        """Average a move's value for the seat over the deals."""
         seat, alike = int(deals[0, SEAT]), dict[tuple[Move, ...], list[State]]()
         for deal in deals:
             state = State(deal.copy(), self._rules)
@@ -239,7 +239,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return sum(self._best_common_value(states, seat, depth, clock) for states in alike.values()) / len(deals)
 
     def _play_to_next_turn(self, state: State, seat: int, depth: int, clock: Clock | None) -> tuple[Move, ...]:
-        """Play on to the seat's next move or the end of the game; returns what the others played."""
+        """Play on to the seat's next move or the end of the game; return the moves that the others played."""
         answers = []
         while not (state.is_over or state.seat == seat or self._is_stopped):
             mains, kickers = self._list_moves(Position.of(state))
@@ -251,7 +251,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
         return tuple(answers)
 
     def _best_common_value(self, states: list[State], seat: int, depth: int, clock: Clock | None) -> float:
-        """The total worth of the best common move in games that look alike to the seat."""
+        """Compute the total value of the best common move in games that look alike to the seat."""
         if states[0].is_over:
             return len(states) * self._end_values[states[0].returns("win")[seat] > 0]
         mains, kickers = self._list_moves(Position.of(states[0]))
@@ -262,7 +262,7 @@ class ExpectiminimaxAgent(InferringAgent, DepthLimitedAgent[View]):
 
 
 class CheatingAlphaBetaAgent(DepthLimitedAgent[State]):
-    """Depth-limited alpha-beta on the true game; it declares that it cheats.
+    """A cheating agent that plays depth-limited alpha-beta on the true game.
 
     Raises:
         InvalidAgentOptionError: If there is no such option, or its value is not allowed.

@@ -1,4 +1,4 @@
-"""The moves of a position that are searched, the most promising first.
+"""The moves of a position that a search considers, the most promising first.
 
 A seat that leads tries the moves of its cheapest split (by prices, and by losers), one that follows every reply with
 the kickers that cost its hand least, and pass.  That leaves out leads that break the split up.  The order matters to
@@ -31,7 +31,7 @@ _U64 = np.uint64(64)
 
 
 class SearchMemory(NamedTuple):
-    """Memory of one depth-limited search.
+    """The memory of one depth-limited search.
 
     Attributes:
         stack: The line of play, the moves, the table and the counters.
@@ -52,7 +52,7 @@ class SearchMemory(NamedTuple):
 
 @pure_kernel
 def _push(space: SearchMemory, first: int, stop: int, main: np.uint64, kickers: np.uint64, score: int) -> int:
-    """Insert a move by its score among those from ``first`` on, unless it is there; returns the new end."""
+    """Insert a move by its score among the moves from ``first`` on, unless it is there; return the new end."""
     mains, riders = space.stack.mains[first:], space.stack.kickers[first:]
     for index in range(stop - first):
         if mains[index] == main and riders[index] == kickers:
@@ -62,7 +62,7 @@ def _push(space: SearchMemory, first: int, stop: int, main: np.uint64, kickers: 
 
 @pure_kernel
 def _push_split(space: SearchMemory, first: int, stop: int, count: int, workspace: RuleWorkspace) -> int:
-    """Push the legal moves of the split written last; returns the new end."""
+    """Push the legal moves of the hand decomposition written last; return the new end."""
     memory = workspace.scratch.memory
     for index in range(count):
         main = memory[MAINS + index]
@@ -76,7 +76,7 @@ def _push_split(space: SearchMemory, first: int, stop: int, count: int, workspac
 
 @part_kernel
 def _push_leads(space: SearchMemory, row: np.ndarray, first: int) -> int:
-    """Push the moves of the two cheapest splits; returns the new end."""
+    """Push the moves of the two cheapest hand decompositions; return the new end."""
     seat = row[SEAT]
     hand, workspace = row[HANDS + np.int64(seat)], workspace_of_side(row, seat, space.appraiser)
     split_hand(hand, workspace)
@@ -90,7 +90,7 @@ def _push_leads(space: SearchMemory, row: np.ndarray, first: int) -> int:
 
 @part_kernel
 def _push_replies(space: SearchMemory, row: np.ndarray, first: int) -> int:
-    """Push pass and every reply with its cheapest kickers; returns the new end."""
+    """Push pass and every reply with its cheapest kickers; return the new end."""
     seat = row[SEAT]
     hand, workspace = row[HANDS + np.int64(seat)], workspace_of_side(row, seat, space.appraiser)
     before, _, _ = evaluate_hand(hand, row, seat, space.appraiser)
@@ -110,7 +110,7 @@ def _push_replies(space: SearchMemory, row: np.ndarray, first: int) -> int:
 
 @part_kernel
 def push_moves(space: SearchMemory, ply: int) -> None:
-    """Push the moves of the position at a ply behind those of the position before.
+    """Push the moves of the position at a ply behind the moves of the position before it.
 
     Args:
         space: The search; ``space.mask`` holds the position's legal actions, and its frame where the moves begin.
@@ -125,7 +125,7 @@ def push_moves(space: SearchMemory, ply: int) -> None:
 
 @pure_kernel
 def move_to_front(stack: SearchStack, first: int, stop: int, main: np.uint64, kickers: np.uint64) -> None:
-    """Move a move to the front of those from ``first`` to ``stop``, if it is among them."""
+    """Bring a move to the front of the moves from ``first`` to ``stop``, if it is among them."""
     mains, riders = stack.mains, stack.kickers
     for index in range(first, stop):
         if mains[index] == main and riders[index] == kickers:

@@ -1,4 +1,4 @@
-"""Depth-limited minimax and alpha-beta on a game with open hands, after the textbook.
+"""Depth-limited minimax and alpha-beta on a game with open hands, following the textbook.
 
 (Russell and Norvig, *Artificial Intelligence*, chapter 5.)  The landlord is MAX and the peasants are MIN; a seat is
 followed by its partner or by an enemy, so two levels of MIN may follow each other.  A position at the depth limit gets
@@ -49,7 +49,7 @@ _BOMBS_ONLY = np.uint64(BOMBS_ONLY)
 
 
 class Settings(NamedTuple):
-    """How to search, for the kernels.
+    """The search settings that the compiled kernels read.
 
     Attributes:
         pruning: Alpha-beta; without it plain minimax.
@@ -65,7 +65,7 @@ class Settings(NamedTuple):
 
 
 def win_rate_scale() -> npt.NDArray[np.float64]:
-    """The scale of win rates: the logistic function of the evaluation, 0 and 1 for a finished game."""
+    """Return the scale of win rates: the logistic function of the evaluation, 0 and 1 for a finished game."""
     scale = 1.0 / (1.0 + np.exp(-np.arange(-MAX_SCORE, MAX_SCORE + 1) / 100.0))
     scale[0], scale[-1] = 0.0, 1.0
     return scale
@@ -74,7 +74,7 @@ def win_rate_scale() -> npt.NDArray[np.float64]:
 def new_search_memory(
     rules: npt.NDArray[np.uint64], weights: npt.NDArray[np.float64], table_bits: int = 16
 ) -> SearchMemory:
-    """Make the memory of a search, for one thread.
+    """Create the memory of a search, for one thread.
 
     Args:
         rules: The rules array.
@@ -91,7 +91,7 @@ def new_search_memory(
 
 @part_kernel
 def value_of_position(space: SearchMemory, ply: int) -> float:
-    """The value of a position without search."""
+    """Evaluate the position at a ply without search."""
     odds = evaluate_position(space.stack.rows[ply], space.stack.rules, space.appraiser, space.weights)
     hundredths = np.int64(np.floor(odds * _HUNDRED + 0.5))
     return space.scale[MAX_SCORE + min(MAX_SCORE - 1, max(1 - MAX_SCORE, hundredths))]
@@ -99,7 +99,7 @@ def value_of_position(space: SearchMemory, ply: int) -> float:
 
 @part_kernel
 def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
-    """Whether the trick is closed, or, if only bombs are searched on, no seat that still acts in it can bomb it."""
+    """Check whether the trick is closed or, where only bombs are searched further, safe from bombs."""
     target = row[TARGET]
     if target == U0 or quiescence == NOTHING:
         return True
@@ -118,7 +118,7 @@ def is_quiet(row: np.ndarray, rules: np.ndarray, quiescence: int) -> bool:
 
 @part_kernel
 def _keep_bombs(stack: SearchStack, ply: int) -> None:
-    """Keep what quiescence looks at: pass, bombs and the most promising other replies."""
+    """Keep the moves that quiescence search considers: pass, bombs and the most promising other replies."""
     frame, mains, kickers = stack.frames[ply], stack.mains, stack.kickers
     stop, others = frame.first, 0
     for index in range(frame.first, frame.stop):
@@ -133,7 +133,7 @@ def _keep_bombs(stack: SearchStack, ply: int) -> None:
 
 @part_kernel
 def _evaluate_if_leaf(space: SearchMemory, ply: int, depth: int, settings: Settings) -> tuple[bool, float]:
-    """Whether the position at a ply needs no search, and its value then.
+    """Return whether the position at a ply needs no search and, if so, its value.
 
     The game is over or the next move ends it, the search has run out of positions, or the depth limit is reached and
     the position is quiet.  Otherwise its legal actions are in ``space.mask``.
@@ -156,7 +156,7 @@ def _evaluate_if_leaf(space: SearchMemory, ply: int, depth: int, settings: Setti
 
 @part_kernel
 def _look_up_bound(space: SearchMemory, ply: int, depth: int) -> tuple[int, float]:
-    """Look up a position that is searched to a depth; returns the kind of bound (0 for none) and the value.
+    """Look up a position searched to a depth; return the kind of bound (0 for no bound) and the value.
 
     An entry of another depth gives its best move alone, so that the table changes no value.
     """
@@ -173,7 +173,7 @@ def _look_up_bound(space: SearchMemory, ply: int, depth: int) -> tuple[int, floa
 def _open_position(
     space: SearchMemory, ply: int, depth: int, alpha: float, beta: float, settings: Settings
 ) -> tuple[bool, float]:
-    """Open the position at a ply; returns whether its value is known already, and the value."""
+    """Open the position at a ply; return whether its value is already known, and the value."""
     decided, value = _evaluate_if_leaf(space, ply, depth, settings)
     if decided:
         return True, value
@@ -195,14 +195,14 @@ def _open_position(
 
 @part_kernel
 def _begin_moves(stack: SearchStack, ply: int) -> None:
-    """Go to the first move of a position."""
+    """Prepare the position at a ply for the search of its first move."""
     frame = stack.frames[ply]
     frame.cursor, frame.place, frame.best, frame.second = frame.first, frame.first, _LEAST, _LEAST
 
 
 @part_kernel
 def _credit_move(stack: SearchStack, ply: int, value: float, settings: Settings) -> None:
-    """Count the value of the move that was played last from the position at a ply."""
+    """Credit the position at a ply with the value of the move that was played from it last."""
     frame = stack.frames[ply]
     maximizing = stack.rows[ply, SEAT] == stack.rows[ply, LANDLORD]
     mover_value = value if maximizing else -value
@@ -219,7 +219,7 @@ def _credit_move(stack: SearchStack, ply: int, value: float, settings: Settings)
 
 @part_kernel
 def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
-    """Play the next move from the position at a ply; returns false if none is left, or none matters."""
+    """Play the next move from the position at a ply; return False if no move is left or matters."""
     frame = stack.frames[ply]
     if frame.shallow == 1 and frame.cursor == frame.stop:
         # All moves have been searched two plies shallower: is one better than all others by far?
@@ -236,7 +236,7 @@ def _next_child(stack: SearchStack, ply: int, settings: Settings) -> bool:
 
 @part_kernel
 def _child_window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
-    """Plies left and window of the child that was played last from the position at a ply."""
+    """Return the plies left and the window for the child that was played last from the position at a ply."""
     frame = stack.frames[ply]
     if frame.shallow == 1:
         return frame.depth - 3, _LEAST, _MOST
@@ -246,7 +246,7 @@ def _child_window(stack: SearchStack, ply: int) -> tuple[int, float, float]:
 
 @part_kernel
 def _close_position(stack: SearchStack, ply: int, settings: Settings) -> float:
-    """The value of a position all of whose moves have been searched, or enough of them."""
+    """Return the value of a position once all its moves, or enough of them, have been searched."""
     frame, row = stack.frames[ply], stack.rows[ply]
     value = frame.best if row[SEAT] == row[LANDLORD] else -frame.best
     if settings.table and frame.depth > 0 and stack.counters[at.STOPPED] == 0:
@@ -263,7 +263,7 @@ def _close_position(stack: SearchStack, ply: int, settings: Settings) -> float:
 
 @part_kernel
 def search_position(space: SearchMemory, root: int, depth: int, alpha: float, beta: float, settings: Settings) -> float:
-    """The value of the position at a ply.
+    """Compute the value of the position at a ply by search.
 
     Args:
         space: The search; the root's row is set, and in its frame where its moves begin.
@@ -303,7 +303,7 @@ def value_moves(
     settings: Settings,
     values: npt.NDArray[np.float64],
 ) -> None:
-    """Value every move of a decision in one world, to the seat that decides.
+    """Evaluate every move of a decision, in one fully known game, for the seat that decides.
 
     Args:
         space: Memory; ``space.stack.counters`` counts on.

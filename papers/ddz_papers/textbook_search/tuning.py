@@ -1,4 +1,4 @@
-"""Tuning of the rule agent's weights by games: what is tuned, the games that measure it, and the searches.
+"""Tuning of the rule agent's weights by games: the tuned weights, the games that measure them, and the searches.
 
 A set of weights is a vector in the middle of a box: the origin of the searches is what is played today, and
 a step of one is about half of a weight, or a fifth of a trick.  Every candidate plays the same numbered deals against
@@ -67,14 +67,14 @@ _COMPARED = 12  # moves that a search of one ply compares
 
 
 def perturb(point: Point, rng: np.random.Generator) -> Point:
-    """A neighbour of a point: about one number in seven is changed, at least one."""
+    """Return a neighbour of a point in which about one number in seven, and at least one, is changed."""
     touched = rng.random(point.size) < CHANGED
     touched[rng.integers(point.size)] = True
     return np.clip(point + touched * rng.normal(0.0, STEP, point.size), -1.0, 1.0)
 
 
 def anneal(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """Simulated annealing: a worse neighbour is accepted with a probability that falls with the temperature."""
+    """Run simulated annealing, accepting a worse neighbour with a probability that falls with the temperature."""
     current = np.zeros(size)
     worth = fitness(current)
     for warmth in np.geomspace(WARMEST, COLDEST, evaluations - 1):
@@ -85,7 +85,7 @@ def anneal(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generat
 
 
 def beam_search(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """Local beam search from random states: of all their children together, the best are the next states."""
+    """Run a local beam search from random states; the best of all their children become the next states."""
     states = [_random_point(size, rng) for _ in range(BEAMS)]
     while evaluations > 0:
         children = [perturb(state, rng) for state in states for _ in range(CHILDREN)][:evaluations]
@@ -95,7 +95,7 @@ def beam_search(fitness: Fitness, size: int, evaluations: int, rng: np.random.Ge
 
 
 def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """A genetic algorithm: fitness-proportional parents, crossover at a point, some mutations."""
+    """Run a genetic algorithm with fitness-proportional parents, one-point crossover and some mutations."""
     population = [_random_point(size, rng) for _ in range(min(POPULATION, evaluations))]
     while population:
         evaluations -= len(population)
@@ -106,7 +106,7 @@ def evolve(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generat
 
 
 def beam_search_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """Local beam search from the origin, in which states compete with their children."""
+    """Run a local beam search from the origin, in which states compete with their children."""
     states, remaining = [(fitness(np.zeros(size)), np.zeros(size))], evaluations - 1
     while remaining > 0:
         count = CHILDREN * BEAMS // len(states)
@@ -116,7 +116,7 @@ def beam_search_from_origin(fitness: Fitness, size: int, evaluations: int, rng: 
 
 
 def evolve_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.random.Generator) -> None:
-    """A genetic algorithm around the origin: parents drawn by rank, all children mutated; the best parent lives on."""
+    """Run a genetic algorithm around the origin: parents drawn by rank, all children mutated, best parent kept."""
     best, remaining = (fitness(np.zeros(size)), np.zeros(size)), evaluations - 1
     children = [perturb(np.zeros(size), rng) for _ in range(POPULATION - 1)][:remaining]
     while children:
@@ -128,14 +128,14 @@ def evolve_from_origin(fitness: Fitness, size: int, evaluations: int, rng: np.ra
 
 
 def _cross_over(population: list[Point], chances: Floats, rng: np.random.Generator) -> Point:
-    """A child of two parents: one's numbers up to a random index, the other's from there on."""
+    """Return a child with one parent's numbers up to a random index and the other parent's from there on."""
     mother, father = (population[index] for index in rng.choice(len(population), 2, p=chances))
     cut = int(rng.integers(1, mother.size + 1))
     return np.concatenate([mother[:cut], father[cut:]])
 
 
 def _keep_best(states: list[tuple[float, Point]], count: int) -> list[tuple[float, Point]]:
-    """The best of some states, best first; of equals the earlier."""
+    """Return the best states, the best first and, among equals, the earlier first."""
     return sorted(states, key=lambda state: -state[0])[:count]
 
 
@@ -158,7 +158,7 @@ METHODS: Mapping[str, Method] = {
 
 
 def deal_keys(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
-    """The generator states of numbered deals of a seed, shape ``[count]``."""
+    """Return the random generator states of a seed's numbered deals, shape ``[count]``."""
     return np.array([game_key(seed, number) for number in range(first, first + count)], np.uint64)
 
 
@@ -197,7 +197,7 @@ STEPS = (at.STEP_PAIR, at.STEP_TRIO, at.STEP_CHAIN, at.STEP_PAIR_CHAIN, at.STEP_
 
 
 class Subject(ABC):
-    """What is tuned: its weights, their bounds, and how games are played with them.
+    """A subject of tuning: its weights, their bounds, and the games that are played with them.
 
     Attributes:
         start: What is played today, shape ``[weights]``, float64.
@@ -217,11 +217,11 @@ class Subject(ABC):
         return len(self.places)
 
     def equivalent_deals(self, deals: int) -> int:
-        """The number of deals that cost as much as ``deals`` of a rule agent."""
+        """Return the number of deals that cost as much as ``deals`` deals of a rule agent."""
         return max(2, deals // self.cost)
 
     def weights(self, point: Point) -> Floats:
-        """All weights, with the tuned ones as a point of the search box sets them."""
+        """Return all weights, with the tuned weights set by a point of the search box."""
         tuned = self.start.copy()
         tuned[self.places] += point * self.span[self.places]
         return tuned
@@ -232,7 +232,7 @@ class Subject(ABC):
 
 
 class RuleWeights(Subject):
-    """The rule agent's prices on one side, as a subject of tuning."""
+    """The rule agent's cost weights for one side, as a subject of tuning."""
 
     def __init__(self, landlord: bool) -> None:
         self.start = WEIGHTS.astype(np.float64)
@@ -243,7 +243,7 @@ class RuleWeights(Subject):
         self._workspace, self._rules = new_rule_workspace(), Rules().words()
 
     def weights(self, point: Point) -> Floats:
-        """The weights in whole hundredths of a trick; those in per cent are at least 1."""
+        """Return the weights in whole hundredths of a trick, with the percentage weights at least 1."""
         tuned = np.rint(super().weights(point))
         tuned[list(STEPS)] = np.maximum(1.0, tuned[list(STEPS)])
         return tuned
@@ -257,7 +257,7 @@ class RuleWeights(Subject):
 
 
 class PositionWeights(Subject):
-    """The weights of a position's value, tuned for a player who sees all hands and looks one ply ahead."""
+    """The weights of the position evaluation, tuned for a player who sees all hands and looks one ply ahead."""
 
     cost = 20
 
@@ -280,7 +280,7 @@ class PositionWeights(Subject):
         return wins / 2.0
 
     def _wins_game(self, space: SearchMemory, game: np.uint64, landlord: bool) -> bool:
-        """Whether the search wins a game, as the landlord or as both peasants, against the rule agent."""
+        """Check whether the search wins a game against the rule agent, as the landlord or as both peasants."""
         row = self._row
         new_game(row, game, self._rules)
         while row[STAGE] == STAGE_PLAY:

@@ -1,4 +1,4 @@
-"""Local searches tune the rule agent's prices and the weights of a position, on common deals.
+"""Local searches that tune the rule agent's cost weights and the position weights, on common deals.
 
 An evaluation is a race: batch after batch of the same deals, until the weights are clearly worse than the best so far.
 The best weights on these deals are partly lucky, so the finalists of a method are played on other deals to choose one,
@@ -29,7 +29,7 @@ _SEARCH, _CHOICE, _FRESH = 10_000_000, 20_000_000, 30_000_000
 
 @dataclass(frozen=True)
 class TuningResult:
-    """The best weights at one moment of a run, and what they gain.
+    """The best weights at one moment of a tuning run, and their gain.
 
     Attributes:
         subject: What is tuned.
@@ -73,7 +73,7 @@ class TuningOptions(ex.ChosenOptions):
 
 
 class WeightRace:
-    """The fitness of weights on the deals of the search, and the best weights so far.
+    """A race that measures weights on the deals of a search and keeps the best weights so far.
 
     Args:
         subject: What is tuned.
@@ -93,7 +93,7 @@ class WeightRace:
         self._played = 0
 
     def __call__(self, point: Point) -> float:
-        """Estimate the share of deals that a point wins: today's weights' share plus the gain before it was dropped."""
+        """Estimate a point's share of deals won: the current weights' share plus the gain before it was dropped."""
         weights = self._subject.weights(point)
         gains = np.zeros(0)
         for batch, today in zip(self._games, self._today, strict=True):
@@ -114,7 +114,7 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
     subject = SUBJECTS[name]()
 
     def gains(finalists: Sequence[Floats], first: int, count: int) -> list[tuple[Interval, Floats]]:
-        """How much more each wins than today's weights."""
+        """Return how much more each finalist wins than the current weights."""
         games = deal_keys(options.seed, first, subject.equivalent_deals(count))
         today = subject.play_games(subject.start, games)
         return [
@@ -144,7 +144,7 @@ def tune(options: TuningOptions, name: str, method: str) -> list[TuningResult]:
 
 
 def tuning_table(saved: ex.SavedResults[TuningResult]) -> Table:
-    """What each method gained, on the deals of its search, on those that chose, and on fresh ones."""
+    """Make the table of each method's gain, on the deals of its search, on the choosing deals and on fresh deals."""
     lines = []
     for (subject, method), results in ex.group_by(saved.results, "subject", "method").items():
         *_, last, choice, fresh = results

@@ -49,7 +49,7 @@ RULES = "botzone"
 
 @dataclass(frozen=True)
 class SizeResult:
-    """Counts over a hundred games.
+    """The numbers of decisions and choices in a hundred games.
 
     Attributes:
         play: One of :data:`PLAYS`.
@@ -100,7 +100,7 @@ def _list_blocks(options: SizeOptions) -> list[tuple[str, int]]:
 
 
 def size_table(saved: ex.SavedResults[SizeResult]) -> Table:
-    """The thesis's sizes of state space and game tree beside ours."""
+    """Make a table that compares the thesis's sizes of state space and game tree with ours."""
     title = "State and game-tree complexity"
     return ex.make_comparison_table(title, _compare_sizes(saved.results), ex.source_note(saved))
 
@@ -125,7 +125,7 @@ def _compare_sizes(results: Sequence[SizeResult]) -> Iterable[ex.Comparison]:
 
 
 def _power_text(number: int) -> str:
-    """A large number as a figure and a power of ten."""
+    """Format a large number as a figure times a power of ten."""
     exponent = int(math.log10(number))
     return f"{number / 10**exponent:.1f} × 10^{exponent}"
 
@@ -178,7 +178,7 @@ _BATCH = 5_000
 
 @dataclass(frozen=True)
 class FirstMoveResult:
-    """What random games after a first move show.
+    """The results of random games after one first move.
 
     Attributes:
         game: One of :data:`GAMES`.
@@ -212,13 +212,13 @@ class ComplexityOptions(ex.ChosenOptions):
 
 
 def deal_state(deal: str) -> State:
-    """A deal of table 4.4 before the landlord's first move."""
+    """Return a deal of the thesis's table 4.4 before the landlord's first move."""
     return State.from_hands(list(DEALS[deal]), rules=RULES, check_sizes=False)
 
 
 @functools.cache
 def first_moves(game: str) -> tuple[str, ...]:
-    """The legal first moves of a game, as text and in their order."""
+    """Return the legal first moves of a game as text, in their order."""
     if game in DEALS:
         return tuple(str(move) for move in deal_state(game).legal_moves())
     start = counting.load_board_game(game).new_initial_state()
@@ -226,7 +226,7 @@ def first_moves(game: str) -> tuple[str, ...]:
 
 
 def make_sampler(game: str, child: int, seed: int) -> Callable[[int, int], counting.Playouts]:
-    """Make the function that plays random games after a first move, given their count and first number."""
+    """Make a function of a count and a first number that plays random games after a first move."""
     if game in DEALS:
         state = deal_state(game)
         state.step(state.legal_moves()[child])
@@ -259,7 +259,7 @@ def _list_first_moves(options: ComplexityOptions) -> list[tuple[str, int]]:
 
 
 def compute_eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tuple[str, ...]:
-    """Compute the numbers of table 4.2 from the iterations, value and depth of each first move.
+    """Compute the eleven numbers of table 4.2 from the iterations, value and depth of each first move.
 
     Example:
         >>> compute_eleven_numbers([(10, 0.5, 3.0), (20, -0.5, 4.0)])[:5]
@@ -272,7 +272,7 @@ def compute_eleven_numbers(children: Sequence[tuple[int, float, float]]) -> tupl
 
 
 def complexity_table(saved: ex.SavedResults[FirstMoveResult]) -> Table:
-    """The thesis's tables 4.3 and 4.5 beside ours."""
+    """Make a table that compares the thesis's tables 4.3 and 4.5 with our figures."""
     columns: dict[str, Sequence[str]] = {}
     for game, children in ex.group_by(saved.results, "game", order=GAMES).items():
         ours = compute_eleven_numbers([(child.iterations, child.value, child.depth) for child in children])
@@ -283,7 +283,7 @@ def complexity_table(saved: ex.SavedResults[FirstMoveResult]) -> Table:
 
 
 def plot_complexity(saved: ex.SavedResults[FirstMoveResult], path: Path) -> None:
-    """Figures 4.2 to 4.5: one row per figure, one column per game."""
+    """Plot figures 4.2 to 4.5, with one row per figure and one column per game."""
     games = ex.group_by(saved.results, "game", order=GAMES)
     figures = {"iterations": "4.2: games", "value": "4.3: value", "lengths": "4.4: length", "depth": "4.5: mean length"}
     panels = []

@@ -1,4 +1,4 @@
-"""How many search iterations play as strongly as an agent: a curve through duplicate deals against searches.
+"""The number of search iterations that equals an agent, from a curve through duplicate deals against searches.
 
 Deals that end evenly say nothing about who is stronger.  The share of *decisive* deals that the agent takes is
 
@@ -27,7 +27,7 @@ from ddz_training.measure.errors import InvalidExperimentError
 
 
 class Tally(NamedTuple):
-    """How duplicate deals against a search with some number of iterations ended.
+    """The outcomes of duplicate deals against a search with a given number of iterations.
 
     Attributes:
         ahead: Deals on which the agent did better than the search.
@@ -87,7 +87,7 @@ _SLOPE_PRIOR = -0.5 * (np.log(_SLOPES / _USUAL_SLOPE) / _SLOPE_SPREAD) ** 2
 
 
 class Bounds(NamedTuple):
-    """The range in which an equivalent is sought.
+    """The range of iterations in which an equivalent is sought.
 
     Attributes:
         lower: Iterations; between both bounds all equivalents are equally likely beforehand.
@@ -99,7 +99,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def checked(cls, lower: int, upper: int) -> Bounds:
-        """Check the bounds that a user gives.
+        """Return the bounds that a user gives, after checking them.
 
         Raises:
             InvalidExperimentError: If they are the wrong way round, or below 1.
@@ -110,7 +110,7 @@ class Bounds(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """The posterior of the logarithm of the equivalent.
+    """The posterior distribution of the equivalent's logarithm.
 
     Attributes:
         places: Logarithms to base 2, shape ``[n]``.
@@ -121,16 +121,16 @@ class Posterior(NamedTuple):
     chance: NDArray[np.float64]
 
     def quantile(self, share: float) -> float:
-        """The logarithm that the equivalent stays below with this probability."""
+        """Return the logarithm below which the equivalent lies with a given probability."""
         return float(np.interp(share, self.chance, self.places))
 
     def probability_above(self, iterations: float) -> float:
-        """The probability that the equivalent is above this number of iterations."""
+        """Return the probability that the equivalent is above a given number of iterations."""
         return 1 - float(np.interp(math.log2(iterations), self.places, self.chance))
 
 
 def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
-    """Compute the posterior of the equivalent from deals.
+    """Compute the posterior distribution of the equivalent from the deals that were played.
 
     Args:
         tallies: What has been played.
@@ -156,7 +156,7 @@ def posterior(tallies: Tallies, bounds: Bounds, near: bool = True) -> Posterior:
 
 
 def _update_posterior(prior: NDArray[np.float64], tallies: Tallies, grid: NDArray[np.float64]) -> Posterior:
-    """The posterior from the logarithm of the prior, ``[slopes, grid]``."""
+    """Compute the posterior from the tallies and the logarithm of the prior, ``[slopes, grid]``."""
     logs, size, first = prior.copy(), len(grid), round(grid[0] * OCTAVE)
     for budget, tally in tallies.items():
         point = round(math.log2(budget) * OCTAVE) - first
@@ -171,7 +171,7 @@ def _update_posterior(prior: NDArray[np.float64], tallies: Tallies, grid: NDArra
 
 @functools.cache
 def _log_win_probabilities(reach: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log-chances that the agent or the search takes a decisive deal.
+    """Compute the logarithms of the chances that the agent or the search takes a decisive deal.
 
     Returns:
         Shape ``[slopes, 2 * reach - 1]``: the equivalent less the budget, from ``1 - reach`` to ``reach - 1`` points.

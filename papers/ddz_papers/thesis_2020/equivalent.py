@@ -1,4 +1,4 @@
-"""Monte Carlo equivalent: the number of search iterations that play as strongly as an agent.
+"""The Monte Carlo equivalent, the number of search iterations that play as strongly as an agent.
 
 What duplicate deals between the agent and a search say about it is in :mod:`ddz_papers.thesis_2020.curve`.
 
@@ -69,7 +69,7 @@ _UPPER_QUANTILE = 0.975
 
 @dataclass(frozen=True)
 class SequentialOptions(Options):
-    """Limits and schedule of the sequential test.
+    """The limits and the schedule of the sequential test.
 
     Attributes:
         least: The fewest iterations that are tried.
@@ -90,7 +90,7 @@ class SequentialOptions(Options):
     block: Annotated[int, Range(5)] = 20
 
     def check(self) -> None:
-        """Refuse bounds that are the wrong way round."""
+        """Refuse a lower limit that is above the upper limit."""
         if self.least > self.most:
             raise self.error(f"least={self.least} must not be above most={self.most}")
 
@@ -110,7 +110,7 @@ class Equivalent:
     beyond: int = 0
 
     def text(self) -> str:
-        """The equivalent for a table or, beyond the limits, how the agent did at the limit.
+        """Return the equivalent for a table or, beyond the limits, how the agent did at the limit.
 
         Example:
             >>> Equivalent(Interval(1217.4, 980.0, 1510.0, 400), {}).text()
@@ -126,20 +126,20 @@ class Equivalent:
 
 
 def win_interval(tally: Tally) -> Interval:
-    """The agent's share of the deals, even ones halved: with a fixed landlord, its share of the games."""
+    """Compute the agent's share of the deals, even deals halved: with a fixed landlord, its share of the games."""
     values = [1.0] * tally.ahead + [0.0] * tally.behind + [0.5] * tally.even
     return clip_interval(normal_interval(values), 0.0, 1.0)
 
 
 class _TalliedPlay:
-    """Plays deals and tallies how they end."""
+    """A player of deals that tallies how they end."""
 
     def __init__(self, play: Play) -> None:
         self._play = play
         self.tallies: dict[int, Tally] = {}
 
     def __call__(self, budgets: Sequence[int]) -> int:
-        """Play deals; returns on how many more of them the agent was ahead than behind."""
+        """Play deals; return on how many more of them the agent was ahead than behind."""
         signs = self._play(budgets)
         for iterations, sign in zip(budgets, signs, strict=True):
             ahead, behind, even = self.tallies.get(iterations, Tally())
@@ -158,7 +158,7 @@ class _TalliedPlay:
 def initial_bounds(
     play: Play, bounds: Bounds, deals: int, rng: np.random.Generator, most: int = MAX_ITERATIONS
 ) -> tuple[Bounds, Tallies]:
-    """Algorithm 5: double an interval until a search with as many iterations as its upper end is not worse.
+    """Double an interval until a search with its upper end's iterations is no worse than the agent (algorithm 5).
 
     Args:
         play: Plays deals.
@@ -178,7 +178,7 @@ def initial_bounds(
 
 
 def binary_search(play: Play, bounds: Bounds, deals: int) -> Equivalent:
-    """Algorithm 4: halve an interval by the wins in some deals, until they are equal or nothing is left.
+    """Halve an interval by the wins in the deals until both sides are equal or it is empty (algorithm 4).
 
     Args:
         play: Plays deals.
@@ -200,7 +200,7 @@ def binary_search(play: Play, bounds: Bounds, deals: int) -> Equivalent:
 
 
 def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | None = None) -> Equivalent:
-    """Play where it is most informative until the interval is narrow, or the deals are used up.
+    """Play the most informative deals until the interval is narrow or the deals are used up.
 
     Args:
         play: Plays deals.
@@ -231,7 +231,7 @@ def sequential_search(play: Play, options: SequentialOptions, bounds: Bounds | N
 
 
 def _choose_budgets(estimate: Posterior, block: int, least: int, most: int) -> list[int]:
-    """A number of iterations for each deal of a round, around the likeliest equivalent."""
+    """Choose a number of iterations for each deal of a round, around the likeliest equivalent."""
     centre = round(estimate.quantile(0.5) * _LATTICE) / _LATTICE
     logs = centre + np.resize(_OFFSETS, block)
     return [int(iterations) for iterations in np.clip(np.rint(2.0**logs), least, most)]
@@ -242,7 +242,7 @@ def _is_narrow(estimate: Posterior, options: SequentialOptions) -> bool:
 
 
 def _beyond_limits(estimate: Posterior, played: _TalliedPlay, options: SequentialOptions) -> int:
-    """Whether the equivalent is above (1) or below (-1) all that is allowed, as far as games at the edge say."""
+    """Return whether games at the edge place the equivalent above (1) or below (-1) all allowed iterations."""
     for sign, edge in ((1, options.most), (-1, options.least)):
         at_edge = played.tallies.get(edge, Tally()).deals
         outside = estimate.probability_above(edge) if sign > 0 else 1 - estimate.probability_above(edge)
@@ -262,7 +262,7 @@ THESIS_SEARCH = "isuct:exploration=0.7071"
 
 
 class EquivalentSearch(NamedTuple):
-    """What measures an agent: a search with more or fewer iterations, the rules and the deals.
+    """The measurement of an agent: a search with more or fewer iterations, the rules and the deals.
 
     Attributes:
         agent: The agent's specification.
@@ -281,7 +281,7 @@ class EquivalentSearch(NamedTuple):
     judges: TendencyAgents | None = None
 
     def search_spec(self, iterations: int) -> str:
-        """The search with this number of iterations.
+        """Return the specification of the search with a given number of iterations.
 
         Example:
             >>> EquivalentSearch("rules", "isuct:exploration=0.5").search_spec(800)
@@ -290,7 +290,7 @@ class EquivalentSearch(NamedTuple):
         return f"{self.search}{',' if ':' in self.search else ':'}iterations={iterations}"
 
     def match(self, deal: int, iterations: int) -> Match:
-        """A deal against this number of iterations.
+        """Return the match of a deal against the search with a given number of iterations.
 
         Example:
             >>> EquivalentSearch("rules").match(7, 800).names
@@ -311,7 +311,7 @@ class EquivalentSearch(NamedTuple):
         check_agents([self.agent, self.search_spec(1), *judges], rules=self.rules)
 
     def deals(self) -> Generator[int, None, None]:
-        """The numbers of the deals that are played; those with a tendency (algorithm 1) are passed over."""
+        """Yield the numbers of the deals to play, passing over deals with a tendency (algorithm 1)."""
         if self.judges is None:
             yield from itertools.count()
             return
@@ -321,14 +321,14 @@ class EquivalentSearch(NamedTuple):
                     yield deal
 
     def settings(self) -> dict[str, object]:
-        """The settings that the outcome of a deal depends on."""
+        """Return the settings on which the outcome of a deal depends."""
         judges = {"top": list(self.judges.top), "bottom": list(self.judges.bottom)} if self.judges else {}
         game = {"rules": rules_to_settings(self.rules), "seed": self.seed}
         return {"agent": self.agent, "search": self.search, **game, **judges}
 
 
 class EquivalentPlayer(DealPlayer):
-    """Plays deals against a search in one process, and keeps the tree of one number of iterations only.
+    """A single-process player of deals against a search, which keeps only one iteration count's search tree.
 
     A tree of a million nodes is not kept beside another one.
     """
@@ -347,7 +347,7 @@ def open_deal_player(
     processes: int = 1,
     on_progress: OnProgress = ignore_progress,
 ) -> Iterator[Play]:
-    """Open a player of deals against a search, each deal once, in the order of their numbers.
+    """Open a player of deals against a search, which plays each deal once, in the order of their numbers.
 
     Args:
         measurement: Who plays.
@@ -382,13 +382,13 @@ def open_deal_player(
 
 
 def _deal_sign(games: Sequence[GameResult]) -> int:
-    """1 where the agent did better in the games of a deal, -1 where it did worse, 0 where the deal says nothing."""
+    """Return 1 if the agent did better in a deal's games, -1 if it did worse, and 0 if the deal says nothing."""
     share = fmean(balanced_win_share(game, "a") for game in games)
     return (share > 0.5) - (share < 0.5)
 
 
 def equivalent_table(measurement: EquivalentSearch, equivalent: Equivalent) -> Table:
-    """What ``ddz study equivalent`` played against how many iterations, and the equivalent below."""
+    """Make the table of deals that ``ddz study equivalent`` played by iterations, with the equivalent below."""
     lines = [
         (f"{many:,}", str(tally.deals), str(tally.ahead), str(tally.behind), win_interval(tally).percent())
         for many, tally in sorted(equivalent.tallies.items())

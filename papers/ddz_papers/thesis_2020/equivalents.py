@@ -1,4 +1,4 @@
-"""Monte Carlo equivalents of agents, and of agents without a part of their knowledge (thesis, sections 5.3 and 5.4).
+"""Monte Carlo equivalents of agents, whole or without a part of their knowledge (thesis, sections 5.3 and 5.4).
 
 The equivalent of an agent is the number of iterations with which a search is its equal.
 """
@@ -110,7 +110,7 @@ class EquivalentResult:
 
     @property
     def equivalent(self) -> finding.Equivalent:
-        """The equivalent, and what was played."""
+        """The equivalent, together with the deals that were played for it."""
         tallies = finding.tallies_from_text(self.played)
         deals = sum(tally.deals for tally in tallies.values())
         return finding.Equivalent(Interval(self.iterations, self.low, self.high, deals), tallies, self.beyond)
@@ -121,7 +121,7 @@ _AGENTS_AND_OPPONENTS = {name: (agent, "rules") for name, agent in AGENTS.items(
 
 
 def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> list[EquivalentResult]:
-    """Find the equivalent of an agent: in the first search, or in the second where the first never equals it."""
+    """Find an agent's equivalent in the first search, or in the second search if the first never equals it."""
     results = []
     first, second = SEARCHES
     for search in (finding.THESIS_SEARCH if preset == THESIS_RULES else first, second):
@@ -132,7 +132,7 @@ def find_equivalents(options: EquivalentsOptions, name: str, preset: str) -> lis
 
 
 def _find_in_search(options: EquivalentsOptions, name: str, preset: str, search: str) -> EquivalentResult:
-    """Find the equivalent in one search, and play against the second agent."""
+    """Find an agent's equivalent in one search, and its share of games against the second agent."""
     (agent, against), rules = _AGENTS_AND_OPPONENTS[name], Rules.preset(preset)
     limits = finding.SequentialOptions(deals=options.deals, precision=options.precision, most=options.most)
     with finding.open_deal_player(
@@ -146,7 +146,7 @@ def _find_in_search(options: EquivalentsOptions, name: str, preset: str, search:
 
 
 def _play_against(agent: str, against: str, rules: Rules, options: EquivalentsOptions) -> Interval:
-    """The agent's share of the games against the second agent."""
+    """Estimate the agent's share of the games against the second agent."""
     if agent == against:
         return Interval(0.5, 0.5, 0.5, 0)
     with closing(DealPlayer(rules, options.seed, False, make_generator=make_published_generator)) as player:
@@ -158,7 +158,7 @@ def _play_against(agent: str, against: str, rules: Rules, options: EquivalentsOp
 def _group_by_name(
     saved: ex.SavedResults[EquivalentResult], names: Iterable[str], second: bool = False
 ) -> dict[tuple[str, str], EquivalentResult]:
-    """Results of the first or the second search by rules and name."""
+    """Group the results of the first or the second search by rules and name."""
     named = (result for result in saved.results if result.name in set(names))
     of_search = (result for result in named if (result.search == SEARCHES[1]) == second)
     return {(result.rules, result.name): result for result in of_search}
@@ -169,7 +169,7 @@ def _wins_text(result: EquivalentResult) -> str:
 
 
 def equivalents_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
-    """The agents by rank against the rule agent, with their equivalents, in the form of table 5.3."""
+    """Make the table of the agents, ranked against the rule agent, with their equivalents, like table 5.3."""
     first, second = _group_by_name(saved, AGENTS), _group_by_name(saved, AGENTS, second=True)
     lines = []
     for rules, of_rules in ex.group_by(first.values(), "rules").items():
@@ -193,7 +193,7 @@ def _deals_note(saved: ex.SavedResults[Any]) -> str:
 
 
 def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
-    """The equivalent without a piece of knowledge, and the change, in the form of table 5.4."""
+    """Make the table of the equivalents without a piece of knowledge, and the changes, like table 5.4."""
     results = _group_by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
     for (rules, name), result in results.items():
@@ -220,7 +220,7 @@ def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
 
 
 def relative_change(full: EquivalentResult, without: EquivalentResult) -> Interval:
-    """The equivalent without a piece of knowledge divided by the whole agent's, errors added on the logarithmic scale.
+    """Divide the equivalent without a piece of knowledge by the whole agent's, adding errors on a log scale.
 
     Example:
         >>> one = EquivalentResult("a", "a", "half-deck", "isuct", 800, 400, 1600, 0, (), "a", 0.5, 0)

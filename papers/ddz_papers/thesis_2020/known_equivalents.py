@@ -1,4 +1,4 @@
-"""Monte Carlo equivalents where the answer is known: of searches, and of simulated games with a known curve.
+"""Tests on known Monte Carlo equivalents: those of searches, and of simulated games with a known curve.
 
 To validate its algorithms, the thesis searches between 1 and twice the answer in table 5.1, as ``printed`` does, so
 that the first step already tries the answer, and between the bounds of algorithm 5 in table 5.2, as ``doubling`` does.
@@ -59,7 +59,7 @@ class KnownOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class KnownResult:
-    """One search for a known equivalent.
+    """The result of one search for a known equivalent.
 
     Attributes:
         known: The equivalent.
@@ -89,7 +89,7 @@ class KnownResult:
 
 
 def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
-    """Bounds from [m/8, m] and [m, 8m]."""
+    """Draw bounds from [m/8, m] and [m, 8m], where m is the known equivalent."""
     lower = int(rng.integers(max(1, known // _BOUND_FACTOR), known + 1))
     return finding.Bounds(lower, int(rng.integers(known, _BOUND_FACTOR * known + 1)))
 
@@ -97,7 +97,7 @@ def draw_bounds(known: int, rng: np.random.Generator) -> finding.Bounds:
 def _find_equivalent(
     method: str, known: int, play: finding.Play, options: KnownOptions | SimulatedOptions, rng: np.random.Generator
 ) -> tuple[finding.Bounds, Interval]:
-    """Search for an equivalent; returns the bounds and what was found, whose count is that of all deals."""
+    """Search for an equivalent; return the bounds and the estimate, whose count is that of all deals."""
     if method == "doubling":
         bounds, played = finding.initial_bounds(play, finding.FIRST_BOUNDS, options.step_deals, rng)
     else:
@@ -133,7 +133,7 @@ def _list_searches(options: KnownOptions) -> list[Key]:
 
 
 def recovery_ratio(results: Sequence[KnownResult]) -> tuple[float, float]:
-    """The geometric mean, and the standard deviation of the logarithm, of what was found over the truth.
+    """Return the geometric mean of found over true equivalents, and the standard deviation of the logarithm.
 
     Example:
         >>> mean, spread = recovery_ratio([KnownResult(4, "", "", 1, 0, 1, 9, found, 0, 0, 1) for found in (2.0, 8.0)])
@@ -145,7 +145,7 @@ def recovery_ratio(results: Sequence[KnownResult]) -> tuple[float, float]:
 
 
 def known_table(saved: ex.SavedResults[KnownResult]) -> Table:
-    """Tables 5.1 and 5.2: what was recovered."""
+    """Make the table of recovered equivalents, like tables 5.1 and 5.2 of the thesis."""
     lines = []
     by_search = ex.group_by(saved.results, "known", "rules", "method", "budget")
     for (known, rules, method, budget), results in sorted(by_search.items()):
@@ -190,7 +190,7 @@ _BATCH_SIZE = 50
 
 
 class WinCurve(NamedTuple):
-    """How strength grows with iterations.
+    """A curve that describes how strength grows with iterations.
 
     Attributes:
         slope: What doubling the iterations adds to the log-odds of a decisive deal, near the equivalent.
@@ -245,7 +245,7 @@ class SimulatedOptions(ex.ParallelOptions):
 
 @dataclass(frozen=True)
 class SimulatedResult:
-    """Means over a batch of simulated searches.
+    """The means over a batch of simulated searches.
 
     Attributes:
         curve: Name of the curve.
@@ -289,7 +289,7 @@ def _list_batches(options: SimulatedOptions) -> list[Key]:
 
 
 def simulated_table(saved: ex.SavedResults[SimulatedResult]) -> Table:
-    """Coverage, error and games by curve and method."""
+    """Make the table of coverage, error and games by curve and method."""
     settings, lines = saved.settings, []
     known = settings["known"]
     for curve in (*CURVES, "all"):

@@ -26,7 +26,7 @@ from ddz_training.measure.tendency_file import FORMAT, TENDENCIES, DealTendency
 
 
 def find_tendency(records: Sequence[GameResult]) -> str:
-    """The tendency of a deal from its two games, played from both sides.
+    """Return the tendency of a deal from its two games, played from both sides.
 
     Raises:
         InvalidArenaError: If they are not the two games of a deal.
@@ -39,7 +39,7 @@ def find_tendency(records: Sequence[GameResult]) -> str:
 
 @dataclass(frozen=True)
 class TendencyAgents(Options):
-    """Agents of two strengths whose games give deals a tendency: one of each is drawn for every deal.
+    """Agents of two strengths whose games give deals a tendency; one of each strength is drawn for every deal.
 
     Attributes:
         top: The strong ones.
@@ -66,12 +66,12 @@ class TendencyAgents(Options):
             raise InvalidArenaError(f"a tendency needs a fixed landlord, which the {self.rules.name} rules do not have")
 
     def pair(self, deal: int) -> tuple[str, str]:
-        """The strong and the weak agent that play a deal."""
+        """Return the strong and the weak agent that play a deal."""
         rng = np.random.default_rng([self.seed, deal])
         return self.top[rng.integers(len(self.top))], self.bottom[rng.integers(len(self.bottom))]
 
     def player(self) -> DealPlayer:
-        """Make the player of deals for these agents."""
+        """Make a deal player for these agents."""
         return DealPlayer(self.rules, self.seed, timing=False)
 
     def measure(self, player: DealPlayer, deal: int) -> DealTendency:
@@ -84,7 +84,7 @@ class TendencyAgents(Options):
 
 
 class TendencyWorker:
-    """A worker that measures whom the cards of deals favour, in one process.
+    """A worker that measures, within one process, which side the cards of deals favour.
 
     Args:
         judges: Who plays them.
@@ -95,7 +95,7 @@ class TendencyWorker:
         self.close = self._player.close
 
     def work(self, deal: int) -> list[DealTendency]:
-        """Measure the tendency of a deal, by its number."""
+        """Measure the tendency of the deal with a given number."""
         return [self._judges.measure(self._player, deal)]
 
 
@@ -132,11 +132,11 @@ def measure_tendencies(
 
 
 def cumulative_shares(tendencies: Sequence[str]) -> npt.NDArray[np.float64]:
-    """The share of each tendency after every deal, ``[deals, 3]`` in the order of :data:`TENDENCIES`."""
+    """Compute each tendency's share after every deal, ``[deals, 3]`` in the order of :data:`TENDENCIES`."""
     marks = np.array([[label == kind for kind in TENDENCIES] for label in tendencies], dtype=np.float64).reshape(-1, 3)
     return np.cumsum(marks, axis=0) / np.arange(1, len(marks) + 1)[:, None]
 
 
 def count_tendencies(judged: Sequence[DealTendency]) -> Mapping[str, int]:
-    """The number of deals of each tendency."""
+    """Count the deals of each tendency."""
     return {tendency: sum(deal.tendency == tendency for deal in judged) for tendency in TENDENCIES}

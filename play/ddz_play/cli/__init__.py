@@ -1,1 +1,1 @@
-"""Commands of a game with people: play, watch, ask, solve, replay."""
+"""The ``ddz`` commands for playing, watching, solving and replaying games."""

@@ -1,4 +1,4 @@
-"""The commands of the package by the headings of ``ddz --help``."""
+"""The commands of the package, grouped by the headings of ``ddz --help``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ddz solve``, ``puzzles`` and ``bidding``: open cards solved to the end, and what a hand is worth before."""
+"""The commands ``ddz solve``, ``puzzles`` and ``bidding``: exact endgame solving and hand evaluation before play."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def solve(
 
 
 def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
-    """A preset in which some categories may not be played (禁手)."""
+    """Return a rules preset in which some categories may not be played (禁手)."""
     from ddz_env import Rules
     from ddz_env.support.errors import InvalidRulesError
 
@@ -104,7 +104,7 @@ def _rules_without(name: str, forbidden: Sequence[str]) -> Rules:
 
 
 def _read_positions(file: Any, read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
-    """Read the positions of a file as text and as states; one that cannot be read is named by its line."""
+    """Read the positions in a file as text and states; an error names the line that cannot be read."""
     from ddz_agents.open_cards.solver.position import InvalidPositionError
     from ddz_env.support.atomic_files import read_text
 
@@ -121,7 +121,7 @@ def _read_positions(file: Any, read: Callable[[str], State]) -> Iterator[tuple[s
 
 
 def _winning_side(state: State, landlord_wins: bool | None) -> str | None:
-    """The side that wins: of two hands the first or the second, of three the landlord or the peasants."""
+    """Name the winning side: first or second hand of two, landlord or peasants of three; None if it is unknown."""
     from ddz_env.core.engine import layout
 
     if landlord_wins is None:
@@ -132,7 +132,7 @@ def _winning_side(state: State, landlord_wins: bool | None) -> str | None:
 
 
 def _answer_text(answer: dict[str, Any]) -> str:
-    """The answer that ``--json`` prints, in words."""
+    """Describe in words the answer that ``--json`` prints."""
     winner, spent = answer["winner"], f"{pluralize(answer['nodes'], 'node')}, {answer['seconds']:.3f} s"
     if winner is None:
         lines = [f"unknown, stopped by {answer['reason']} after {spent}"]

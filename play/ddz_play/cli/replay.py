@@ -1,4 +1,4 @@
-"""``ddz replay``: recorded games, checked, printed, or reviewed move by move."""
+"""The command ``ddz replay``, which checks recorded games, prints them, or reviews them move by move."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def replay(games: Path, deal: int | None, game: int, review: bool, as_json: bool
 
 
 def _review(record: SavedGame, as_json: bool) -> None:
-    """Say of every move what it lost in chances of winning."""
+    """Print how much winning chance each recorded move gave away."""
     from ddz_play.session import Replay
     from ddz_play.winning_chances import ChanceEstimator
     from ddz_training.measure.markdown import Table

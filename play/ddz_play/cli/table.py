@@ -1,4 +1,4 @@
-"""``ddz play``, ``watch`` and ``mcp``: one game at a time.  ``ddz web`` has a page with advice."""
+"""The commands ``ddz play``, ``watch`` and ``mcp``, each of which plays one game at a time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HINT_WORDS, _HELP_WORDS = ("hint", "提示"), ("help", "?", "？", "帮助")
 
 @dataclass(frozen=True)
 class TableOptions(Options):
-    """Options of ``play`` and ``watch``.
+    """The options that ``ddz play`` and ``ddz watch`` share.
 
     Attributes:
         rules: A preset, with options behind it if wanted (ddz show rules).
@@ -133,7 +133,7 @@ def mcp(agents: str, adviser: str) -> None:
 
 
 def _play_game(players: Callable[[int], Sequence[str]], language: str, options: TableOptions, pause: float = 0) -> None:
-    """Play to the end, or until the person leaves; the game is kept however it ends.
+    """Play a game until it ends or the person leaves; a requested recording is kept in either case.
 
     Args:
         players: Who holds each of so many seats.
@@ -163,7 +163,7 @@ def _play_game(players: Callable[[int], Sequence[str]], language: str, options: 
 
 
 def _choose_deal(rules: Rules, seed: int | None, after: Path | None) -> Deal:
-    """Make a new deal, or the one that follows a kept game."""
+    """Create a new deal, or the deal that follows a saved game."""
     from ddz_env.saved_games import Deal, SavedGame
     from ddz_play.session import Replay
 
@@ -197,7 +197,7 @@ def _play_to_the_end(session: Session, texts: Texts, pause: float) -> None:
 
 
 def _read_move(session: Session, texts: Texts) -> bool:
-    """Read until the person has moved; False where they leave."""
+    """Read input until the person has moved; return False if the person leaves."""
     while True:
         try:
             text = input(f"{texts('your move')}> ").strip()
@@ -219,7 +219,7 @@ def _read_move(session: Session, texts: Texts) -> bool:
 
 
 def _print_hint(session: Session, texts: Texts, agent: str) -> None:
-    """Print an agent's advice with its chances and a reason, as the page gives it."""
+    """Print an agent's advised move with its winning chances and a reason, as the web page shows it."""
     from ddz_play.cli.web import ADVISER
     from ddz_play.session.reasons import explain
     from ddz_play.winning_chances import ChanceEstimator
@@ -245,7 +245,7 @@ def _let_agent_move(session: Session, texts: Texts) -> None:
 
 
 def _print_table(session: Session, texts: Texts, viewer: int | None) -> None:
-    """Print the table as a seat sees it; every hand once the game is over, or if only agents play."""
+    """Print the table as a seat sees it, with every hand once the game is over or if only agents play."""
     from ddz_env.rendering import render_ansi
 
     screen = make_console()

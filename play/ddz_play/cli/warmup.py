@@ -1,4 +1,4 @@
-"""``ddz warmup``: compile in advance what a newcomer would wait for: agents, environments, training and the page."""
+"""The command ``ddz warmup``, which compiles agents, environments, training and the web page in advance."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _first_legal(mask: Any) -> Any:
 
 
 def play_game() -> None:
-    """Play a game by PettingZoo's loop, and some decisions of a batch."""
+    """Play a game with PettingZoo's loop, and make some decisions in a batch of games."""
     from ddz_env import batch, dou_dizhu_v0
 
     env: Any = dou_dizhu_v0.env()
@@ -70,7 +70,7 @@ def play_game() -> None:
 
 
 def step_environments(opponents: str) -> None:
-    """Step the Gymnasium environments as a learner does, the single and the vector one."""
+    """Step the single and the vectorized Gymnasium environment as a learner would."""
     from ddz_env import gym
 
     env = gym.DouDizhuEnv(opponents=opponents)
@@ -85,7 +85,7 @@ def step_environments(opponents: str) -> None:
 
 
 def compile_agent(agent: str, rules: str | Rules = "standard") -> None:
-    """Compile an agent for the decisions that rules have."""
+    """Compile an agent for the decisions that the given rules require."""
     from ddz_env import Rules
     from ddz_env.playing.agent import close_agent
     from ddz_env.playing.registry import make_agent
@@ -94,24 +94,24 @@ def compile_agent(agent: str, rules: str | Rules = "standard") -> None:
 
 
 def play_every_pair() -> None:
-    """Play a deal between every two agents, from both sides."""
+    """Play one deal between every pair of agents, with each agent on both sides."""
     from ddz_training.measure import contest
 
     contest.run_arena(contest.Arena(AGENTS, on_fault="stop"), 1)
 
 
 def train_once() -> None:
-    """Train one small update of self-play."""
+    """Run one small self-play training update."""
     from ddz_training.learn.ppo.config import SelfPlayConfig
     from ddz_training.learn.ppo.selfplay import SelfPlay
 
     config = SelfPlayConfig()
-    with closing(SelfPlay(config.with_changes({"num_games": config.groups, "steps": 4}))) as small:
+    with closing(SelfPlay(config.with_changes({"num_envs": config.groups, "num_steps": 4}))) as small:
         small.step()
 
 
 def prepare_page() -> None:
-    """Compile what the page compiles, and ask for a hint with its chances."""
+    """Compile the programs that the web page uses, and ask for a hint with its winning chances."""
     from ddz_env import Rules
     from ddz_env.saved_games import PERSON, Deal, SavedGame
     from ddz_play.session import Session

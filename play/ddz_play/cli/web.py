@@ -1,4 +1,4 @@
-"""``ddz web``: a page to play, replay, analyse and ask on."""
+"""The command ``ddz web``, which serves a page for playing, replaying, analysing and asking for advice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ADVISER = "neural-ismcts:milliseconds=500"
 @option("--folder", type=Path, help="Where games are kept; by default in the user's own data.")
 @option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **named: tuple[str, ...]) -> None:
-    """Serve a page to play, replay, analyse and ask on.
+    """Serve a web page for playing, replaying, analysing and asking for advice.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def web(port: int, host: str, adviser: str, folder: Path | None, opens: bool, **
 
 
 def _check_agent(name: str) -> None:
-    """Report a wrong name, option or file now, not to a player.
+    """Report a wrong agent name, option or file at start-up instead of to a player.
 
     An agent of ours is not made for it: to read a policy is to ask it, and that may compile for half a minute.
     """
@@ -85,7 +85,7 @@ def _check_agent(name: str) -> None:
 
 
 async def _serve(app: Starlette, bound: socket.socket, server: Server) -> None:
-    """Answer until Ctrl-C; an agent that hangs then would keep the process, and every move is kept already."""
+    """Serve requests until Ctrl-C, then exit at once, since a hanging agent would keep the process alive."""
     from ddz_play.web import routes
 
     with contextlib.suppress(KeyboardInterrupt):

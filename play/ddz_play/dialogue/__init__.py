@@ -1,4 +1,4 @@
-"""The game in text, for language models: a position to answer, and the answer as a move.
+"""The game as text for language models: positions to answer, and answers parsed into moves.
 
 ============  ===================================================================
 ``prompt``    what a seat knows, its legal moves with numbers, and the rules

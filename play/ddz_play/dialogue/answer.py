@@ -1,4 +1,4 @@
-"""The form of a language model's answer, and the move that it names.
+"""The format of a language model's answer, and the parser that turns the answer into a move.
 
 An answer is ``{"move": 101}``, or a number or a move alone in its last line.  Nothing else is read: to ask again costs
 less than a move that nobody chose.
@@ -31,7 +31,7 @@ _DECORATION = " \t\r\n*`\"'.。"
 
 
 def answer_format(view: View) -> dict[str, Any]:
-    """The ``response_format`` of a request: a JSON object whose ``move`` is one of the legal moves.
+    """Return the ``response_format`` of a request: a JSON object whose ``move`` is one of the legal moves.
 
     Args:
         view: What the seat to act knows.
@@ -57,7 +57,7 @@ def answer_format(view: View) -> dict[str, Any]:
 
 
 def parse_answer(answer: str, view: View) -> Move:
-    r"""The move that an answer names.
+    r"""Return the move that a language model's answer names.
 
     Args:
         answer: Any text.
@@ -92,7 +92,7 @@ def parse_answer(answer: str, view: View) -> Move:
 
 
 def read_move(text: str, view: View) -> Move:
-    """A legal move from its number, or from its notation alone.
+    """Return the legal move that a text names by its number or its notation.
 
     Args:
         text: Any text.
@@ -127,7 +127,7 @@ def _numbered_move(number: int, view: View) -> Move:
 
 
 def _make_error(why: str, view: View) -> InvalidMoveError:
-    """Make the error of an answer that names no move: what is wrong with it, and what is legal."""
+    """Create the error for an answer that names no move, saying what is wrong and which moves are legal."""
     legal = list(legal_moves_by_name(view))
     more = f" and {len(legal) - MAX_LISTED_MOVES} more" if len(legal) > MAX_LISTED_MOVES else ""
     return InvalidMoveError(f"{why}; legal are {', '.join(legal[:MAX_LISTED_MOVES])}{more}")

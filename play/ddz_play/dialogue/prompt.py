@@ -1,4 +1,4 @@
-"""A position as text: what a seat knows, and the moves that it may choose from, each with a number.
+"""A position as text: what a seat knows, and the numbered moves that it may choose from.
 
 A number cannot be taken for cards: the numbers run from 101 to 199, and no move is written with a 1 (a ten alone may
 be written 10).
@@ -40,7 +40,7 @@ _SPRING = " and if the peasants play no card, or the landlord only its first mov
 
 
 def rules_text(rules: Rules) -> str:
-    """The rules in short: who plays whom, the combinations in notation, and the scoring.
+    """Describe the rules briefly: who plays whom, the combinations in notation, and the scoring.
 
     Args:
         rules: The rules.
@@ -75,7 +75,7 @@ def _rules_lines(rules: Rules) -> Iterator[str]:
 
 
 def _example_of(category: Category) -> str:
-    """The text of a category with its lowest move."""
+    """Describe a category, with its lowest move as an example."""
     group = next(group for group in MAIN_GROUPS if CATEGORIES[group.category] is category)
     others = [rank for rank in range(NUM_RANKS) if not group.need[rank]]
     longer = " (or longer, up to A)" if len(category.lengths) > 1 else ""
@@ -93,7 +93,7 @@ def _kicker_rule(rules: Rules) -> str:
 
 
 def numbered_moves(view: View) -> dict[int, Move]:
-    """The moves that a seat may name by a number: all legal ones or, of more than 99, those without kickers."""
+    """Return a seat's numbered moves: all legal moves or, if there are more than 99, those without kickers."""
     legal = view.legal_moves()
     if len(legal) > MAX_NUMBERED:
         legal = [move for move in legal if not move.kickers][:MAX_NUMBERED]
@@ -101,7 +101,7 @@ def numbered_moves(view: View) -> dict[int, Move]:
 
 
 def position_text(view: View) -> str:
-    """What a seat knows, as text, and the moves that it may choose from.
+    """Describe as text what a seat knows and the moves that it may choose from.
 
     Args:
         view: What the seat knows; the text says nothing else.
@@ -141,7 +141,7 @@ def _knowledge_lines(view: View) -> Iterator[str]:
 
 
 def _seat_line(seat: Seat, view: View) -> str:
-    """A seat with the cards of it that lie open or are the viewer's own."""
+    """Describe a seat, with those of its cards that lie open or are the viewer's own."""
     cards = "".join(RANK_NAMES[card.rank] for card in seat.hand)
     shown = f"{': ' if len(seat.hand) == seat.size else ', among them '}{cards}" if cards else ""
     doubled = ", doubled" if seat.doubled else ""
@@ -171,7 +171,7 @@ def _choice_lines(view: View) -> Iterator[str]:
 
 
 def _kicker_line(moves: list[Move]) -> str:
-    """The moves of a main group that differ in their kickers."""
+    """Describe the moves that share a main group and differ only in their kickers."""
     group = MAIN_GROUPS[moves[0].main]
     ranks = [RANK_NAMES[rank] for rank in sorted({rank for move in moves for rank in move.kickers})]
     kind = pluralize(group.kicker_count, "solo" if group.kicker_size == 1 else "pair")
@@ -179,6 +179,6 @@ def _kicker_line(moves: list[Move]) -> str:
 
 
 def _format_card_count(cards: Hand) -> str:
-    """Cards as text: every rank with its count, as ``3x2 4x1``."""
+    """Format cards as text, every rank with its count, as in ``3x2 4x1``."""
     counts = [f"{name}x{count}" for name, count in zip(RANK_NAMES, cards.counts, strict=True) if count]
     return " ".join(counts) or "none"

@@ -1,1 +1,1 @@
-"""Language models as agents, through any endpoint with the chat-completions interface.  See the agent's module."""
+"""Language models as agents, through any endpoint with the chat-completions interface."""

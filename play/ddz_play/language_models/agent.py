@@ -1,4 +1,4 @@
-"""The agent ``chat:http://...``: a language model that gets the position as text and answers with a legal number.
+"""The agent ``chat:http://...``: a language model that reads the position as text and names a legal move.
 
 Every decision is a conversation of its own, as all that the seat knows is in the position.  The request names the
 legal answers in ``response_format``; an endpoint that refuses this is asked by the text alone.  What cannot be read, or
@@ -59,7 +59,7 @@ class ChatOptions(Options):
     transcript: str | Path | None = None
 
     def check(self) -> None:
-        """Refuse addresses of other kinds, and keys that are not there."""
+        """Refuse an address that is not a plain HTTP or HTTPS address, and a key that is not set."""
         for name, address in (("address", self.address), ("proxy", self.proxy)):
             if address is not None and not _is_address(address):
                 raise InvalidAgentOptionError(
@@ -72,12 +72,12 @@ class ChatOptions(Options):
             raise InvalidAgentOptionError("key= names an environment variable, and none of that name holds a key")
 
     def files(self) -> tuple[Path, ...]:
-        """No files: a transcript is written, never read, and grows when a match is resumed."""
+        """Return no files, since a transcript is never read, only written, and grows when a match is resumed."""
         return ()
 
 
 def _is_address(text: str) -> bool:
-    """Whether a text is an address without a password, which every file of results would have."""
+    """Check that a text is an HTTP address without a password, which every results file would reveal."""
     try:
         parts = urlsplit(text)
         host = parts.hostname if parts.port != 0 else ""
@@ -106,7 +106,7 @@ class Usage:
 
 
 class ChatAgent:
-    """Asks a language model behind a chat-completions endpoint: ``chat:http://localhost:11434/v1,model=NAME``.
+    """The agent ``chat:http://localhost:11434/v1,model=NAME``, which asks a language model for its moves.
 
     Where no answer of a decision is a legal move, it plays the first one in the order of the action table: a pass or
     no bid, on lead the lowest card.  An endpoint that fails is an error, never a move.
@@ -135,7 +135,7 @@ class ChatAgent:
             raise InvalidAgentOptionError(f"the transcript cannot be written: {error}") from error
 
     def act(self, view: View, rng: np.random.Generator) -> Move:
-        """Let the model choose, unless there is one legal move.
+        """Ask the model for a move, unless only one move is legal.
 
         Raises:
             EndpointError: If the endpoint fails.
@@ -159,7 +159,7 @@ class ChatAgent:
         return legal[0]
 
     def _ask_once(self, messages: list[dict[str, str]], view: View) -> tuple[str, Move | None, str]:
-        """Ask the model once; return its answer, and the move in it or the reason why there is none."""
+        """Ask the model once, and return its answer with the move in it, or the reason why there is no move."""
         reply = self._request(messages, view)
         self.usage.requests += 1
         self.usage.prompt_tokens += reply.prompt_tokens
@@ -175,7 +175,7 @@ class ChatAgent:
         return reply.text, move, complaint
 
     def _request(self, messages: list[dict[str, str]], view: View) -> Reply:
-        """Send a conversation; an endpoint that has refused ``response_format`` is asked without it from then on."""
+        """Send a conversation, without ``response_format`` once the endpoint has refused it."""
         chosen = {"temperature": self.options.temperature, "max_tokens": self.options.max_tokens}
         settings = {name: value for name, value in chosen.items() if value is not None}
         body = {"model": self.options.model, "messages": messages, **settings}
@@ -190,12 +190,12 @@ class ChatAgent:
         return self._endpoint.complete(body)
 
     def _log_answer(self, view: View, **said: Any) -> None:
-        """Append a line to the transcript."""
+        """Append one model answer to the transcript as a JSON line."""
         line = {"model": self.options.model, "seat": view.seat, "number": len(view.history), **said}
         self._append(f"{json.dumps(line)}\n".encode())
 
     def _append(self, line: bytes) -> None:
-        """Append to the transcript, if there is one, in one write: several processes may share the file."""
+        """Append to the transcript, if there is one, in a single write, as several processes may share the file."""
         if self.options.transcript is not None:
             with open(self.options.transcript, "ab", buffering=0) as file:
                 file.write(line)

@@ -1,4 +1,4 @@
-"""An endpoint with the chat-completions interface: one request, one answer, and what it cost.
+"""A client for a chat-completions endpoint: one request, one answer, and the tokens that it cost.
 
 It connects to the given address alone: a redirection is refused, for it would take the key along, and the
 environment's proxies are not used.
@@ -36,7 +36,7 @@ _CUT_OFF_REASONS = ("length", "max_tokens", "content_filter")
 
 
 class EndpointError(InvalidAgentOptionError):
-    """The endpoint cannot be reached, refuses, or answers with something else than a chat completion.
+    """The endpoint cannot be reached, refuses a request, or answers with something other than a chat completion.
 
     No move is played instead.  A match stops, as for an agent that cannot be made, and can be resumed.
     """
@@ -63,7 +63,7 @@ class Reply(NamedTuple):
 
 
 class _HttpAnswer(NamedTuple):
-    """An HTTP answer: its status, when to try again, and its body."""
+    """An HTTP answer: its status, the time to wait before a retry, and its body."""
 
     code: int
     reason: str
@@ -72,7 +72,7 @@ class _HttpAnswer(NamedTuple):
 
 
 class Endpoint:
-    """A server of chat completions, and how it is asked.
+    """A chat-completions server, and the settings for requests to it.
 
     Args:
         address: Its base, to which ``/chat/completions`` is added.
@@ -130,7 +130,7 @@ class Endpoint:
         raise EndpointError(f"{self._address}: {why} ({pluralize(self._attempts, 'attempt')})")
 
     async def _send(self, body: bytes) -> _HttpAnswer:
-        """Send one request.  No redirection is followed, and no proxy or password of the environment is used.
+        """Send one request, following no redirection and using no proxy or password from the environment.
 
         Raises:
             TimeoutError: If it is not over in time, whatever has come until then.
@@ -150,18 +150,18 @@ class Endpoint:
                 return _HttpAnswer(response.status_code, response.reason_phrase, wait, bytes(content))
 
     def _refusal_text(self, answer: _HttpAnswer) -> str:
-        """Describe an HTTP answer that is no chat completion: its status, and the beginning of its body."""
+        """Describe an HTTP answer that is not a chat completion by its status and the beginning of its body."""
         said = short_repr(self._redact_key(answer.content[:_SHOWN_BYTES].decode(errors="replace")))
         if 200 <= answer.code < 300:
             return f"the answer is not a chat completion: {said}"
         return f"HTTP {answer.code} {short_repr(self._redact_key(answer.reason))}: {said}"
 
     def _redact_key(self, text: str) -> str:
-        """Take the key out of what an endpoint sent: messages and transcripts must not show it."""
+        """Remove the API key from text that an endpoint sent, since messages and transcripts must not show it."""
         return self._key.sub("(the key)", text) if self._key else text
 
     def _parse_reply(self, content: bytes) -> Reply | None:
-        """Read a chat completion; None if it is none."""
+        """Parse a chat completion; return None if the content is not one."""
         try:
             document = json.loads(content)
             choice = document["choices"][0]
@@ -185,7 +185,7 @@ class Endpoint:
 
 
 def _key_pattern(character: str) -> str:
-    """A pattern of the ways to write a character of a key: as it is, escaped, and in UTF-16."""
+    """Return a regular expression for a key's character written plainly, as an escape, or in UTF-16."""
     code = ord(character)
     return (
         rf"(?:\\{{0,4}}{re.escape(character)}|(?i:(?:\\{{1,4}}[ux]|%|&\#x)0{{0,6}}{code:x};?)|&\#0{{0,6}}{code};?)\0*"
@@ -193,7 +193,7 @@ def _key_pattern(character: str) -> str:
 
 
 def _run_in_thread(exchange: Any, body: bytes) -> _HttpAnswer:
-    """Run a coroutine in a thread of its own, as the caller's may already run a loop; returns its result.
+    """Run a coroutine in a new thread, since the caller's may already run an event loop; return its result.
 
     The answer counts before the loop is closed, which waits for a look-up of a host that does not end.
     """

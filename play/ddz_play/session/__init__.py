@@ -1,4 +1,4 @@
-"""A game with people in it: who sits where, hints, undo, and only what each seat may see.
+"""A game with people: who sits where, hints, undo, and only the information that each seat may see.
 
 Nothing here knows of a terminal or a web page; both use the same :class:`Session`.
 

@@ -1,4 +1,4 @@
-"""What an agent says of a position to the seat that acts: its move, and what it compared it with, ranked.
+"""An agent's advice to the seat to act: its move, and the ranked alternatives that it compared.
 
 An adviser hears a game only when its advice is needed, so one serves many games.
 """
@@ -29,7 +29,7 @@ EQUAL_WITHIN, CLEARLY_WEAKER_FROM = 0.03, 0.1
 
 @dataclass(frozen=True)
 class RankedMove:
-    """A move that an agent has considered, with what it says about it.
+    """A move that an agent has considered, with the agent's evaluation of it.
 
     Attributes:
         main: The action id of its main group (or of a bid or an answer to doubling).
@@ -56,13 +56,13 @@ class RankedMove:
 
     @property
     def text(self) -> str:
-        """The move, or the name of its main group, in notation."""
+        """The move in notation, or the name of its main group if the whole move is not known."""
         return action_name(self.main) if self.move is None else str(self.move)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """An agent's advice for a position: its move, and the moves that it compared it with.
+    """An agent's advice for a position: the move that it would play, and the moves that it compared.
 
     Attributes:
         agent: Its name.
@@ -86,11 +86,11 @@ class Advice:
 
     @property
     def chance(self) -> float | None:
-        """The chance of winning that the agent sees in its move."""
+        """The winning chance that the agent gives to its own move."""
         return self.options[0].chance
 
     def compare_with_best(self, option: RankedMove) -> str | None:
-        """Compare an option's chance of winning with the first one's, in words; None where that is not known.
+        """Describe an option's winning chance relative to the agent's own move; return None if not comparable.
 
         Differences that are smaller than what the estimate may err by count for nothing.
         """
@@ -108,7 +108,7 @@ class Advice:
 
 
 def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.random.Generator) -> Advice:
-    """Ask an agent for its move, and for what it says about it.
+    """Ask an agent for its move, and for its evaluation of that move and the alternatives.
 
     Args:
         agent: The agent, which has heard the game.
@@ -133,7 +133,7 @@ def ask_for_advice(agent: Agent, name: str, sight: Any, seat: int, rng: np.rando
 
 
 def _rank_options(agent: Any, sight: Any, seat: int, decision: Decision) -> list[RankedMove]:
-    """Rank what an agent compared: whole moves where it gives them, else main groups by value, then by visits."""
+    """Rank an agent's options: whole moves where it gives them, otherwise main groups by value, then by visits."""
     if decision.visits and hasattr(agent, "candidates"):
         candidates = call_agent(agent, seat, "act", agent.candidates, sight)
         options = [
@@ -154,7 +154,7 @@ def _rank_options(agent: Any, sight: Any, seat: int, decision: Decision) -> list
 
 
 def ask_for_belief(agent: Agent, view: View, rng: np.random.Generator) -> Belief:
-    """Ask an agent for its belief about the hidden cards; if it has none, every deal is equally likely.
+    """Ask an agent for its belief about the hidden cards; without a belief, every deal is equally likely.
 
     Args:
         agent: The agent.
@@ -171,7 +171,7 @@ def ask_for_belief(agent: Agent, view: View, rng: np.random.Generator) -> Belief
 
 
 class AdviserPool:
-    """Agents by name, each lent to one question at a time.
+    """A pool of named agents, each of which answers one question at a time.
 
     There are as many of a name as were ever needed at the same time, however many games share them.
     """
@@ -182,7 +182,7 @@ class AdviserPool:
 
     @contextmanager
     def borrow(self, name: str) -> Iterator[Agent]:
-        """Lend an agent, which serves no other question meanwhile; one that fails is not lent again.
+        """Lend an agent, which serves no other question meanwhile; an agent that fails is not lent again.
 
         Raises:
             UnknownAgentError: If there is no such agent.
@@ -203,7 +203,7 @@ class AdviserPool:
             self._idle.setdefault(name, []).append(agent)
 
     def close(self) -> None:
-        """Release what the agents hold, at the end."""
+        """Release the resources that the pooled agents hold."""
         with self._lock:
             agents = [agent for idle in self._idle.values() for agent in idle]
             self._idle.clear()

@@ -1,4 +1,4 @@
-"""Named errors of a game with people in it."""
+"""Exceptions raised by a game with people in it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ddz_env.support.errors import DouDizhuError
 
 
 class SessionError(DouDizhuError):
-    """A session cannot do this now; the message says what it can do."""
+    """The session cannot do what was asked in its present state; the message says what it can do."""
 
 
 class NotYourTurnError(SessionError):
-    """The seat that was to move is not the one to act, or is not a person's."""
+    """The seat that tried to move is not the seat to act, or is not held by a person."""
 
 
 class HiddenCardsError(SessionError):
-    """A viewer may not see this."""
+    """A viewer may not see the requested cards."""

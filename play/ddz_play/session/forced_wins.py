@@ -1,4 +1,4 @@
-"""Forced wins: a seat plays one move after the other, and nobody can beat any of them but the last.
+"""Forced wins, in which a seat plays one move after another and nobody can beat any of them but the last.
 
 That is proved from the cards that the seat cannot see and the sizes of the hands, whoever holds what; a partner that
 could take the trick counts as anybody else.  There are other forced wins, which only a search of all deals would find.
@@ -15,7 +15,7 @@ _MAX_HANDS = 300
 
 
 def possible_replies(view: View, move: Move, seats: list[int]) -> list[MainGroup]:
-    """The main groups that beat a move and may be in another seat's hand, as far as the observer can tell.
+    """Return the main groups that beat a move and, as far as the observer can tell, may be in another hand.
 
     Args:
         view: What the observer knows.
@@ -43,14 +43,14 @@ def _beats(group: MainGroup, played: MainGroup, view: View) -> bool:
 
 
 def legal_leads(view: View, hand: Hand) -> list[Move]:
-    """The moves that a seat may lead with some of its cards, those of the most cards first."""
+    """Return the moves that a seat may lead from the given cards, those with the most cards first."""
     row = view.row.copy()
     row[HANDS + view.seat], row[TARGET] = hand.word, 0
     return sorted(State(row, view.rules).legal_moves(), key=lambda move: -len(move.cards))
 
 
 class ForcedWins:
-    """Finds the forced wins of a seat that is to play cards.
+    """A search for the forced wins of a seat that is to play cards.
 
     Args:
         view: What a seat knows that is to play cards.
@@ -62,19 +62,19 @@ class ForcedWins:
         self._winning_lines: dict[Hand, tuple[Move, ...] | None] = {}
 
     def winning_line_after(self, move: Move) -> tuple[Move, ...] | None:
-        """The seat's own moves that win after a given move, whatever the others hold; None where none are proved."""
+        """Return the moves that win after a given move whatever the others hold, or None if no win is proved."""
         if move.cards == self._view.hand:
             return ()
         return self._winning_line(self._view.hand - move.cards) if self._is_unbeatable(move) else None
 
     def _is_unbeatable(self, move: Move) -> bool:
-        """Whether nobody can beat a move."""
+        """Check whether no other seat can beat a move."""
         if move.main not in self._unbeatable:
             self._unbeatable[move.main] = not move.is_pass and not possible_replies(self._view, move, self._others)
         return self._unbeatable[move.main]
 
     def _winning_line(self, hand: Hand) -> tuple[Move, ...] | None:
-        """The moves by which a hand that leads plays all its cards unbeaten; None where none are proved."""
+        """Return the moves by which a leading hand plays all its cards unbeaten, or None if no line is proved."""
         if hand not in self._winning_lines and len(self._winning_lines) < _MAX_HANDS:
             self._winning_lines[hand] = self._find_winning_line(hand)
         return self._winning_lines.get(hand)
@@ -90,7 +90,7 @@ class ForcedWins:
 
 
 class FewestMoves:
-    """Computes in how few moves a seat could play its cards if nobody else played, exactly.
+    """An exact computation of the fewest moves in which a seat could play its cards if nobody else played.
 
     Args:
         view: What a seat knows that is to play cards.
@@ -101,7 +101,7 @@ class FewestMoves:
         self._fewest_by_hand: dict[Hand, int] = {}
 
     def count_moves(self, hand: Hand) -> int:
-        """The fewest moves that make up a hand.
+        """Return the fewest moves into which a hand can be divided.
 
         One of them has a lowest card in it, so only those that have are tried; all splits are still found.
         """

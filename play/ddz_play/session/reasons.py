@@ -1,4 +1,4 @@
-"""Why a move is advised: in a sentence how it compares with the next best one, and then in cards.
+"""Reasons for an advised move: how it compares with the next best move, and what it does in cards.
 
 Every sentence about cards is true of every deal that the seat may be in.
 """
@@ -31,7 +31,7 @@ _MAX_SPLIT_CARDS = 10
 
 
 def explain(advice: Advice, texts: Texts, view: View) -> str:
-    """Why a move is advised, in a few sentences.
+    """Explain in a few sentences why a move is advised.
 
     Args:
         advice: What was compared, the advised move first.
@@ -46,7 +46,7 @@ def explain(advice: Advice, texts: Texts, view: View) -> str:
 
 
 def _compare_with_next(advice: Advice, texts: Texts, view: View) -> str:
-    """How the advised move compares with the next best one."""
+    """Describe how the advised move compares with the next best move."""
     own, *others = advice.options
     if advice.source == "payoff":
         return _compare_points(own, others, texts)
@@ -74,7 +74,7 @@ def _compare_chances(own: RankedMove, rival: RankedMove, advice: Advice, texts: 
 
 
 def _compare_points(own: RankedMove, others: list[RankedMove], texts: Texts) -> str:
-    """Compare answers by their points; to decline before the first bid counts as nothing and is not played out."""
+    """Compare answers by their points; declining before the first bid counts as zero and is not played out."""
     rival = max(others, key=lambda option: option.score or 0.0, default=None)
     if rival is None:
         return texts("why unknown")
@@ -89,7 +89,7 @@ def _compare_points(own: RankedMove, others: list[RankedMove], texts: Texts) -> 
 
 
 def _option_text(option: RankedMove, advice: Advice, texts: Texts) -> str:
-    """The text of an option within a sentence."""
+    """Return the text of an option for use within a sentence."""
     return (
         _move_text(option.move, texts)
         if option.move and len(option.move.cards)
@@ -101,7 +101,7 @@ def _option_text(option: RankedMove, advice: Advice, texts: Texts) -> str:
 
 
 def _explain_cards(advice: Advice, view: View, texts: Texts) -> Iterator[str]:
-    """What the move leaves and keeps, what beats it, who plays next, and who is about to go out."""
+    """Explain what the move leaves and keeps, what beats it, who plays next, and who is about to go out."""
     move, said = advice.move, [*_explain_own_hand(advice, view, texts)]
     opposed = [seat for seat, size in enumerate(view.hand_sizes) if _is_opponent(view, seat) and size]
     if not move.is_pass:
@@ -118,7 +118,7 @@ def _explain_cards(advice: Advice, view: View, texts: Texts) -> Iterator[str]:
 
 
 def _explain_own_hand(advice: Advice, view: View, texts: Texts) -> Iterator[str]:
-    """What the move does for the seat's own hand, or for its partner."""
+    """Explain what the move does for the seat's own hand or for its partner."""
     move, rival = advice.move, advice.options[1].move
     partner = None if view.target is None else view.target[0]
     left = [] if move.is_pass else [*_describe_rest_of_hand(view, move, rival, texts)]
@@ -139,7 +139,7 @@ def _explain_own_hand(advice: Advice, view: View, texts: Texts) -> Iterator[str]
 
 
 def _describe_rest_of_hand(view: View, move: Move, rival: Move | None, texts: Texts) -> Iterator[str]:
-    """The one or two moves that the rest of the hand makes, or how few more."""
+    """Name the one or two moves that the rest of the hand makes, or say in how few more moves it goes out."""
     rest = view.hand - move.cards
     whole = {lead.cards: lead for lead in legal_leads(view, rest)}
     if rest in whole:
@@ -155,7 +155,7 @@ def _describe_rest_of_hand(view: View, move: Move, rival: Move | None, texts: Te
 
 
 def _compare_fewest_moves(view: View, rest: Hand, other: Hand, texts: Texts) -> Iterator[str]:
-    """In how few moves the rest of the hand goes out, where that are fewer than after the next best move."""
+    """Say in how few moves the rest of the hand goes out, if in fewer than after the next best move."""
     if max(len(rest), len(other)) <= _MAX_SPLIT_CARDS:
         fewest = FewestMoves(view)
         number, more = fewest.count_moves(rest), fewest.count_moves(other)
@@ -164,7 +164,7 @@ def _compare_fewest_moves(view: View, rest: Hand, other: Hand, texts: Texts) -> 
 
 
 def _explain_partner(view: View, move: Move, texts: Texts) -> Iterator[str]:
-    """That the partner plays next: after a pass on the landlord, where it may hold what beats, or after a lead."""
+    """Say that the partner plays next: after a lead, or after a pass on a landlord's move that it may beat."""
     partner = (view.seat + 1) % view.rules.players
     if view.rules.players < 3 or view.landlord in (view.seat, partner, None):
         return
@@ -180,7 +180,7 @@ def _explain_partner(view: View, move: Move, texts: Texts) -> Iterator[str]:
 
 
 def _high_cards_kept(advice: Advice, hand: Hand) -> Hand:
-    """The bombs, jokers and 2s that the next best move would spend and the advised one does not."""
+    """Return the bombs, jokers and 2s that the next best move would spend and the advised move keeps."""
     rival, spent = advice.options[1].move, advice.move.cards.counts
     if rival is None:
         return Hand((0,) * NUM_RANKS)
@@ -192,13 +192,13 @@ def _high_cards_kept(advice: Advice, hand: Hand) -> Hand:
 
 
 def _sets_kept_together(move: Move, rival: Move, hand: Hand) -> Hand:
-    """The pairs and trios that the next best move would break and the advised one does not touch."""
+    """Return the pairs and trios that the next best move would break and the advised move leaves whole."""
     spent = zip(hand.counts, move.cards.counts, rival.cards.counts, strict=True)
     return Hand(tuple(held if own == 0 < other < held else 0 for held, own, other in spent))
 
 
 def _describe_lowest_reply(beaters: list[MainGroup], view: View, texts: Texts, alone: bool) -> Iterator[str]:
-    """What it takes to beat a move, where nothing else is said; what it costs the landlord, where that is much."""
+    """Describe the lowest reply that beats a move if nothing else is said, or if it costs the landlord much."""
     bombs = {group.category for group in beaters} & {BOMB_CATEGORY, ROCKET_CATEGORY}
     lowest = min((group for group in beaters if group.category not in bombs), key=lambda group: group.rank)
     costly = view.landlord != view.seat and lowest.rank >= _FIRST_HIGH_RANK - 1
@@ -222,13 +222,13 @@ def _describe_replies(beaters: list[MainGroup], texts: Texts) -> Iterator[str]:
 
 
 def _move_text(move: Move, texts: Texts) -> str:
-    """A move of cards, its kickers behind a plus, as in the list beside the table."""
+    """Format a move of cards, with its kickers after a plus, as in the list beside the table."""
     kickers = Hand(move.kicker_counts)
     return " + ".join(_cards_text(part, texts) for part in (move.cards - kickers, kickers) if len(part))
 
 
 def _cards_text(cards: Hand, texts: Texts) -> str:
-    """Cards as the page writes them: 10 for a T, and names for the jokers."""
+    """Return the text of cards as the page writes them, with 10 for a T and names for the jokers."""
     *plain, black, red = cards.counts
     groups = [[name] * count for name, count in zip(RANK_NAMES, plain, strict=False) if count]
     text = " ".join(" ".join(["10"] * len(group)) if "T" in group else "".join(group) for group in groups)

@@ -1,4 +1,4 @@
-"""A recorded game: a session that goes to any of its moves, can be played on from there, and can be reviewed."""
+"""A recorded game as a session that can go to any of its moves, be played on from there, and be reviewed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ddz_play.session.session import Session
 
 
 class ReviewedMove(NamedTuple):
-    """A recorded move with an agent's advice for it, which is given from the seat's view alone.
+    """A recorded move, with an agent's advice that is based on the seat's view alone.
 
     Attributes:
         number: The number of the move.
@@ -32,13 +32,13 @@ class ReviewedMove(NamedTuple):
 
     @property
     def loss(self) -> float | None:
-        """By how much the played move's chance of winning falls short of the best; None if the agent gives none."""
+        """The amount by which the played move's winning chance falls short of the best; None if unknown."""
         known = [option.chance for option in self.advice.options if option.chance is not None]
         return None if self.chance is None or not known else max(known) - self.chance
 
 
 class Replay(Session):
-    """A recorded game, step by step: a session in which every seat is a person's and all hands may be shown.
+    """A step-by-step recorded game: a session in which a person holds every seat and all hands may be shown.
 
     Args:
         record: The game.
@@ -73,11 +73,11 @@ class Replay(Session):
 
     @property
     def number(self) -> int:
-        """How many moves have been made."""
+        """The number of moves made so far."""
         return len(self._moves)
 
     def go_to(self, number: int) -> None:
-        """Go to the position after a number of moves.
+        """Go to the position after a given number of moves.
 
         Raises:
             SessionError: If the game is shorter.
@@ -92,11 +92,11 @@ class Replay(Session):
         return self.game.moves[self.number :] if self.number >= self._first else ()
 
     def branch_here(self, players: Sequence[str]) -> SavedGame:
-        """Return the game up to this position, with other players: to play on from it."""
+        """Return the game up to this position with other players, so that it can be played on from here."""
         return SavedGame(self.deal, tuple(players), self.moves)
 
     def review(self, agent: str, seats: Sequence[int] | None = None) -> Iterator[ReviewedMove]:
-        """Ask an agent about every recorded decision between several moves; the replay stops at the end of the game.
+        """Ask an agent about every recorded decision that had a choice; the replay stops at the end of the game.
 
         Args:
             agent: Its name.
@@ -116,7 +116,7 @@ class Replay(Session):
 
 
 def _chance_of(advice: Advice, move: Move) -> float | None:
-    """The chance of winning that advice gives to a move, or else to its main group."""
+    """Return the winning chance that the advice gives to a move, or else to its main group."""
     whole = [option.chance for option in advice.options if option.move == move]
     group = [option.chance for option in advice.options if option.move is None and option.main == move.main]
     return next(iter(whole + group), None)

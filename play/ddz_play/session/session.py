@@ -1,4 +1,4 @@
-"""The game itself: seats held by people and agents, one move after the other, with hints and a way back."""
+"""The game session: seats held by people and agents, moves one after another, hints, and undo."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GAME, _HINT, _BELIEF = range(3)
 
 
 class PlayedMove(NamedTuple):
-    """A move of a session, with its number and its text.
+    """A move in a session, with its number and its text.
 
     Attributes:
         seat: Who made it.
@@ -68,7 +68,7 @@ class SeatView:
     decisions: tuple[int, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """This view as lists, texts and numbers for JSON; a card is its rank and its copy."""
+        """Return this view as lists, texts and numbers for JSON, with each card as its rank and its copy."""
         return asdict(self)
 
 
@@ -128,12 +128,12 @@ class Session:
     # --- what anybody may know ---
 
     def role(self, seat: int) -> str:
-        """A seat's role: ``landlord``, ``peasant down``, ``peasant up``, ``peasant`` (of two players) or ``bidder``."""
+        """Return a seat's role: ``landlord``, ``peasant down``, ``peasant up``, ``peasant`` or ``bidder``."""
         return format_role(self._state.role(seat) or "bidder", self.rules.players)
 
     @property
     def moves(self) -> tuple[tuple[int, Move], ...]:
-        """``(seat, move)`` since the beginning, declined auctions included."""
+        """Every ``(seat, move)`` since the beginning, declined auctions included."""
         return tuple(self._moves)
 
     @property
@@ -143,12 +143,12 @@ class Session:
 
     @property
     def stage(self) -> str:
-        """``play``, ``bid``, ``double``, ``show`` or ``over``."""
+        """The stage of the game: ``play``, ``bid``, ``double``, ``show`` or ``over``."""
         return self._state.stage
 
     @property
     def question(self) -> str:
-        """What the seat to act has to decide (:func:`ddz_env.core.move_names.kind_of_decision`)."""
+        """The kind of decision to be made now (:func:`ddz_env.core.move_names.kind_of_decision`)."""
         return kind_of_decision(self._moves, self.stage, self.rules)
 
     @property
@@ -158,20 +158,20 @@ class Session:
 
     @property
     def waits_for(self) -> str:
-        """Whom the game waits for: ``person``, ``agent``, or ``over``."""
+        """The kind of player to act, ``person`` or ``agent``, or ``over`` once the game has ended."""
         if self.is_over:
             return "over"
         return PERSON if self.players[self.seat] == PERSON else "agent"
 
     @property
     def cheaters(self) -> tuple[int, ...]:
-        """Seats of agents that look at cards which are hidden from others; none where all hands lie open."""
+        """The seats of agents that look at hidden cards; empty where all hands lie open."""
         if self._shown or self.rules.open_hands:
             return ()
         return tuple(seat for seat, agent in self._agents.items() if is_cheating(agent))
 
     def returns(self) -> tuple[float, ...]:
-        """Each seat's return; zeros while the game runs."""
+        """Compute each seat's return, which is zero while the game runs."""
         return self._state.returns()
 
     # --- what a viewer may see ---
@@ -213,11 +213,11 @@ class Session:
 
     @functools.cached_property
     def suits(self) -> Suits:
-        """The suits of this deal, for the eye: shuffled by its seed, and the same to the end."""
+        """Return the suits of this deal for display, shuffled by its seed and the same to the end."""
         return shuffle_suits(self.deal.seed)
 
     def _future_moves(self) -> Sequence[tuple[int, Move]]:
-        """The moves of this deal that come after the position: known in a replay, else none."""
+        """Return the deal's moves after the current position, which only a replay knows."""
         return ()
 
     def position(self, viewer: int | None, *, reveal: bool = False) -> View | State:
@@ -237,7 +237,7 @@ class Session:
         raise HiddenCardsError("while people play, a viewer has a seat: all hands are shown at the end")
 
     def _hands_are_open(self) -> bool:
-        """Whether everybody may see every hand."""
+        """Check whether everybody may see every hand."""
         return self.observer is None and (self._shown or self.is_over or PERSON not in self.players)
 
     # --- moves ---
@@ -347,7 +347,7 @@ class Session:
             )
 
     def infer_belief(self, agent: str, seat: int) -> Belief:
-        """Ask an agent, in the place of a seat, where it thinks that the hidden cards are.
+        """Ask an agent, in the place of a seat, where it believes the hidden cards to be.
 
         Raises:
             HiddenCardsError: If the agent looks at hidden cards, or the seat's are not known.
@@ -360,7 +360,7 @@ class Session:
 
     @contextmanager
     def _borrow_adviser(self, name: str, seat: int) -> Iterator[Agent]:
-        """Lend an agent that knows the game so far as a seat does."""
+        """Lend an agent that knows the game so far as the seat knows it."""
         if not isinstance(name, str):
             raise UnknownAgentError(f"an agent is named by text, as 'rules', not by {short_repr(name)}")
         with self._advisers.borrow(name) as agent:
@@ -373,12 +373,12 @@ class Session:
     # --- keeping ---
 
     def to_saved_game(self) -> SavedGame:
-        """The whole game as it can be saved, with all hands that are known."""
+        """Return the whole game in a form that can be saved, with all hands that are known."""
         remarks = ("returns: " + " ".join(f"{value:+g}" for value in self.returns()),) if self.is_over else ()
         return SavedGame(self.deal, self.players, tuple(self._moves), remarks)
 
     def next_deal(self, seed: int) -> Deal:
-        """Deal the next game at this table: from a seed or, under unshuffled rules, with the cards of this game.
+        """Deal the next game at this table from a seed or, under unshuffled rules, with the cards of this game.
 
         Raises:
             SessionError: If those cards are not all known, or the game is not over.
@@ -391,7 +391,7 @@ class Session:
         return Deal(self.rules, seed, hands=hands, bottom=bottom)
 
     def copy(self) -> Session:
-        """Copy the session; the copy shares the agents, which may think there while this one is shown.
+        """Copy the session; the copy shares the agents, which may think there while this session is shown.
 
         Only one of the two may use them at a time.
         """
@@ -401,7 +401,7 @@ class Session:
         return twin
 
     def close(self) -> None:
-        """Release what the agents hold; advisers that other games share stay."""
+        """Release the resources that the agents hold, except advisers that other games share."""
         for agent in self._agents.values():
             close_agent(agent)
         if not self._shares_advisers:
@@ -410,7 +410,7 @@ class Session:
     # --- inside ---
 
     def _seat_agents(self, given: Mapping[int, Agent]) -> None:
-        """Seat the agents; if one cannot play, those already seated are released.
+        """Create and seat the agents; if an agent cannot play, release those already seated.
 
         At an observed table an agent can only have the seat whose hand is known.
         """

@@ -1,4 +1,4 @@
-"""``ddz web``: games, replays, puzzles and questions on a local page.
+"""The local page of ``ddz web`` for games, replays, puzzles and questions.
 
 =============  =====================================================================================
 ``games``      the games of the server: kept as files, a few in memory, expiring

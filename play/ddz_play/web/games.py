@@ -1,4 +1,4 @@
-"""The games of the server: each under a secret name, kept as a file after every move.
+"""The games of the server, each under a secret name and saved to a file after every move.
 
 A server that was killed resumes all of them.  Only the games used last are in memory.  A game without a move for two
 weeks is deleted.
@@ -37,7 +37,7 @@ _FILE = re.compile(rf"\.?({_NAME})\.game\.txt(\..*)?")
 
 
 class NoSuchGameError(DouDizhuError):
-    """There is no game of that name, or it has expired."""
+    """The requested game does not exist, or it has expired."""
 
 
 class GameLostError(DouDizhuError):
@@ -49,7 +49,7 @@ class StaleGameError(DouDizhuError):
 
 
 class RequestError(DouDizhuError):
-    """A request does not say what it should; the message names the field."""
+    """A request is malformed or asks for something that is not offered; the message says what is wrong."""
 
 
 class WebOptionError(DouDizhuError):
@@ -58,7 +58,7 @@ class WebOptionError(DouDizhuError):
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A game of the server at one moment; a change makes another session (:meth:`Games.save`).
+    """A game of the server at one moment; a change makes another session (:meth:`GameStore.save`).
 
     Attributes:
         name: Its name; to know it is to sit at the table.
@@ -70,13 +70,13 @@ class StoredGame:
 
     @property
     def viewer(self) -> int | None:
-        """The person's seat; None where only agents play."""
+        """The person's seat, or None if only agents play."""
         players = self.session.players
         return players.index(PERSON) if PERSON in players else None
 
     @property
     def is_open(self) -> bool:
-        """Whether the whole game may be seen: it is over, or only agents play."""
+        """Whether the whole game may be seen, because it is over or only agents play."""
         return self.viewer is None or self.session.is_over
 
 
@@ -96,7 +96,7 @@ class _LoadedGame:
 
 
 class GameStore:
-    """The games of a server, by their secret names.
+    """A server's store of games, keyed by their secret names.
 
     Args:
         folder: Where they are kept; it is made if there is none.
@@ -140,7 +140,7 @@ class GameStore:
 
     @contextmanager
     def hold(self, name: str, *, exclusive: bool = False) -> Iterator[StoredGame]:
-        """Hold a game in memory while it is used, as it is now; it may go on meanwhile.
+        """Hold a game in memory, as it is now, while a request uses it; the game itself may go on meanwhile.
 
         Args:
             name: The name.
@@ -167,7 +167,7 @@ class GameStore:
             self._unload(kept)
 
     def save(self, game: StoredGame, session: Session) -> StoredGame:
-        """Save the next session of a game that nobody else changes.
+        """Save the next session of a game that nobody else is changing.
 
         Raises:
             OSError: If it cannot be written: the game is then as it was before.
@@ -177,7 +177,7 @@ class GameStore:
         return StoredGame(game.name, session)
 
     def replace(self, game: StoredGame, seat: int, agent: str) -> StoredGame:
-        """Let another agent take an agent's seat, in a game that nobody else changes.
+        """Replace an agent with another agent, in a game that nobody else is changing.
 
         Raises:
             RequestError: If the agent is not offered, or the seat is the person's.
@@ -191,14 +191,14 @@ class GameStore:
         return after
 
     def close(self) -> None:
-        """Release what the agents of all games hold: the server ends."""
+        """Release the resources that the agents of all games hold, because the server ends."""
         with self._lock:
             held = [game.session for game in self._loaded.values()]
         for used in (*held, self.advisers):
             _close_quietly(used)
 
     def check_agent(self, name: str) -> str:
-        """Return the name if an agent of that name is offered here.
+        """Return the name of an agent if this server offers it.
 
         Raises:
             RequestError: If the agent is not offered.
@@ -208,7 +208,7 @@ class GameStore:
         return name
 
     def delete_expired(self) -> None:
-        """Delete games without a move for two weeks; no other file is touched."""
+        """Delete games without a move for two weeks, and touch no other files."""
         for path in self._folder.iterdir():
             match = _FILE.fullmatch(path.name)
             with self._lock, contextlib.suppress(OSError):
@@ -216,7 +216,7 @@ class GameStore:
                     path.unlink()
 
     def _unload(self, game: _LoadedGame) -> None:
-        """Drop a game from memory, and others, the least recently used first."""
+        """Stop using a loaded game, and drop the least recently used games beyond the memory limit."""
         with self._lock:
             game.users -= 1
             idle = [name for name, other in self._loaded.items() if not other.users]
@@ -251,14 +251,14 @@ class GameStore:
 
 
 def _make_bidders(record: SavedGame) -> dict[int, Agent]:
-    """Make the agents that are levels: they bid, show and double for the points that count."""
+    """Create the agents of the playing levels, which bid, show and double for the points that count."""
     levels = [level.name for level in LEVELS if auction_changes_points(record.deal.rules)]
     levels_by_seat = {seat: name for seat, name in enumerate(record.players) if name in levels}
     return {seat: make_agent(f"payoff:gain=points,card_player={name}") for seat, name in levels_by_seat.items()}
 
 
 def _close_quietly(used: Session | AdviserPool | None) -> None:
-    """Close a session or the advisers; a failure of their agents is only logged."""
+    """Close a session or an adviser pool, and only log a failure of its agents."""
     try:
         if used is not None:
             used.close()

@@ -1,4 +1,4 @@
-"""What a fresh machine compiles while the page is served: the agents, one after the other, the weakest first.
+"""Compilation on a fresh machine while the page is served: one agent after another, the weakest first.
 
 Nothing depends on it: a request for an agent that is still to come compiles it itself.
 """
@@ -30,7 +30,7 @@ CHANCE_AGENT = "neural-ismcts"
 
 
 class CompileStep(NamedTuple):
-    """An agent to compile.
+    """An agent to compile, with its rules and the estimated compile time.
 
     Attributes:
         what: What the page calls it: ``opponents``, ``hints``, ``search`` or ``puzzles``.
@@ -46,7 +46,7 @@ class CompileStep(NamedTuple):
 
 
 class Preparation:
-    """Compiles agents in a thread.
+    """A background thread that compiles agents.
 
     Args:
         steps: In the order in which they are compiled.
@@ -59,26 +59,26 @@ class Preparation:
         self._taken, self._expected = 0.0, 0
 
     def start(self) -> None:
-        """Begin; until then there is nothing to wait for."""
+        """Start the compilation; before this call there is nothing to wait for."""
         self._left, self._began = {step.agent: step for step in self._steps}, time.monotonic()
         threading.Thread(target=self._compile, daemon=True).start()
 
     def status(self) -> dict[str, Any]:
-        """What is still to be compiled, and in about how many seconds each part will be ready."""
+        """Return the parts still to be compiled, and in about how many seconds each will be ready."""
         left = list(self._left.copy().values())
         return {"ready": not left, "left": [step.what for step in left], "seconds": self._estimate_seconds(left)}
 
     def is_ready(self, agent: str) -> bool:
-        """Whether an agent is compiled, as far as this preparation compiles it."""
+        """Check whether an agent is compiled, as far as this preparation compiles it."""
         return agent not in self._left
 
     def seconds_until_ready(self, agent: str) -> int | None:
-        """In about how many seconds an agent will be ready; None if it is."""
+        """Estimate in how many seconds an agent will be ready; return None if it is ready now."""
         left = list(self._left.copy().values())
         return dict(zip((step.agent for step in left), self._estimate_seconds(left), strict=True)).get(agent)
 
     def wait_for(self, agent: str) -> None:
-        """Wait until an agent is compiled; at once where there is nothing to wait for."""
+        """Wait until an agent is compiled; return at once if there is nothing to wait for."""
         step = self._left.get(agent)
         if step is not None:
             try:
@@ -94,7 +94,7 @@ class Preparation:
             self._taken = time.monotonic() - self._began
 
     def _estimate_seconds(self, left: Sequence[CompileStep]) -> list[int]:
-        """Seconds until each of the steps is done, at the pace of those before."""
+        """Estimate the seconds until each remaining step is done, at the pace of the steps before."""
         pace = self._taken / self._expected if self._expected else 1.0
         until, seconds = self._began + self._taken - time.monotonic(), list[int]()
         for step in left:
@@ -104,7 +104,7 @@ class Preparation:
 
 
 def compile_steps(agents: Sequence[str], adviser: str) -> list[CompileStep]:
-    """List what a server compiles: who plays and bids by default, then the weakest first, the puzzles' solver last.
+    """List a server's compile steps: the default player and bidder, then weakest first, the puzzle solver last.
 
     Agents that compile nothing of ours are left out: they are never asked for practice.
 

@@ -1,4 +1,4 @@
-"""The record of solved puzzles that the server keeps: first tries, a streak and a rating."""
+"""The server's record of solved puzzles: first tries, a streak and a rating."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DAILY_STRIDE = 7919
 
 
 class PuzzleRecord:
-    """The person's results: the first loss and the first win of each puzzle, in the order of play.
+    """A person's puzzle results: the first loss and the first win of each puzzle, in the order of play.
 
     Args:
         file: Where they are kept; one that cannot be read is kept as ``FILE.unread``.
@@ -34,7 +34,7 @@ class PuzzleRecord:
 
     @functools.cached_property
     def _numbers_by_hands(self) -> dict[Any, int]:
-        """The puzzles' numbers by their hands; found when one is played, since to deal compiles."""
+        """The puzzles' numbers by their hands, computed on first use because dealing compiles code."""
         return {puzzle.deal().hands: number for number, puzzle in enumerate(self._puzzles, 1)}
 
     def record_result(self, deal: Deal, won: bool) -> None:
@@ -50,7 +50,7 @@ class PuzzleRecord:
                 self._results.append(end)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the puzzles and the person's record, in which first tries count, as JSON values."""
+        """Return the puzzles and the person's record as JSON values; only first tries count."""
         ends = [end for end in self._results if 0 < end[0] <= len(self._puzzles)]  # another version may have others
         tries: dict[int, bool] = {}
         for number, won in ends:
@@ -67,7 +67,7 @@ class PuzzleRecord:
 
 
 def _read_results(file: Path) -> list[tuple[int, bool]]:
-    """Read the results in a file; one that cannot be read is put aside."""
+    """Read the results in a file; set the file aside if it cannot be read."""
     try:
         return [(int(number), bool(won)) for number, won in json.loads(read_text(file))]
     except FileNotFoundError:

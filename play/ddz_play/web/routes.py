@@ -1,4 +1,4 @@
-"""The addresses of the server, and what each does.
+"""The addresses of the server, and the function that answers each address.
 
 ==========================================  ==================================================================
 ``GET api/choices``                         version of this interface; rules, levels and agents that are offered
@@ -106,14 +106,14 @@ _STATUS = {
 
 
 class _JsonAnswer(JSONResponse):
-    """JSON in plain ASCII: half a surrogate pair in a message is not a fault of the server."""
+    """A JSON response in plain ASCII, so that half a surrogate pair in a message is no server fault."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
 async def _read_request(request: Request) -> Json:
-    """Read the body of a request and what its address names; the address overrides the body."""
+    """Read the body of a request and the values in its address, which override the body."""
     body: Json = {}
     if request.method == "POST":
         _check_origin(request)
@@ -140,7 +140,7 @@ def _check_origin(request: Request) -> None:
 
 
 async def _answer_failure(request: Request, error: Exception) -> Response:
-    """Answer a request that fails with the reason, in the language of the page."""
+    """Answer a failed request with the reason, in the language of the page."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 400)
     text: Exception | Message = error
     about = getattr(error, "about", {})
@@ -156,18 +156,18 @@ async def _answer_failure(request: Request, error: Exception) -> Response:
 
 
 async def _answer_refusal(_request: Request, error: Exception) -> Response:
-    """Answer a request of an unknown address or method, or of another page."""
+    """Answer a request for an unknown address or method, or from another page."""
     assert isinstance(error, HTTPException)
     return _JsonAnswer({"error": error.detail}, error.status_code)
 
 
 async def _answer_fault(_request: Request, _error: Exception) -> Response:
-    """Answer a request that meets a fault of the server; Starlette then raises it, for the terminal to show."""
+    """Answer a request that meets a server fault, which Starlette then raises for the terminal to show."""
     return _JsonAnswer({"error": "a fault of the server; its terminal says which"}, 500)
 
 
 def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
-    """Make the web application of a server.
+    """Create the web application of a server.
 
     Args:
         server: What answers.
@@ -234,19 +234,19 @@ def make_app(server: Server, hosts: Sequence[str]) -> Starlette:
 
 
 class TimeLimitedProtocol(H11Protocol):
-    """uvicorn's HTTP, which closes a connection whose request does not arrive in time, or whose head is too long.
+    """uvicorn's HTTP protocol, closing a connection whose request arrives too late or whose head is too long.
 
     uvicorn itself would wait, and read any number of lines as long as they come at once.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin the time in which the request of a new connection has to arrive."""
+        """Start the time limit within which the request of a new connection has to arrive."""
         super().connection_made(transport)
         self.head_lines = 0
         self.loop.call_later(REQUEST_SECONDS, self._close_without_request)
 
     def data_received(self, data: bytes) -> None:
-        """Count the lines of a request's head before they are read."""
+        """Count the lines of a request's head before uvicorn reads them."""
         if not self.cycle:
             self.head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
         if self.head_lines > MAX_HEADER_LINES:
@@ -261,7 +261,7 @@ class TimeLimitedProtocol(H11Protocol):
 
 
 def new_server(app: Starlette) -> uvicorn.Server:
-    """Make uvicorn's server of an application; at its end it does not wait long for an agent."""
+    """Create the uvicorn server of an application, which waits only briefly for an agent when it shuts down."""
     headers = list(HEADERS.items())
     config = uvicorn.Config(
         app, http=TimeLimitedProtocol, log_level="warning", headers=headers, timeout_graceful_shutdown=1

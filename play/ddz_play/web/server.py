@@ -1,4 +1,4 @@
-"""What answers the requests of the page: one function an address, from the body to plain data."""
+"""The functions that answer the page's requests: one per address, from the request body to plain data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LANGUAGE_HEADER = "accept-language"
 
 
 class Server:
-    """Answers the requests of the page, address by address.
+    """The handler of the page's requests, with one method per address.
 
     Args:
         folder: Where games are kept.
@@ -56,11 +56,11 @@ class Server:
     # --- choices ---
 
     def ready(self, body: Json) -> Json:
-        """What is not compiled yet, and for how long."""
+        """Return the parts that are not compiled yet, and how long they will take."""
         return self.preparation.status()
 
     def list_choices(self, body: Json) -> Json:
-        """The rules, levels and agents that a form offers."""
+        """Return the rules, levels and agents that a form offers."""
         return {
             "api": API,
             "rules": [_rules_json(Rules.preset(name)) for name in OFFERED_RULES],
@@ -72,7 +72,7 @@ class Server:
         }
 
     def puzzles(self, body: Json) -> Json:
-        """All puzzles, and what the person has done with them."""
+        """Return all puzzles, and the person's results in them."""
         return self._puzzle_record.to_json()
 
     # --- games ---
@@ -89,7 +89,7 @@ class Server:
             return {"id": game.name, "open": game.is_open}
 
     def state(self, game: StoredGame, body: Json) -> Json:
-        """The game as its person sees it; of a puzzle, whether it is decided, which is kept."""
+        """Return the game as its person sees it; for a puzzle, record whether it is decided."""
         shape, state = game_json(game), game.session.position(None) if game.session.deal.endgame else None
         if isinstance(state, State) and game.session.moves and game.viewer is not None:
             self.preparation.wait_for(SOLVER)
@@ -106,14 +106,14 @@ class Server:
         return self.state(self.games.save(game, session), body)
 
     def explain_choice(self, game: StoredGame, body: Json) -> Json:
-        """List the moves that chosen cards can be played as; where there is none, say why."""
+        """List the moves that the chosen cards can form; if they form no move, say why."""
         legal, chosen = self._legal_moves(game, body), Hand.parse(_read_text(body, "text"))
         readings = [str(move) for move in legal if move.cards == chosen]
         why = "impossible" if list_readings(chosen, game.session.rules) else "no combination"
         return {"readings": readings, "reason": None if readings else why}
 
     def advance(self, game: StoredGame, body: Json) -> Json:
-        """Let the agent to act move; the game can be looked at while it thinks."""
+        """Let the agent to act move; the game can be looked at while the agent thinks."""
         _check_fresh(game, body)
         session = game.session.copy()
         self.preparation.wait_for(BIDDER if session.stage in AUCTION_STAGES else session.players[session.seat])
@@ -127,7 +127,7 @@ class Server:
         return self.state(self.games.replace(game, seat, self.games.check_agent(_read_text(body, "agent"))), body)
 
     def undo(self, game: StoredGame, body: Json) -> Json:
-        """Take the person's last decision about these cards back; a forced pass does not count as one."""
+        """Take back the person's last decision in this deal; a forced pass does not count as a decision."""
         _check_fresh(game, body)
         if not person_decisions(game):
             raise SessionError("there is nothing to take back")
@@ -138,14 +138,14 @@ class Server:
         return self.state(self.games.save(game, before.session), body)
 
     def hint(self, game: StoredGame, body: Json) -> Json:
-        """Ask an agent for advice in the person's place; the person may play meanwhile."""
+        """Ask an agent for advice in the person's place; the person may play while the agent thinks."""
         agent = self._choose_adviser(body)
         if game.viewer is None:
             raise NotYourTurnError("no person plays at this table")
         return self._collect_thoughts(game.session, agent, game.viewer, page_texts(body))
 
     def solution(self, game: StoredGame, body: Json) -> Json:
-        """Give a puzzle up: whether the person still wins it, and the rest of it if both sides make no mistake."""
+        """Give up a puzzle: return whether the person can still win it, and its best play for both sides."""
         self.preparation.wait_for(SOLVER)
         session = game.session
         if not session.deal.endgame or session.is_over:
@@ -157,7 +157,7 @@ class Server:
         return {"wins": wins, "line": [str(move) for _, move in OpenSolver(session.rules).line(state)] if wins else []}
 
     def record(self, game: StoredGame, body: Json) -> Json:
-        """The whole game as a file when it may be seen, else what the person has seen."""
+        """Return the whole game as a file if it may be seen, otherwise only what the person has seen."""
         session = game.session
         whole = game.is_open or session.deal.endgame
         return {
@@ -168,24 +168,24 @@ class Server:
     # --- replays ---
 
     def position(self, game: StoredGame, body: Json) -> Json:
-        """Show the position after a number of moves of a game that may be seen as a whole."""
+        """Return the position after a number of moves, in a game that may be seen as a whole."""
         replay = self._open_replay(game, body)
         return replay_json(game, replay.seat_view(game.viewer, reveal=True), replay.number)
 
     def thoughts(self, game: StoredGame, body: Json) -> Json:
-        """Ask an agent about a position of a game that may be seen, knowing only what the seat to act knew."""
+        """Ask an agent about a position of a game that may be seen, given only what the seat to act knew."""
         agent, replay = self._choose_adviser(body), self._open_replay(game, body)
         played = [move for _, move in replay.game.moves[replay.number :][:1]]
         return self._collect_thoughts(replay, agent, replay.seat, page_texts(body), *played)
 
     def chance(self, game: StoredGame, body: Json) -> Json:
-        """Estimate the landlord's chance at a position, by what the seat to act knew, and what its move lost."""
+        """Estimate the landlord's winning chance from what the seat to act knew, and what its move lost."""
         replay = self._open_replay(game, body)
         self.preparation.wait_for(CHANCE_AGENT)
         return self._chances.review(replay)._asdict()
 
     def branch(self, game: StoredGame, body: Json) -> Json:
-        """Begin another game from a position of this one; the person gets the seat to act."""
+        """Begin another game from a position of this game; the person gets the seat to act."""
         replay = self._open_replay(game, body)
         others = [name if name != PERSON else self._agents[0] for name in replay.game.players]
         others[replay.seat] = PERSON
@@ -231,7 +231,7 @@ class Server:
         return self._collect_thoughts(session, self._choose_adviser(body), seat, page_texts(body))
 
     def _legal_moves(self, game: StoredGame, body: Json) -> list[Move]:
-        """List the moves of the person, who must be to act: those of another seat would reveal its hand."""
+        """List the moves of the person, who must be to act, since another seat's moves would reveal its hand."""
         _check_fresh(game, body)
         session = game.session
         if session.is_over or session.seat != game.viewer:
@@ -239,7 +239,7 @@ class Server:
         return session.view(session.seat).legal_moves()
 
     def _open_replay(self, game: StoredGame, body: Json) -> Replay:
-        """Open a replay at the move that the address names.
+        """Open a replay at the move number that the request gives.
 
         Raises:
             HiddenCardsError: If a person still plays it.
@@ -251,11 +251,11 @@ class Server:
 
     @functools.cached_property
     def _cheaters(self) -> list[str]:
-        """Agents on offer that look at hidden cards; ours say so without being made, which may compile."""
+        """The offered agents that look at hidden cards; built-in agents say so without being created."""
         return [name for name in self._others if _looks_at_hidden_cards(name)]
 
     def _choose_adviser(self, body: Json) -> str:
-        """Choose who advises and wait until it is compiled; until then quicker agents replace the usual adviser."""
+        """Choose the adviser to ask, a quick one until the usual adviser is compiled, and wait until it is ready."""
         asked = self._adviser if body.get("agent") is None else self.games.check_agent(_read_text(body, "agent"))
         if asked == self._adviser:
             asked = next(filter(self.preparation.is_ready, (asked, *QUICK_ADVISERS)), QUICK_ADVISERS[-1])
@@ -318,7 +318,7 @@ class RefusedMoveError(RequestError):
 
 
 def _looks_at_hidden_cards(agent: str) -> bool:
-    """Whether an agent looks at hidden cards."""
+    """Check whether an agent looks at hidden cards."""
     if estimate_compile_seconds(agent) is not None:
         return any(getattr(parse_agent(part)[0], "cheats", False) for part in filter(None, split_bidder(agent)))
     made = make_agent(agent)
@@ -327,7 +327,7 @@ def _looks_at_hidden_cards(agent: str) -> bool:
 
 
 def _rules_json(rules: Rules) -> Json:
-    """A preset of rules as the page reads it."""
+    """Return a rules preset in the form that the page reads."""
     return {
         "name": rules.name,
         "players": rules.players,
@@ -340,24 +340,24 @@ def _rules_json(rules: Rules) -> Json:
 
 
 def _seat_roles(rules: Rules) -> list[str]:
-    """The role of each seat; empty where an auction decides."""
+    """Return the role of each seat, or an empty list where an auction decides the roles."""
     if rules.bidding != "fixed":
         return []
     return [format_role(role, rules.players) for role in ROLES[: rules.players]]
 
 
 def _seat_labels(rules: Rules) -> list[str]:
-    """The label of each seat: its role, or in an auction when it bids."""
+    """Return a label for each seat: its role or, under an auction, its place in the bidding order."""
     return _seat_roles(rules) or ["bids first", "bids second", "bids third"]
 
 
 def _is_observable(rules: Rules) -> bool:
-    """Whether a person can describe a table: sizes are known, the other hands are not."""
+    """Check whether a person can describe a table under the rules: hand sizes known, other hands hidden."""
     return not (rules.half_deck or rules.open_hands or rules.showing)
 
 
 def _auction_deal(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
-    """Make a deal that is in its auction; the other hands are made up, for no advice there depends on them."""
+    """Make a deal that is in its auction, with made-up other hands, on which no advice there depends."""
     if len(hand) != rules.hand_size or len(bottom) not in (0, rules.bottom):
         raise RequestError("in an auction your hand has {most} cards, without the landlord cards", most=rules.hand_size)
     left, size = str(Hand(rules.deck) - hand - bottom), rules.hand_size
@@ -366,7 +366,7 @@ def _auction_deal(rules: Rules, seat: int, hand: Hand, bottom: Hand) -> Deal:
 
 
 def _check_auction(session: Session, body: Json) -> None:
-    """Refuse a table whose auction is over, and one at doubling without its landlord cards."""
+    """Refuse a table whose auction is over, or one at doubling without its landlord cards."""
     if session.stage not in AUCTION_STAGES:
         raise RequestError("the auction is over: choose the rules without one to ask about the play")
     if session.stage != "bid" and not body.get("landlord_cards"):
@@ -374,7 +374,7 @@ def _check_auction(session: Session, body: Json) -> None:
 
 
 def _visible_record(game: StoredGame) -> str:
-    """The text of what a person has seen of a running game, without anything hidden; its name leads back to it."""
+    """Return as text what a person has seen of a running game, and the name of the game, with nothing hidden."""
     session, viewer = game.session, game.viewer or 0
     view = session.view(viewer)
     lines = [f"# rules: {session.deal.rules.name}", f"# your seat: {viewer}", f"# your hand now: {view.hand}"]
@@ -418,5 +418,5 @@ def _read_choice(body: Json, name: str, known: Sequence[str]) -> str:
 
 
 def page_texts(body: Json) -> Texts:
-    """The texts in the language of the page that sends a request."""
+    """Return the texts in the language of the page that sent a request."""
     return Texts("zh" if body[LANGUAGE_HEADER].lower().startswith("zh") else "en")

@@ -1,4 +1,4 @@
-"""What the page gets, as plain data: only what a viewer's :class:`~ddz_play.session.SeatView` has."""
+"""The plain data that the page receives, taken only from a viewer's :class:`~ddz_play.session.SeatView`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ API = 1
 
 
 def _table_json(part: Any) -> Any:
-    """A part of a table, as the page reads it."""
+    """Convert a part of a table to the form that the page reads."""
     if isinstance(part, Card):
         return {"rank": part.rank, "suit": part.suit, "red": part.is_red}
     if isinstance(part, tuple):
@@ -64,14 +64,14 @@ def _position_json(game: StoredGame, sight: SeatView, viewer: int | None) -> Jso
 
 
 def person_decisions(game: StoredGame) -> list[int]:
-    """Numbers of the moves that the person has decided with these cards: after a declined auction there are others."""
+    """Return the numbers of the moves that the person has decided in the current deal."""
     session = game.session
     dealt = len(session.moves) - len(session.view(game.viewer or 0).history)
     return [at for at, (seat, _) in enumerate(session.moves) if at >= dealt and seat == game.viewer]
 
 
 def must_pass(game: StoredGame) -> bool:
-    """Whether the person to move has no card to play."""
+    """Check whether the person to move has no card to play."""
     if game.session.stage != "play" or game.viewer is None:
         return False
     view = game.session.view(game.viewer)
@@ -79,7 +79,7 @@ def must_pass(game: StoredGame) -> bool:
 
 
 def game_json(game: StoredGame) -> Json:
-    """A game as its person sees it, with what may be done now."""
+    """Return a game as its person sees it, with the actions that are possible now."""
     session, viewer = game.session, game.viewer
     plays = session.stage == "play"
     # A page needs no list of these moves, and the first list takes long to compile.
@@ -103,7 +103,7 @@ def game_json(game: StoredGame) -> Json:
 
 
 def replay_json(game: StoredGame, sight: SeatView, number: int) -> Json:
-    """A position of a game that may be seen as a whole, as the page reads it."""
+    """Return a position of a fully visible game in the form that the page reads."""
     session = game.session
     running = not session.is_over and PERSON not in session.players
     shape = _position_json(game, sight, game.viewer) | {"number": number, "total": len(session.moves)}
@@ -113,7 +113,7 @@ def replay_json(game: StoredGame, sight: SeatView, number: int) -> Json:
 
 
 def _option_json(advice: Advice, option: RankedMove) -> Json:
-    """A compared move as the page reads it."""
+    """Return a compared move in the form that the page reads."""
     shares = {"chance": option.chance, "prior": option.prior}
     return {
         "text": advice.option_name(option),
@@ -127,7 +127,7 @@ def _option_json(advice: Advice, option: RankedMove) -> Json:
 
 
 def thoughts_json(advice: Advice, belief: Belief | None, view: View, texts: Texts) -> Json:
-    """An agent's advice as the page reads it: its moves, the reasons, and where the hidden cards may be."""
+    """Return an agent's advice for the page: its moves, the reasons, and where the hidden cards may be."""
     whys = {name: explain(advice, Texts(name), view) for name in LANGUAGES}
     shape: Json = {
         "agent": advice.agent,

@@ -1,4 +1,4 @@
-"""Agents for two-player no-limit hold'em (the policy, and UCT with either simulation), and a hand between them."""
+"""Two-player no-limit hold'em agents (the policy, and UCT with either simulation), and a hand between them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Player = Literal["payoff", "uct-dealt", "uct-stake", "random"]
 
 
 class HoldemError(DouDizhuError):
-    """An agent or an option that does not exist."""
+    """The named agent or option does not exist."""
 
 
 @dataclass(frozen=True)
 class HoldemOptions(Options):
-    """Who plays, how the win rate is counted, and how the betting is searched.
+    """Options of a hold'em agent: who plays, how the win rate is counted, and how the betting is searched.
 
     Attributes:
         name: ``payoff``, the action of the highest expected payoff (the paper's program THPZZ); ``uct-dealt``
@@ -53,7 +53,7 @@ class HoldemOptions(Options):
 
 
 class HoldemAgent:
-    """Plays hold'em: by the paper's policy, by UCT over the betting whose simulations bet by that policy, or at random.
+    """A hold'em agent that plays by the paper's policy, by UCT whose simulations bet by it, or at random.
 
     Raises:
         HoldemError: If there is no such agent or option.
@@ -86,12 +86,12 @@ class HoldemAgent:
 
 
 def legal_actions(bets: npt.NDArray[np.int64]) -> list[int]:
-    """The legal actions of the player to act, ascending."""
+    """Return the legal actions of the player to act, in ascending order."""
     return [action for action in range(at.ACTIONS) if at.is_legal(bets, action)]
 
 
 def bets_seen_by(bets: npt.NDArray[np.int64], player: int) -> npt.NDArray[np.int64]:
-    """The bets with a player as the first, shape ``[PLACES]``, int64."""
+    """Return the bets with a given player as the first player, shape ``[PLACES]``, int64."""
     view = bets.copy()
     if player:
         view[0], view[1] = bets[1], bets[0]

@@ -1,4 +1,4 @@
-"""The betting of two-player no-limit hold'em, and the paper's policy and search over it.
+"""The betting of two-player no-limit hold'em, and the payoff paper's policy and search over it.
 
 Each player has 20,000 chips; the blinds are 50 and 100.  A bet is named by what its player then has in the pot, a
 multiple of 500 (the paper's action mapping), and raises by at least as much as the last raise, or all in.  The small
@@ -44,7 +44,7 @@ _payoff, _opponent, _final = pure_kernel(expected_payoff), pure_kernel(opponent_
 
 
 def new_bets(button: int) -> npt.NDArray[np.int64]:
-    """The bets after the blinds, shape ``[PLACES]``, int64."""
+    """Return the bets after the blinds, shape ``[PLACES]``, int64."""
     bets = np.zeros(PLACES, np.int64)
     bets[button], bets[1 - button] = SMALL_BLIND, BIG_BLIND
     bets[TURN] = bets[BUTTON] = button
@@ -54,7 +54,7 @@ def new_bets(button: int) -> npt.NDArray[np.int64]:
 
 @inline_kernel
 def is_legal(bets: np.ndarray, action: int) -> bool:
-    """Whether the player to act may take an action."""
+    """Check whether the player to act may take an action."""
     if action <= CALL:
         return True
     chips, most = (action - CALL) * STEP, max(bets[0], bets[1])
@@ -65,13 +65,13 @@ def is_legal(bets: np.ndarray, action: int) -> bool:
 
 @inline_kernel
 def can_check(bets: np.ndarray) -> bool:
-    """Whether the player to act may check."""
+    """Return whether the player to act may check."""
     return bool(bets[bets[TURN]] == max(bets[0], bets[1]))
 
 
 @inline_kernel
 def chips_after(bets: np.ndarray, action: int) -> int:
-    """What the player to act has in the pot after an action."""
+    """Return the chips that the player to act has in the pot after an action."""
     if action == FOLD:
         return bets[bets[TURN]]
     return max(bets[0], bets[1]) if action == CALL else np.int64(action - CALL) * STEP
@@ -79,7 +79,7 @@ def chips_after(bets: np.ndarray, action: int) -> int:
 
 @pure_kernel
 def take_action(bets: np.ndarray, action: int) -> None:
-    """Take a legal action, in place."""
+    """Apply a legal action to the bets in place."""
     turn = bets[TURN]
     if action == FOLD:
         bets[OVER] = 2 + turn
@@ -100,7 +100,7 @@ def take_action(bets: np.ndarray, action: int) -> None:
 
 @pure_kernel
 def best_action(bets: np.ndarray, win_rate: float, full: bool, by_stage: bool) -> int:
-    """The paper's policy (figure 6): the action of the highest expected payoff, by equation 1.
+    """Choose the action of the highest expected payoff by equation 1, which is the paper's policy (figure 6).
 
     To fold loses what is in the pot.  Where a check costs nothing no player folds: the equation would do so with
     the worst hands, because its loss rate counts chips that are lost anyway.
@@ -119,13 +119,13 @@ def best_action(bets: np.ndarray, win_rate: float, full: bool, by_stage: bool) -
 
 @inline_kernel
 def _opponent_win_rate(bets: np.ndarray, win_rate: float, how: int) -> float:
-    """The opponent's win rate as a simulation takes it: as dealt, or from its stake."""
+    """Return the opponent's win rate that a simulation assumes: as dealt, or derived from the stake."""
     return _opponent(win_rate, bets[1] / float(STACK) if how == STAKE else 0.0)
 
 
 @pure_kernel
 def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: bool) -> float:
-    """Bet to the end, both sides by the policy; returns the searcher's payoff by equation 4, or what a fold loses."""
+    """Bet to the end by the policy for both sides; return the searcher's payoff by equation 4, or a fold's loss."""
     while bets[OVER] == 0:
         rate = win_rate if bets[TURN] == 0 else _opponent_win_rate(bets, win_rate, how)
         take_action(bets, best_action(bets, rate, full, by_stage))
@@ -138,7 +138,7 @@ def simulate(bets: np.ndarray, win_rate: float, how: int, full: bool, by_stage: 
 def search_betting(
     bets: np.ndarray, win_rates: np.ndarray, how: int, full: bool, by_stage: bool, exploration: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """UCT over the betting, with one iteration per win rate.
+    """Search the betting by UCT, with one iteration per win rate.
 
     Args:
         bets: The searcher, who is the first player, is to act, shape ``[PLACES]``, int64.

@@ -1,4 +1,4 @@
-"""Comparison of hands of seven cards, and the win rate of two hole cards against a random hand.
+"""Comparison of seven-card hands, and the win rate of two hole cards against a random hand.
 
 A card is a number 0..51 as in PettingZoo's observation: suit times 13 plus rank, the ace 0, the two 1 ... the king 12.
 """
@@ -16,7 +16,7 @@ _NONE = np.int64(-1)
 
 @pure_kernel
 def _straight(ranks: int) -> int:
-    """The highest rank of a straight in a set of ranks (bit 0 the two, bit 12 the ace), -1 if there is none."""
+    """Return the highest rank of a straight in a rank set (bit 0 the two, bit 12 the ace), or -1 without one."""
     low = np.int64(ranks) << 1 | ranks >> 12 & 1  # the ace also counts as below the two
     for top in range(12, 2, -1):
         if low >> (top - 3) & 31 == 31:
@@ -26,7 +26,7 @@ def _straight(ranks: int) -> int:
 
 @pure_kernel
 def _highest(ranks: int, count: int) -> int:
-    """The ``count`` highest ranks of a set, the highest first, four bits each."""
+    """Return the ``count`` highest ranks of a set, the highest first, in four bits each."""
     packed = np.int64(0)
     for rank in range(12, -1, -1):
         if count > 0 and ranks >> rank & 1:
@@ -37,7 +37,7 @@ def _highest(ranks: int, count: int) -> int:
 
 @pure_kernel
 def hand_strength(cards: np.ndarray) -> int:
-    """The strength of seven cards: higher for the better hand, equal where two hands tie.
+    """Compute the strength of seven cards, higher for the better hand and equal for tied hands.
 
     Args:
         cards: Seven cards, int64.
@@ -126,7 +126,7 @@ def write_showdowns(hole: np.ndarray, board: np.ndarray, results: np.ndarray, st
 def sample_showdowns(
     hole: npt.NDArray[np.int64], board: npt.NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.float64]:
-    """Results of showdowns against random hands: 1, 0 or a half, shape ``[count]``.
+    """Sample the results of showdowns against random hands: 1, 0 or a half, shape ``[count]``.
 
     Args:
         hole: The own two cards.

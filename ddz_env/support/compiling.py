@@ -1,4 +1,4 @@
-"""The ``kernel`` decorators, by which Numba compiles the engine and caches it as :mod:`.compile_cache` says.
+"""The ``kernel`` decorators, which compile functions with Numba and cache their machine code on disk.
 
 What is used of Numba's inner parts is here, and nowhere else: the option ``_nrt``, the base classes of the on-disk
 cache (no public option gives one program's kernels a folder of their own, or sees an edit of another file), what begins

@@ -104,7 +104,7 @@ def _count_results(rows: np.ndarray, rules: np.ndarray, landlord_won: np.ndarray
 
 
 def play_out(rows: npt.NDArray[np.uint64], rules: Rules, agent: Agent, rng: np.random.Generator) -> None:
-    """Let one agent play games to their end on all seats.
+    """Play games to the end with one agent in every seat.
 
     Args:
         rows: Games at the first lead, shape ``[n, 32]``, uint64, changed in place.

@@ -199,7 +199,7 @@ class ModelAgent:
 
 
 class PolicyAgent(ModelAgent):
-    """Plays by a trained policy: the newest that ships, or ``policy:path=FILE``.
+    """Plays a trained policy: the newest one shipped, or the one in ``policy:path=FILE``.
 
     Raises:
         UntrustedFileError: If the file is a ``.zip`` and ``trust_file`` is not set.

@@ -165,7 +165,7 @@ def add_active_rows(places: np.ndarray, factors: np.ndarray, count: int, sums: n
 
 @pure_kernel
 def densify(places: np.ndarray, factors: np.ndarray, count: int, before: np.ndarray, columns: np.ndarray) -> None:
-    """Write the dense network inputs, float32, that a list of running sums stands for."""
+    """Expand a sparse list of active input rows into dense network inputs, float32."""
     columns[:] = np.float32(0.0)
     for k in range(count):
         column = np.int64(places[k])

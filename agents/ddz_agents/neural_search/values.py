@@ -136,7 +136,7 @@ def values_for_seats(games: LeafGames, seats: Words, value: Callable[[LeafGames]
 
 
 def play_policy_steps(model: PolicyModel, games: LeafGames, decisions: int, rules: Words) -> None:
-    """Let a policy play games on in place, taking its likeliest action each time.
+    """Advance games in place, letting a policy take its most likely action at each step.
 
     Args:
         model: The policy.

@@ -82,7 +82,7 @@ class _FilteredDeal(NamedTuple):
 
 
 def filter_deals(results: Iterable[full.GameResult]) -> list[tuple[Threshold, FilteredRates, FilteredRates]]:
-    """Compute table 2 of the 2011 paper from the games of the landlord experiment.
+    """Compute the win rates on deals that pass each threshold, for table 2 of the 2011 paper.
 
     Args:
         results: Games of the landlord experiment.  Deals that lack one of the landlords are left out, from the

@@ -62,7 +62,7 @@ def _search_options(options: UctOptions) -> dict[str, Any]:
 
 
 def play_uct(options: UctOptions, number: int) -> list[UctResult]:
-    """Play the games on one deal with each kind of player 1."""
+    """Play a deal's games with information-set UCT and with determinized UCT as player 1."""
     shared = _search_options(options)
     opponent = DeterminizedUctAgent(200, trees=20, **shared)
     agents: tuple[Agent, Agent] = IsUctAgent(4000, **shared), DeterminizedUctAgent(200, trees=20, **shared)

@@ -1,4 +1,4 @@
-"""A check of the shown winning chances, in games that the policy plays with two agents of one level.
+"""An experiment that checks the winning chances shown to people, in games of the policy between two agents of a level.
 
 At one decision of every game :mod:`ddz_agents.neural_search.win_probability` values the move that the policy
 plays. The game says who won, and the maps from the critic's means to chances are fitted on the games with even
@@ -221,7 +221,7 @@ def measure_errors(results: Sequence[TableChanceResult], calibration: Calibratio
         calibration: Of their means.
         worlds: In how many worlds moves were played out.
     """
-    odd = _odd_games(results)
+    odd = _odd_numbered_games(results)
     out = [one for one in odd if one.wins >= 0]
     shown, won = _shown_chances(odd, calibration), _outcomes(odd)
     wins, truth = np.array([one.wins for one in out]), _calibrated_shares(out)
@@ -240,13 +240,13 @@ def measure_errors(results: Sequence[TableChanceResult], calibration: Calibratio
 
 def correlate_gaps(results: Sequence[TableChanceResult], calibration: Calibration) -> float:
     """Correlate the shown and the played-out gaps between two moves of a peasant, without any correction."""
-    peasants = [one for one in _odd_games(results) if one.role and one.rival_wins >= 0]
+    peasants = [one for one in _odd_numbered_games(results) if one.role and one.rival_wins >= 0]
     rivals = [replace(one, mean=one.rival_mean) for one in peasants]
     shown = _shown_chances(peasants, calibration) - _shown_chances(rivals, calibration)
     return float(np.corrcoef(shown, [one.wins - one.rival_wins for one in peasants])[0, 1])
 
 
-def _odd_games(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
+def _odd_numbered_games(results: Sequence[TableChanceResult]) -> list[TableChanceResult]:
     """Return the decisions in odd-numbered games."""
     return [one for one in results if one.deal % 2 and one.number >= 0]
 

@@ -110,7 +110,7 @@ def _push_replies(space: SearchMemory, row: np.ndarray, first: int) -> int:
 
 @part_kernel
 def push_moves(space: SearchMemory, ply: int) -> None:
-    """Push the moves of the position at a ply behind the moves of the position before it.
+    """Append the moves of the position at a ply to the move stack, after those of the previous ply.
 
     Args:
         space: The search; ``space.mask`` holds the position's legal actions, and its frame where the moves begin.

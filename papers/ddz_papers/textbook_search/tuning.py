@@ -163,7 +163,7 @@ def deal_keys(seed: int, first: int, count: int) -> npt.NDArray[np.uint64]:
 
 
 @kernel
-def play_rules(
+def play_games_of_rule_agents(
     games: npt.NDArray[np.uint64],
     rules: npt.NDArray[np.uint64],
     workspace: RuleWorkspace,
@@ -252,7 +252,7 @@ class RuleWeights(Subject):
         """Play one game per deal."""
         won, tuned = np.zeros(len(games)), weights.astype(np.int64)
         landlord, peasants = (tuned, WEIGHTS) if self._landlord else (WEIGHTS, tuned)
-        play_rules(games, self._rules, self._workspace, landlord, peasants, won)
+        play_games_of_rule_agents(games, self._rules, self._workspace, landlord, peasants, won)
         return won if self._landlord else 1.0 - won
 
 

@@ -29,7 +29,7 @@ LANDLORD_HAND, LANDLORD_CARDS, PEASANT_HAND = 17, 3, 17
 
 
 def count_deals() -> int:
-    """Count the deals with the landlord cards known and suits distinguished, the thesis's first factor.
+    """Count the deals with known landlord cards and distinct suits, the first factor of the thesis's state count.
 
     Example:
         >>> f"{count_deals():.1e}"

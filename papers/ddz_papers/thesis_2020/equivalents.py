@@ -193,7 +193,7 @@ def _deals_note(saved: ex.SavedResults[Any]) -> str:
 
 
 def knowledge_table(saved: ex.SavedResults[EquivalentResult]) -> Table:
-    """Make the table of the equivalents without a piece of knowledge, and the changes, like table 5.4."""
+    """Tabulate how equivalents change when an agent lacks a piece of knowledge, as in table 5.4."""
     results = _group_by_name(saved, [*AGENTS, *KNOWLEDGE])
     lines = []
     for (rules, name), result in results.items():

@@ -95,7 +95,7 @@ class Endpoint:
         self._seconds, self._attempts = seconds, attempts
         certificates = httpx2.create_ssl_context()  # takes long to make
         self._settings: dict[str, Any] = {"verify": certificates, "proxy": proxy, "trust_env": False, "timeout": None}
-        self._key = re.compile("".join(map(_key_pattern, key))) if key else None
+        self._key = re.compile("".join(map(_regex_of_key_character, key))) if key else None
 
     def complete(self, body: Mapping[str, Any]) -> Reply:
         """Ask the server for a chat completion.
@@ -184,7 +184,7 @@ class Endpoint:
         return Reply(self._redact_key(parts), problem, *counts)
 
 
-def _key_pattern(character: str) -> str:
+def _regex_of_key_character(character: str) -> str:
     """Return a regular expression for a key's character written plainly, as an escape, or in UTF-16."""
     code = ord(character)
     return (

@@ -89,7 +89,7 @@ class Server:
             return {"id": game.name, "open": game.is_open}
 
     def state(self, game: StoredGame, body: Json) -> Json:
-        """Return the game as its person sees it; for a puzzle, record whether it is decided."""
+        """Return a game as its human player sees it; if it is a puzzle, also record whether it was solved or lost."""
         shape, state = game_json(game), game.session.position(None) if game.session.deal.endgame else None
         if isinstance(state, State) and game.session.moves and game.viewer is not None:
             self.preparation.wait_for(SOLVER)

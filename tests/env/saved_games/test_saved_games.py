@@ -144,3 +144,30 @@ def test_what_a_move_gave_away_is_measured_against_the_best_chance() -> None:
     advice = Advice("somebody", 0, Move.parse("3"), (own, other))
     for chance, loss in ((0.6, 0.0), (0.4, 0.2), (None, None)):
         assert ReviewedMove(0, 0, Move.parse("3"), advice, chance).loss == pytest.approx(loss)
+
+
+KEPT_BY_0_2_0 = """\
+Dou Dizhu game 1
+rules: standard
+seed: 11
+player 0: person
+player 1: rules
+player 2: rules
+seat 0: 33455799TTJQQKA2B
+seat 1: 344566799TJJQKAAR
+seat 2: 345678888TJQKKA22
+landlord cards: 672
+0 34567
+1 9TJQK
+2 pass
+0 TJQKA
+1 pass
+2 8888
+"""
+"""What the page of version 0.2.0 kept in its folder of games."""
+
+
+def test_a_game_kept_by_an_earlier_version_is_read_and_written_as_it_was() -> None:
+    game = SavedGame.parse(KEPT_BY_0_2_0)
+    assert str(game) == KEPT_BY_0_2_0
+    assert game.deal.state(game.moves).seat == 0

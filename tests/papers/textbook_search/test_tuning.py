@@ -22,7 +22,7 @@ from ddz_papers.textbook_search.tuning import (
     RuleWeights,
     Subject,
     deal_keys,
-    play_rules,
+    play_games_of_rule_agents,
 )
 from ddz_papers.textbook_search.tuning_experiment import POINTS, TUNING, TuningOptions, WeightRace, tuning_table
 
@@ -155,7 +155,7 @@ def test_the_middle_of_the_box_is_the_rule_agent_of_today(landlord: bool) -> Non
 @pytest.mark.long
 def test_batch_games_are_those_that_the_rule_agent_plays() -> None:
     won, workspace, agent = np.zeros(40), new_rule_workspace(), RulesAgent()
-    play_rules(deal_keys(5, 0, 40), Rules().words(), workspace, WEIGHTS, WEIGHTS, won)
+    play_games_of_rule_agents(deal_keys(5, 0, 40), Rules().words(), workspace, WEIGHTS, WEIGHTS, won)
     for game, landlord in enumerate(won):
         state = State.new(5, game=game)
         while not state.is_over:

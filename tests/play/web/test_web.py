@@ -236,6 +236,13 @@ def test_the_first_try_of_a_puzzle_counts_and_is_kept(tmp_path: Path) -> None:
     assert PuzzleRecord(tmp_path / "kept.json", puzzles).to_json()["tried"] == 4
 
 
+def test_results_of_puzzles_kept_by_an_earlier_version_count(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+    file.write_text("[[1, false], [1, true], [3, true]]")  # as version 0.2.0 wrote them
+    known = PuzzleRecord(file, load_puzzles()[:4]).to_json()
+    assert (known["tried"], known["first"], known["solved"], known["streak"]) == (2, [3], [1, 3], 1)
+
+
 @pytest.mark.parametrize("text", ["{", "[[1]]", "[[1e999, true]]", "[" * 10_000], ids="{:.9}".format)
 def test_results_of_puzzles_that_cannot_be_read_are_kept_beside(text: str, tmp_path: Path) -> None:
     puzzles, file = load_puzzles()[:4], tmp_path / "kept.json"

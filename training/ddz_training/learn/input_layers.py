@@ -290,7 +290,7 @@ class _LegalScores(torch.autograd.Function):
 
 
 class CpuInputLayer:
-    """The input layer for a CPU, which feeds the networks active rows of running weight sums, not dense inputs.
+    """The first network layer on a CPU, which adds weight rows of active inputs and multiplies no dense inputs.
 
     Args:
         architecture: The sizes.

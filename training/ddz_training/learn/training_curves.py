@@ -59,7 +59,7 @@ class Stage:
 
 
 def read_run(name: str, folder: Path) -> Stage:
-    """Read a stage from the folder of its run, which may still be in training.
+    """Read the curve of one training stage from its run folder; the run may still be in progress.
 
     Raises:
         InvalidExperimentError: If it is not the folder of a run that writes curves, or these have no update or lack

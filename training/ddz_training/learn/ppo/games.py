@@ -156,15 +156,15 @@ class RolloutGames:
         self._rules = np.array([False, *(name.strip() == "rules" for name in names)])
         count, self._pinned = batch.num_games, pinned
         self.sides, self.opponent_ids = np.full(count, NO_SIDE, np.int8), np.zeros(count, np.int8)
-        self.decisions = Decisions(*self._room(new_decisions(count)))
-        self.legal_actions, self.legal_values = self._room(new_legal_actions(0))
+        self.decisions = Decisions(*self._pin_memory(new_decisions(count)))
+        self.legal_actions, self.legal_values = self._pin_memory(new_legal_actions(0))
         self.learner_games = self.past_self_games = np.empty(0, np.intp)
         self.opponent_turns, self.sizes = np.zeros(count, np.bool_), np.empty(0, np.int64)
         self._memory = new_hand_value_cache(count)
         self._legal, self._rows, self._pair_starts = (np.zeros(count, np.int32) for _ in range(3))
         self._draw_sides(self.sides == NO_SIDE)
 
-    def _room(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[npt.NDArray[Any]]:
+    def _pin_memory(self, arrays: Sequence[npt.NDArray[Any]]) -> Sequence[npt.NDArray[Any]]:
         """Move arrays to pinned memory, from which a GPU can copy, if pinning is enabled."""
         return [torch.from_numpy(array).pin_memory().numpy() for array in arrays] if self._pinned else arrays
 
@@ -203,7 +203,7 @@ class RolloutGames:
         self._rows.fill(-1)
         self._rows[games], self._pair_starts[games] = np.arange(len(games)), ends - self.sizes
         if len(games) and ends[-1] > len(self.legal_actions):
-            self.legal_actions, self.legal_values = self._room(new_legal_actions(2 * int(ends[-1])))
+            self.legal_actions, self.legal_values = self._pin_memory(new_legal_actions(2 * int(ends[-1])))
 
     def encode_decisions(self, first: int, stop: int, scratch: RuleWorkspace) -> None:
         """Write the decisions of games ``first..stop-1`` after :meth:`find_decisions`; runs without the GIL."""

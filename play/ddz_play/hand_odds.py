@@ -34,7 +34,7 @@ class HandReport:
     answers: Sequence[Appraisal]
 
     @property
-    def landlord_seat_by_role(self) -> dict[str, int]:
+    def landlord_seats(self) -> dict[str, int]:
         """The landlord's seat in the played-out deals, keyed by the role that the observer then has."""
         seat, landlord = self.view.seat, self.view.landlord
         if landlord is not None:
@@ -51,12 +51,12 @@ class HandReport:
         worlds = len(self.played.landlord_won)
         return {
             part: wilson_interval(int(self.played.wins(landlord).sum()), worlds)
-            for part, landlord in self.landlord_seat_by_role.items()
+            for part, landlord in self.landlord_seats.items()
         }
 
     def convergence(self) -> list[ConvergenceLine]:
         """Summarize how the win rate in the first role (in an auction, the landlord) settles as deals are added."""
-        won = self.played.wins(next(iter(self.landlord_seat_by_role.values())))
+        won = self.played.wins(next(iter(self.landlord_seats.values())))
         return summarize_convergence((won.cumsum()[9::10] / np.arange(10, len(won) + 1, 10)).tolist())
 
     def as_dict(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class HandReport:
             "hand": str(self.view.hand),
             "worlds": len(self.played.landlord_won),
             "win_rates": {part: [rate.mean, rate.low, rate.high] for part, rate in self.rates().items()},
-            "gains": {part: self.played.gain(landlord) for part, landlord in self.landlord_seat_by_role.items()},
+            "gains": {part: self.played.gain(landlord) for part, landlord in self.landlord_seats.items()},
             "answers": [
                 {
                     "move": move_name(answer.move, self.question),
@@ -87,16 +87,14 @@ class HandReport:
             (*_answer_cells(answer, self.question), "←" if answer.move == chosen else "") for answer in self.answers
         ]
         rates = ", ".join(f"{part} {rate.text_with_range()} %" for part, rate in self.rates().items())
-        gains = ", ".join(
-            f"{part} {self.played.gain(landlord):+.2f}" for part, landlord in self.landlord_seat_by_role.items()
-        )
+        gains = ", ".join(f"{part} {self.played.gain(landlord):+.2f}" for part, landlord in self.landlord_seats.items())
         worlds = len(self.played.landlord_won)
         note = f"{self.view.hand} in {worlds:,} worlds. Wins: {rates}. Points for each at stake: {gains}."
         return Table(f"Played out by {self.player}", ("answer", "at stake", "win %", "payoff", "best"), lines, note)
 
     def settling_table(self) -> Table:
         """Return a table of how the win rate converges as deals are sampled (table 1 of the payoff paper)."""
-        part = next(iter(self.landlord_seat_by_role))
+        part = next(iter(self.landlord_seats))
         title = f"The win rate as {part} settles, played out by {self.player}"
         lines = [
             (

@@ -122,7 +122,7 @@ def _has_doubled(view: View, seat: int) -> bool:
 
 
 def with_hand_shown(view: View) -> View:
-    """Return a landlord's view in the stage ``show`` as it is after the landlord has shown its hand."""
+    """Return the view that a landlord in the stage ``show`` will have once its hand is shown."""
     row = view.row.copy()
     apply_answer(row, np.uint64(DOUBLE_BASE + 1), view.rule_words)
     return View(row, view.rules, view.rule_words, view.seat, view.history, view.ring)

@@ -52,7 +52,7 @@ SEATS = 3
 
 
 class Decisions(NamedTuple):
-    """The bytes and hand values of a batch of decisions, in the order of their games.
+    """The encoded observations and hand values of a batch of decisions, in the order of their games.
 
     Attributes:
         seen: What the networks read, by :data:`~ddz_agents.neural.feature_table.DECISION_BYTES`, shape ``[n, 584]``,

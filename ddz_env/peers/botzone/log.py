@@ -91,7 +91,7 @@ class BotzoneLog:
 
     @property
     def played(self) -> list[list[int]]:
-        """The card ids of every move that counted, beginning with the landlord's first move."""
+        """The card ids of every accepted move, beginning with the landlord's first move."""
         shown_moves = [output["display"] for output in self.outputs if "event" in output.get("display", {})]
         return [list(display["event"]["action"]) for display in shown_moves if "errorInfo" not in display]
 

@@ -1,4 +1,4 @@
-"""Observers for a player's knowledge in OpenSpiel's two forms.
+"""OpenSpiel observers, which give a player's knowledge as a tensor or as a string.
 
 The *information state* has perfect recall: the hand as dealt and everything that happened in sight since.  The
 *observation* is the vector of the environments (:data:`ddz_env.core.observation.OBSERVATION`): what is on the table now

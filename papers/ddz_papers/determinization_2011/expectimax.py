@@ -1,4 +1,4 @@
-"""Information-set expectimax (Whitehouse, Powley and Cowling 2011, section III.E), in compiled code.
+"""Expectimax on the tree of information sets (section III.E of the 2011 paper).
 
 The tree of information sets is seen from the root player ``j`` alone.  With ``[s]`` the information set of a state for
 ``j``, and ``p`` the probabilities of its states::

@@ -243,7 +243,7 @@ class RateRow(NamedTuple):
 
 
 def rate_table(title: str, rows: Sequence[RateRow], saved: ex.SavedResults[GameResult]) -> Table:
-    """Make the table of the lines whose games have been played, with a note on their file and their agents."""
+    """Make the table of win rates of the line-ups that have been played; a note names its file and its agents."""
     played = {result.lineup for result in saved.results}
     lines = [row.comparison(saved.results) for row in rows if {row.lineup, row.base or row.lineup} <= played]
     return ex.make_comparison_table(title, lines, games_note(saved))
@@ -378,7 +378,7 @@ def landlord_lineups(options: FullOptions) -> Lineups:
     return Lineups(lineups, {**agents, "peasants": peasant})
 
 
-def plot_landlord(saved: ex.SavedResults[GameResult], path: Path) -> None:
+def plot_landlord_win_rates(saved: ex.SavedResults[GameResult], path: Path) -> None:
     """Plot the win rates of the three landlords beside the paper's."""
     bars = _make_bars("", [f"{name}\nUCT" for name in LANDLORDS], LANDLORD_RATES, saved.results)
     save_plot(path, Panel([bars], "", "landlord wins, %"), size=(5.5, 3.6))
@@ -397,7 +397,7 @@ LANDLORD_UCT = make_lineup_experiment(
         RateRow(f"{CHEATING} over {DETERMINIZED}", "+11.6", CHEATING, DETERMINIZED),
         RateRow(f"{INFORMATION_SET} over {DETERMINIZED}", "-0.4", INFORMATION_SET, DETERMINIZED),
     ],
-    plot_landlord,
+    plot_landlord_win_rates,
 )
 
 

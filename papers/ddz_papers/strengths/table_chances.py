@@ -111,7 +111,7 @@ def _load_players(level: str) -> tuple[ModelAgent, Agent, WinProbability, WinPro
     return ModelAgent(model), make_agent(level), WinProbability(model), WinProbability(model, worlds=PARTICLES)
 
 
-def estimate_at_table(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
+def estimate_chances_in_game(options: TableChanceOptions, level: str, deal: int) -> list[TableChanceResult]:
     """Play a game between the policy and agents of a level, and estimate the winning chances of one policy move."""
     (policy, other, estimator, _), rng = _load_players(level), make_published_generator
     state, seat, decisions = State.new(options.seed, game=deal), deal % 3, list[tuple[View, Move]]()
@@ -327,7 +327,7 @@ TABLE_CHANCES = ex.Experiment(
         for level in ex.check_names("level", options.only, LEVELS)
         for deal in range(FIRST_DEAL, FIRST_DEAL + options.games)
     ],
-    work=estimate_at_table,
+    work=estimate_chances_in_game,
     changeable=("games",),
     more=lambda options: {"particles": WORLDS, "weights": digest_file(shipped_policy_path())},
     agents=lambda options: ["policy"],

@@ -86,7 +86,7 @@ class ExpectiminimaxOptions(AlphaBetaOptions):
 
 
 class DepthLimitedAgent(SearchAgent[ViewOrState]):
-    """The base class of both agents, which compares moves over the searched deals and deepens while time remains."""
+    """The base class of alpha-beta and expectiminimax agents, which search deeper while time remains."""
 
     budget = "depth {0.depth}"
     options: AlphaBetaOptions

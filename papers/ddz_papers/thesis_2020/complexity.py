@@ -130,7 +130,7 @@ def load_board_game(name: str) -> Any:
 
 
 def play_random_board_games(start: Any, games: int, seed: int, first: int = 0) -> Playouts:
-    """Play two-player games without chance to their ends, with a uniform choice at every decision.
+    """Play deterministic two-player games to the end, choosing uniformly at every decision.
 
     Args:
         start: Where each begins, a ``pyspiel.State``.

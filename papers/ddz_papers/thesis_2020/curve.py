@@ -41,7 +41,7 @@ class Tally(NamedTuple):
 
     @property
     def deals(self) -> int:
-        """The number of deals."""
+        """The number of deals tallied."""
         return sum(self)
 
 

@@ -1,4 +1,4 @@
-"""The Monte Carlo equivalent, the number of search iterations that play as strongly as an agent.
+"""The Monte Carlo equivalent: the number of iterations at which a search plays as strongly as an agent.
 
 What duplicate deals between the agent and a search say about it is in :mod:`ddz_papers.thesis_2020.curve`.
 

@@ -118,7 +118,7 @@ def prepare_page() -> None:
     from ddz_play.web import preparing
     from ddz_play.winning_chances import ChanceEstimator
 
-    for step in preparing.compile_steps(DEFAULT_AGENTS, ADVISER):
+    for step in preparing.list_compile_steps(DEFAULT_AGENTS, ADVISER):
         compile_agent(step.agent, step.rules)
     session = Session(SavedGame(Deal(Rules()), (PERSON,) * 3))
     ChanceEstimator().add_chances(session.view(session.seat), session.hint("policy"), players=(PERSON, "hard", "hard"))

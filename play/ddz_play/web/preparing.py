@@ -103,7 +103,7 @@ class Preparation:
         return seconds
 
 
-def compile_steps(agents: Sequence[str], adviser: str) -> list[CompileStep]:
+def list_compile_steps(agents: Sequence[str], adviser: str) -> list[CompileStep]:
     """List a server's compile steps: the default player and bidder, then weakest first, the puzzle solver last.
 
     Agents that compile nothing of ours are left out: they are never asked for practice.

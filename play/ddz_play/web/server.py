@@ -24,7 +24,7 @@ from ddz_play.seating import parse_seed
 from ddz_play.session import HiddenCardsError, NotYourTurnError, Replay, Session, SessionError
 from ddz_play.texts import Texts
 from ddz_play.web.games import GameStore, RequestError, StaleGameError, StoredGame
-from ddz_play.web.preparing import BIDDER, CHANCE_AGENT, QUICK_ADVISERS, SOLVER, Preparation, compile_steps
+from ddz_play.web.preparing import BIDDER, CHANCE_AGENT, QUICK_ADVISERS, SOLVER, Preparation, list_compile_steps
 from ddz_play.web.puzzles import PuzzleRecord
 from ddz_play.web.shapes import API, Json, game_json, must_pass, person_decisions, replay_json, thoughts_json
 from ddz_play.winning_chances import ChanceEstimator, is_decided_by_points
@@ -51,7 +51,7 @@ class Server:
         self._puzzles = load_puzzles()
         self._puzzle_record = PuzzleRecord(folder / "puzzles.json", self._puzzles)
         self._chances = ChanceEstimator()
-        self.preparation = Preparation(compile_steps(self._agents, adviser))
+        self.preparation = Preparation(list_compile_steps(self._agents, adviser))
 
     # --- choices ---
 

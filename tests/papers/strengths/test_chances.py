@@ -67,7 +67,9 @@ def test_chances_hold_at_a_table_of_a_level(level: str) -> None:
     unmapped = table_chances.measure_errors(told, AS_GIVEN, worlds=60)
     assert max(map(abs, unmapped.bias)) > 3  # or this says nothing
     assert found.error < unmapped.error
-    again = table_chances.estimate_at_table(table_chances.TableChanceOptions(), level, table_chances.FIRST_DEAL + 1)[0]
+    again = table_chances.estimate_chances_in_game(
+        table_chances.TableChanceOptions(), level, table_chances.FIRST_DEAL + 1
+    )[0]
     [kept] = [one for one in saved if one.deal == again.deal]
     assert (again.number, again.role, again.won) == (kept.number, kept.role, kept.won)
     told, before = [[one.mean, one.rival_mean, one.wins, one.rival_wins, one.share] for one in (again, kept)]

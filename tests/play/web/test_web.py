@@ -17,7 +17,7 @@ from ddz_env.saved_games import PERSON, Deal, SavedGame
 from ddz_play.puzzles import load_puzzles
 from ddz_play.session import Replay
 from ddz_play.web import preparing
-from ddz_play.web.preparing import CompileStep, Preparation, compile_steps
+from ddz_play.web.preparing import CompileStep, Preparation, list_compile_steps
 from ddz_play.web.puzzles import PuzzleRecord
 from ddz_play.web.routes import PAGE
 from ddz_play.web.server import OFFERED_RULES
@@ -97,7 +97,7 @@ def test_the_file_of_a_running_game_leads_back_to_it(page: Page) -> None:
 
 
 def test_who_plays_and_bids_by_default_is_compiled_first_then_the_weakest_and_nobody_elses_agent() -> None:
-    found = compile_steps(["medium", "master", LOWEST, "easy", SEARCH], SEARCH)
+    found = list_compile_steps(["medium", "master", LOWEST, "easy", SEARCH], SEARCH)
     order = ["medium", "payoff", "easy", "rules", "policy", "master", SEARCH, "neural-ismcts", "solver"]
     assert [step.agent for step in found] == order
     assert [step.what for step in found if step.agent in ("medium", "rules", "solver")] == [

@@ -224,7 +224,7 @@ class RecordedGame:
         return f"game {self.game} of deal {self.deal}"
 
     def to_saved_game(self, rules: Rules, agents: Sequence[str]) -> SavedGame:
-        """Convert the record to a readable saved game, without deals in which everybody passed the bidding.
+        """Convert the record to a readable saved game, leaving out deals in which every seat declined to bid.
 
         Args:
             rules: The rules.

@@ -68,7 +68,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Budget(Options):
-    """The total length of a training, including what was done before a run was resumed.
+    """The total length of a training run, including the part before it was resumed.
 
     Attributes:
         updates: Updates; None for no limit.

@@ -144,7 +144,7 @@ def _win_rate_of(line: Mapping[str, str]) -> Interval:
 
 
 def format_win_rate(line: Mapping[str, str] | None) -> str:
-    """Format an evaluation's win rate and interval in per cent, or return an empty text without an evaluation."""
+    """Format an evaluation's win rate and interval in per cent; an empty string if there is no evaluation."""
     return _win_rate_of(line).text_with_range(to="–") if line else ""
 
 

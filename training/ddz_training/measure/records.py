@@ -294,7 +294,7 @@ Wins = Annotated[float, ".6g"]
 
 @dataclass(frozen=True)
 class GameLead:
-    """The lead of a recorded game's players over an agent, in wins of the mover's side for each role.
+    """How many more wins a recorded game's players made than an agent would have made, role by role.
 
     Attributes:
         agent: The agent.

@@ -300,7 +300,7 @@ def win_share(record: GameResult, letter: str) -> float:
 
 
 def balanced_win_share(record: GameResult, letter: str) -> float:
-    """Score a game as 1 for a win, 0 for a loss, and one half if both agents' seats won in equal shares.
+    """Score a game: 1 for a win, 0 for a loss, and one half if equal shares of both agents' seats won.
 
     With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
     """

@@ -192,7 +192,7 @@ def segment_of(code: np.uint64) -> np.uint64:
 
 @pure_kernel
 def reply_starts(hand: np.uint64, code: np.uint64, rules: np.ndarray) -> np.uint64:
-    """Return the lowest ranks, as bits, at which a hand beats a target with the target's own category."""
+    """Return, as bits, the starting rank of each reply in the target's category by which a hand beats it."""
     if code in (BOMBS, NOTHING):
         return U0
     return follow_starts(hand, segment_of(code), code & U15, rules)
@@ -295,7 +295,7 @@ def tighten_target(code: np.uint64, starts: np.uint64, rules: np.ndarray) -> np.
 
 @pure_kernel
 def is_unbeaten(hands: np.ndarray, owner: int, code: np.uint64, landlord: int, rules: np.ndarray) -> bool:
-    """Return whether no opponent of the owner can beat a target; the owner's partner can always pass."""
+    """Return whether no opponent of the player who made a move can beat it; a partner can always pass."""
     players = np.int64(rules[R_PLAYERS])
     for seat in range(players):
         if (seat == landlord) != (owner == landlord) and can_beat(hands[seat], code, rules):

@@ -74,7 +74,7 @@ class RecordedSteps(NamedTuple):
         return cls._make(np.zeros((steps, games, *shape), kind) for kind, *shape in _STEP_ARRAYS)
 
     def for_games(self, games: slice) -> RecordedSteps:
-        """Select the records of the given games; the arrays share their memory."""
+        """Return the records of the given games, as views of this object's arrays."""
         return RecordedSteps._make(part[:, games] for part in self)
 
     @property

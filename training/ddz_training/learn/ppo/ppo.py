@@ -597,7 +597,7 @@ class PpoLearner(Learner):
         return policy + critic, {**sums, "critic_loss": critic}
 
     def policy_loss(self, rollout: Rollout, rows: Tensor, pairs: int, entropy_weight: float) -> tuple[Tensor, LossSums]:
-        """Compute the policy's loss (clipped surrogates, own value, entropy) and the sums of its parts.
+        """Compute the policy's loss (clipped surrogate, loss of its value head, entropy) and the sums of its parts.
 
         Args:
             rollout: The rollout.

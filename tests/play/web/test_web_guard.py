@@ -102,7 +102,7 @@ def test_only_offered_agents_play(page: Page, agent: str) -> None:
 
 def test_a_fault_of_the_server_is_told_without_its_inside(tmp_path: Path) -> None:
     class Broken(Server):
-        def choices(self, body: Json) -> Json:
+        def list_choices(self, body: Json) -> Json:
             raise RuntimeError("the inside")
 
     page = Page(tmp_path, Broken(tmp_path / "games", ["rules"], "rules"))

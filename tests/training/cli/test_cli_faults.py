@@ -240,7 +240,7 @@ from ddz_training.cli.app import main
 def make_action_table():
     print("ready", flush=True)
     time.sleep(60)
-tables.action_table = make_action_table
+tables.make_action_table = make_action_table
 main()
 """
 

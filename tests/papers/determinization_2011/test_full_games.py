@@ -58,6 +58,7 @@ def test_line_ups_are_those_of_the_paper_with_the_options_of_the_command() -> No
     assert values["500"] == "isuct:iterations=500,exploration=0.44"
 
 
+@pytest.mark.long
 def test_more_games_deals_and_values_go_on_with_the_same_file(tmp_path: Path) -> None:
     path, fewer = tmp_path / "games.csv", replace(TINY, deals=2, games=1)
     LANDLORD_UCT.run(fewer, path)

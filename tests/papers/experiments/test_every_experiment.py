@@ -71,7 +71,11 @@ PUBLISHED = {
     *("holdem", "streets", "search-depth", "agent-strength", "points-strength"),
 }
 """Cases whose results come out as they were published, those left out in which the shipped policy plays: it climbs."""
-LONG = ["mini-inference", "mini-agents", "levels", "equivalents"]
+LONG = (
+    *("mini-inference", "mini-agents", "levels", "equivalents", "search-depth", "search-parts", "table-chances"),
+    *("tuning", "chances", "holdem", "agent-strength"),
+)
+"""Those that play for more than two seconds: the papers are finished, and what pins their results stays."""
 
 
 def small(name: str, **more: Any) -> tuple[Experiment[Any, Any], Any]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import re
 
 import pytest
 
 from tests.packages import SOURCES
+from tests.readmes import dead_links, examples_run
 
 README = SOURCES["ddz_agents"] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
 
 
 def test_the_example_runs() -> None:
-    ran = doctest.testfile(str(README), module_relative=False)
-    assert ran.attempted > 5
-    assert ran.failed == 0
+    assert examples_run(README) > 5
 
 
 @pytest.mark.parametrize("door", re.findall(r"\| `(\w+)` of `([\w.]+)` \|", TEXT), ids=".".join)
@@ -38,6 +36,4 @@ def test_every_folder_is_listed_below_those_that_it_imports() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", TEXT)
-    assert links
-    assert [link for link in links if not (README.parent / link).exists()] == []
+    assert dead_links(README) == []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import re
 import subprocess
 import sys
 
 from tests.packages import SOURCES
+from tests.readmes import examples_run
 
 README = SOURCES["ddz_env"] / "README.md"
 
@@ -27,9 +27,7 @@ print(*sorted({module.partition(".")[0] for module in sys.modules}))
 
 
 def test_the_example_of_the_readme_runs() -> None:
-    result = doctest.testfile(str(README), module_relative=False)
-    assert result.failed == 0
-    assert result.attempted > 10
+    assert examples_run(README) > 10
 
 
 def test_what_the_readme_says_to_import_is_there() -> None:

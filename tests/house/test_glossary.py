@@ -8,11 +8,13 @@ import re
 
 import pytest
 
+from ddz_agents.renamed_options import RENAMED as RENAMED_OPTIONS
 from ddz_env.playing.registry import list_agent_names, list_agent_options
 from ddz_training.learn.belief import BeliefConfig
 from ddz_training.learn.dmc import DmcConfig
 from ddz_training.learn.imitation import ImitationConfig
 from ddz_training.learn.ppo.config import SelfPlayConfig
+from ddz_training.learn.settings import RENAMED as RENAMED_SETTINGS
 from tests.packages import ROOT, SOURCES
 
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
@@ -50,22 +52,8 @@ RETIRED = {
 }
 """Names of functions and classes that were given up, and what is said today."""
 
-FORMER_OPTIONS = {
-    "ahead": "leaf_policy_steps",
-    "average": "ema_decay",
-    "baselines": "eval_opponents",
-    "clip": "clip_coef",
-    "final_learning_rate": "final_lr_factor",
-    "lam": "gae_lambda",
-    "max_gradient": "max_grad_norm",
-    "opponents": "eval_opponents",
-    "play": "card_player",
-    "player": "rollout_player",
-    "settled": "skip_search_above",
-    "shard": "microbatch",
-    "steps": "num_steps",
-}
-"""Options of agents and settings of training that were renamed."""
+FORMER_OPTIONS = {*RENAMED_OPTIONS, *RENAMED_SETTINGS}
+"""Options of agents and settings of training that are refused under these names."""
 
 
 @functools.cache
@@ -86,7 +74,7 @@ def test_retired_names_define_nothing() -> None:
 
 @pytest.mark.parametrize("kind", [SelfPlayConfig, BeliefConfig, DmcConfig, ImitationConfig])
 def test_settings_of_training_have_the_fields_names(kind: type) -> None:
-    assert not FORMER_OPTIONS.keys() & kind.__dataclass_fields__.keys()  # type: ignore[attr-defined]
+    assert not FORMER_OPTIONS & kind.__dataclass_fields__.keys()  # type: ignore[attr-defined]
 
 
 def test_options_of_agents_have_no_former_name() -> None:

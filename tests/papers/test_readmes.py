@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from ddz_papers.experiments.registry import EXPERIMENTS, load_experiment
 from tests.packages import ROOT, SOURCES
+from tests.readmes import dead_links, examples_run
 
 README = SOURCES["ddz_papers"] / "README.md"
 PAGES = [README, *sorted(README.parent.glob("*/README.md"))]
@@ -18,8 +18,7 @@ COMMAND = re.compile(r"ddz reproduce ([a-z-]+)((?: --[\w-]+ [\w./,]+)*)")
 
 def test_the_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    ran = doctest.testfile(str(README), module_relative=False)
-    assert (ran.failed, ran.attempted) == (0, 7)
+    assert examples_run(README) == 7
 
 
 def test_every_paper_has_a_page_and_every_experiment_is_on_one() -> None:
@@ -40,6 +39,4 @@ def test_a_page_names_commands_files_and_links_that_exist(page: Path) -> None:
             assert out[1] in (full, full.replace(".csv", "_deep.csv")), name
     for file in re.findall(r"docs/results/\w+\.csv", text):
         assert (ROOT / file).exists(), file
-    prose = re.sub(r"(?ms)^```.*?^```$", "", text)
-    for link in re.findall(r"\]\(([^)#]+)", prose):
-        assert (page.parent / link).exists(), link
+    assert dead_links(page) == []

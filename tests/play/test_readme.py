@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import re
 
 from ddz_training.cli.app import list_commands
 from tests.packages import SOURCES
+from tests.readmes import dead_links, examples_run
 
 README = SOURCES["ddz_play"] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
 
 
 def test_the_example_runs() -> None:
-    ran = doctest.testfile(str(README), module_relative=False)
-    assert (ran.failed, ran.attempted) == (0, 10)
+    assert examples_run(README) == 10
 
 
 def test_every_door_exists() -> None:
@@ -28,6 +27,4 @@ def test_every_door_exists() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#]+)", TEXT)
-    assert links
-    assert [link for link in links if not (README.parent / link).exists()] == []
+    assert dead_links(README) == []

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import re
 
 import pytest
 
 from tests.packages import SOURCES
+from tests.readmes import dead_links, examples_run
 
 README = SOURCES["ddz_training"] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
 
 
 def test_the_examples_run() -> None:
-    ran = doctest.testfile(str(README), module_relative=False)
-    assert ran.attempted > 10
-    assert ran.failed == 0
+    assert examples_run(README) > 10
 
 
 @pytest.mark.parametrize("door", re.findall(r"\| `(\w+)` of `([\w.]+)` \|", TEXT), ids=".".join)
@@ -34,6 +32,4 @@ def test_every_folder_is_listed() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#]+)\)", TEXT)
-    assert links
-    assert [link for link in links if not (README.parent / link).exists()] == []
+    assert dead_links(README) == []

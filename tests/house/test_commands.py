@@ -36,7 +36,7 @@ def read(line: str) -> None:
         DouDizhuError: The same, by a check of its own.
     """
     words = shlex.split(line.split(" > ")[0].split(" | ")[0], comments=True)[1:]
-    context, command = click.Context(app, info_name="ddz"), app
+    context, command = click.Context(app, info_name="ddz", **app.context_settings), app  # as it is started
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         named, found, words = command.resolve_command(context, words)
         assert found is not None

@@ -20,7 +20,8 @@ from ddz_training.measure.benchmark.play import SCORING, BenchmarkResults, read_
 from ddz_training.measure.markdown import format_markdown_table
 from ddz_training.measure.provenance import digest_file
 from ddz_training.measure.ratings import fit_ratings, make_scores
-from ddz_training.measure.statistics import AgentResult, Interval, compute_standings
+from ddz_training.measure.statistics import Interval
+from ddz_training.measure.summaries import AgentResult, compute_standings
 
 FOLDER = Path(__file__).with_name("results") / "benchmark"
 _NONE = "*There are no committed results yet.*"

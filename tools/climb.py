@@ -32,8 +32,9 @@ from ddz_env.support.atomic_files import replace_file
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import digest_file
-from ddz_training.measure.statistics import Interval, normal_interval, paired_difference, wins_by_deal
+from ddz_training.measure.statistics import Interval, normal_interval, paired_difference
 from ddz_training.measure.store import OnProgress, ignore_progress
+from ddz_training.measure.summaries import wins_by_deal
 
 TABLE = Path(__file__).parents[1] / "docs" / "results" / "climb.csv"
 FIRST_DEAL = 400_000

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 from ddz_env.support.checks import check_choice
 from ddz_env.support.options import Options, Range
-from ddz_training.measure import statistics
+from ddz_training.measure import summaries
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.store import Key, OnProgress, ResultStore, ignore_progress, parse_rows, read_results
@@ -243,7 +243,7 @@ def group_by(results: Iterable[_Result], *names: str, order: Iterable[Any] = ())
         names: The fields.
         order: Values that come first, in this order; others follow in the order in which they come first.
     """
-    groups = statistics.group_by(results, attrgetter(*names))
+    groups = summaries.group_by(results, attrgetter(*names))
     return {value: groups[value] for value in (*order, *groups) if value in groups}
 
 

@@ -17,15 +17,8 @@ from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import PAIR, SIDES, DealPlayer, GameResult, Match
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import digest_file
-from ddz_training.measure.statistics import (
-    Interval,
-    clip_interval,
-    mean_ms_per_decision,
-    normal_interval,
-    paired_difference,
-    side_score,
-    split_wins_by_side,
-)
+from ddz_training.measure.statistics import Interval, clip_interval, normal_interval, paired_difference
+from ddz_training.measure.summaries import mean_ms_per_decision, side_score, split_wins_by_side
 from ddz_training.measure.workers import Worker
 
 Pair = tuple[str, str]

@@ -16,7 +16,7 @@ from ddz_agents.neural.shipped import policy_name, policy_path, shipped_policy_p
 from ddz_env.playing.registry import LEVELS
 from ddz_papers.experiments import experiment as ex
 from ddz_papers.experiments import matches
-from ddz_training.measure import statistics
+from ddz_training.measure import statistics, summaries
 from ddz_training.measure.duplicate import GameResult
 from ddz_training.measure.markdown import Table
 
@@ -201,7 +201,7 @@ class PointsResult:
         """Make the result of a deal from its six games."""
         first, times = records[0], matches.decision_times(records)
         landlord = [record for record in records if record.landlord >= 0 and record.seats[record.landlord] == "a"]
-        score = round(fmean(statistics.side_score(record, "a", "stake") for record in records), 4)
+        score = round(fmean(summaries.side_score(record, "a", "stake") for record in records), 4)
         won = sum(record.winner == "landlord" for record in landlord)
         declined = sum(record.landlord < 0 for record in records)
         return cls(first.a, first.b, first.deal, score, len(landlord), won, declined, *times)

@@ -41,8 +41,9 @@ from ddz_training.measure.duplicate import KEY, DealPlayer, GameResult, Match, l
 from ddz_training.measure.errors import InvalidExperimentError
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.provenance import rules_to_settings
-from ddz_training.measure.statistics import Interval, balanced_win_share, clip_interval, normal_interval
+from ddz_training.measure.statistics import Interval, clip_interval, normal_interval
 from ddz_training.measure.store import Key, OnProgress, ResultStore, ignore_progress
+from ddz_training.measure.summaries import balanced_win_share
 from ddz_training.measure.tendency_file import TENDENCIES
 
 # --- Finding it -------------------------------------------------------------------------------------------------------

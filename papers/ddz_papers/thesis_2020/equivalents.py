@@ -20,7 +20,8 @@ from ddz_papers.experiments import experiment as ex
 from ddz_papers.thesis_2020 import equivalent as finding
 from ddz_training.measure.duplicate import DealPlayer, Match
 from ddz_training.measure.markdown import Table
-from ddz_training.measure.statistics import Interval, normal_interval, wins_by_deal
+from ddz_training.measure.statistics import Interval, normal_interval
+from ddz_training.measure.summaries import wins_by_deal
 
 SEARCHES = (finding.DEFAULT_SEARCH, "rollout:particles=0")
 """The search whose iterations are counted, and the one to use where that search never equals the agent."""

@@ -20,8 +20,8 @@ from ddz_env.support.options import Options
 from ddz_training.measure.agent_pool import check_agents
 from ddz_training.measure.duplicate import DealPlayer, GameResult, Match
 from ddz_training.measure.errors import InvalidArenaError
-from ddz_training.measure.statistics import win_share
 from ddz_training.measure.store import OnProgress, ResultStore, ignore_progress
+from ddz_training.measure.summaries import win_share
 from ddz_training.measure.tendency_file import FORMAT, TENDENCIES, DealTendency
 
 

@@ -23,7 +23,7 @@ from ddz_training.measure.agent_process import AgentProcesses, wait_for_answer
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameResult, Match, forfeit
 from ddz_training.measure.errors import AgentFailedError
-from ddz_training.measure.statistics import side_score, summarize, win_share
+from ddz_training.measure.summaries import side_score, summarize, win_share
 
 
 class Honest:

@@ -40,8 +40,8 @@ from ddz_training.data.table import COLUMNS, read_batches
 from ddz_training.learn.imitation import load_imitation_dataset
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.errors import AgentFailedError, SettingsMismatchError
-from ddz_training.measure.statistics import summarize
 from ddz_training.measure.store import ResultStore
+from ddz_training.measure.summaries import summarize
 from tests.training.cli.terminal import ddz
 
 needs_tables = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="tables need PyArrow")

@@ -18,13 +18,8 @@ from ddz_env.support.errors import UnknownAgentError
 from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameResult, Match, list_seatings
 from ddz_training.measure.errors import AgentFailedError, InvalidArenaError
-from ddz_training.measure.statistics import (
-    compute_standings,
-    normal_interval,
-    summarize,
-    to_plain_values,
-    wilson_interval,
-)
+from ddz_training.measure.statistics import normal_interval, wilson_interval
+from ddz_training.measure.summaries import compute_standings, summarize, to_plain_values
 
 
 class Broken:

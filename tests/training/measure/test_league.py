@@ -15,7 +15,7 @@ from ddz_training.measure import errors
 from ddz_training.measure.contest import Arena
 from ddz_training.measure.duplicate import GameResult
 from ddz_training.measure.league import LeagueStore, play_league, read_league, schedule_rounds
-from ddz_training.measure.statistics import group_by
+from ddz_training.measure.summaries import group_by
 from tests.training.cli.terminal import ddz, done, refused
 
 LEAGUE = Arena(("random", "random-staged", "random"), seed=4, timing=False, names=("one", "two", "three"))

@@ -19,7 +19,8 @@ from ddz_training.measure.league import (
     plan_next_round,
 )
 from ddz_training.measure.ratings import ELO, fisher_information, fit_logistic, rate_agents
-from ddz_training.measure.statistics import Interval, balanced_win_share, group_by_pair
+from ddz_training.measure.statistics import Interval
+from ddz_training.measure.summaries import balanced_win_share, group_by_pair
 from tests.training.measure.test_arena import record
 
 

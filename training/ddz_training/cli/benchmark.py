@@ -179,12 +179,12 @@ def _play_and_report(
 def _print_results(results: play.BenchmarkResults) -> None:
     """Print the tables of an agent's results or of the benchmark field's ratings."""
     from ddz_training.cli.tables import CPU_TIME, explain_intervals, make_results_table
-    from ddz_training.measure import statistics
+    from ddz_training.measure import summaries
     from ddz_training.measure.benchmark import field, leaderboard
     from ddz_training.measure.benchmark.play import SCORING
 
     deals, own = results.contest.deals, [name for name in results.contest.agents if name not in field.FIELD]
-    totals = {line.agent: line for line in statistics.compute_standings(results.records, SCORING)}
+    totals = {line.agent: line for line in summaries.compute_standings(results.records, SCORING)}
     for name in own or results.contest.agents:
         lines = [line for line in results.summary() if line.agent == name]
         title = f"{name}: {pluralize(results.deals, 'duplicate deal')} each, list {deals.name!r}"

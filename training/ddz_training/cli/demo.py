@@ -90,10 +90,10 @@ def _write_report(records: Sequence[GameResult], compared: str, out: Path) -> No
 
     from ddz_env.support.atomic_files import replace_file
     from ddz_training.cli.tables import CPU_TIME, explain_intervals, make_results_table
-    from ddz_training.measure import league, plotting, ratings, statistics
+    from ddz_training.measure import league, plotting, ratings, summaries
 
     totals = make_results_table(
-        statistics.compute_standings(records), "Against all others", _SCORING, "against", CPU_TIME
+        summaries.compute_standings(records), "Against all others", _SCORING, "against", CPU_TIME
     )
     rated, _ = ratings.rate_agents(records)
     tables = [

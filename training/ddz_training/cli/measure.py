@@ -31,7 +31,7 @@ from ddz_training.cli.options import (
 from ddz_training.measure.errors import InvalidArenaError
 
 if TYPE_CHECKING:
-    from ddz_training.measure import contest, duplicate, statistics
+    from ddz_training.measure import contest, duplicate, summaries
 
 ANCHOR, MEAN = "rules", "mean"
 """The agent that is rated 0, as in the benchmark's ratings; and the word for the mean of the league."""
@@ -168,16 +168,16 @@ def arena(
 
 def _print_arena(
     contest: contest.Arena, records: Sequence[duplicate.GameResult], scoring: str
-) -> list[statistics.AgentResult]:
+) -> list[summaries.AgentResult]:
     """Print the tables of an arena, and return the results shown in them."""
     from ddz_env.playing.registry import has_time_limit
     from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, explain_intervals
-    from ddz_training.measure import statistics
+    from ddz_training.measure import summaries
 
     measured = contest.timing and contest.time_limit is None
     hidden = [] if measured and any(map(has_time_limit, contest.agents)) else [CPU_TIME]
-    results = statistics.summarize(records, scoring)
-    totals = statistics.compute_standings(records, scoring) if len(contest.agents) > 2 else []
+    results = summaries.summarize(records, scoring)
+    totals = summaries.compute_standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
     number = pluralize(deals, "duplicate deal")
     title = f"{number} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
@@ -192,7 +192,7 @@ def _print_arena(
 
 
 def _print_results(
-    results: Sequence[statistics.AgentResult], title: str, scoring: str, *hidden: str, sections: Collection[int] = ()
+    results: Sequence[summaries.AgentResult], title: str, scoring: str, *hidden: str, sections: Collection[int] = ()
 ) -> None:
     """Print results as a table; a narrow screen shows scores that differ from wins in a second table."""
     from ddz_training.cli.tables import make_results_table
@@ -259,7 +259,7 @@ def rate(
 def _print_league(out: Path, anchor: str | None, table: Path | None, plot: Path | None) -> None:
     """Print the tables of a league file, and write the requested table and plot."""
     from ddz_training.cli.tables import write_table
-    from ddz_training.measure import league, ratings, statistics
+    from ddz_training.measure import league, ratings, summaries
 
     settings, games = league.read_league(out)
     if not games:
@@ -273,6 +273,6 @@ def _print_league(out: Path, anchor: str | None, table: Path | None, plot: Path 
     print_table(league.make_cross_table(rated, games))
     print_faults(games)
     if table is not None:
-        write_table(table, settings, rated, statistics.summarize(games))
+        write_table(table, settings, rated, summaries.summarize(games))
     if plot is not None:
         league.plot_ratings(rated, plot)

@@ -21,7 +21,7 @@ from ddz_env.core.view import ROLES
 from ddz_env.support.atomic_files import replace_file
 from ddz_env.support.errors import pluralize
 from ddz_env.support.options import Option, format_option_value
-from ddz_training.measure import records, statistics
+from ddz_training.measure import records, summaries
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.statistics import Interval
 
@@ -99,7 +99,7 @@ def _format_milliseconds(value: float) -> str:
 CPU_TIME = "CPU ms"
 """The column that says whether agents that are given milliseconds got them: a busy machine takes some away."""
 
-_RESULT_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
+_RESULT_COLUMNS: dict[str, Callable[[summaries.AgentResult], str]] = {
     "agent": lambda result: result.agent,
     "against": lambda result: result.opponent,
     "deals": lambda result: str(result.deals),
@@ -115,7 +115,7 @@ _RESULT_COLUMNS: dict[str, Callable[[statistics.AgentResult], str]] = {
 }
 
 
-def make_results_table(results: Sequence[statistics.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
+def make_results_table(results: Sequence[summaries.AgentResult], title: str, scoring: str, *left_out: str) -> Table:
     """Make the results table that ``ddz arena``, ``ddz benchmark`` and ``ddz demo`` print at the end.
 
     Args:
@@ -151,8 +151,8 @@ def deals_for_one_percent(rate: Interval) -> int:
 def write_table(
     path: Path,
     settings: Mapping[str, Any],
-    results: Sequence[statistics.AgentResult | Rating],
-    more: Sequence[statistics.AgentResult] = (),
+    results: Sequence[summaries.AgentResult | Rating],
+    more: Sequence[summaries.AgentResult] = (),
 ) -> None:
     """Write results as JSON with their settings, or as CSV with three columns per interval.
 
@@ -162,7 +162,7 @@ def write_table(
         results: The results.
         more: What only JSON has room for, as its ``pairs``.
     """
-    rows, pairs = (list(map(statistics.to_plain_values, lines)) for lines in (results, more))
+    rows, pairs = (list(map(summaries.to_plain_values, lines)) for lines in (results, more))
     if path.suffix.lower() == ".json":
         document = {"settings": dict(settings), "results": rows, **({"pairs": pairs} if pairs else {})}
         text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"

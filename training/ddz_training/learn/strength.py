@@ -15,7 +15,8 @@ from ddz_env.playing.registry import make_agent
 from ddz_training.learn.errors import InvalidTrainingError
 from ddz_training.measure.agent_pool import can_play_many_games
 from ddz_training.measure.duplicate import DealPlayer, GameResult, Match
-from ddz_training.measure.statistics import AgentResult, Interval, summarize
+from ddz_training.measure.statistics import Interval
+from ddz_training.measure.summaries import AgentResult, summarize
 
 FIRST_DEAL = 1_000_000
 """Evaluations during training are used to choose; reported results are played on other deals."""

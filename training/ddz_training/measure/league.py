@@ -23,8 +23,9 @@ from ddz_training.measure.errors import SettingsMismatchError
 from ddz_training.measure.markdown import Table
 from ddz_training.measure.plotting import Panel, Series, save_plot
 from ddz_training.measure.ratings import RIDGE, Rating, fisher_information, fit_logistic
-from ddz_training.measure.statistics import Interval, balanced_win_share, group_by_pair, is_decided, wins_by_deal
+from ddz_training.measure.statistics import Interval, is_decided
 from ddz_training.measure.store import Key, OnProgress, ResultStore, ignore_progress, read_format
+from ddz_training.measure.summaries import balanced_win_share, group_by_pair, wins_by_deal
 
 FORMAT = "ddz-league-2"
 

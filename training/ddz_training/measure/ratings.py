@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddz_env.support.errors import unknown_name_message
-from ddz_training.measure import statistics
+from ddz_training.measure import statistics, summaries
 from ddz_training.measure.duplicate import PAIR, SIDES, GameResult
 from ddz_training.measure.errors import InvalidArenaError, InvalidBenchmarkRequestError
 from ddz_training.measure.statistics import Interval
@@ -142,7 +142,7 @@ def _make_design_rows(records: Iterable[GameResult], index: Mapping[str, int]) -
     agent = dict(zip(index, np.eye(len(index)), strict=True))
     overall, roles = list[_Game](), list[_Game]()
     for game in records:
-        overall.append((game.deal, agent[game.a] - agent[game.b], statistics.balanced_win_share(game, "a")))
+        overall.append((game.deal, agent[game.a] - agent[game.b], summaries.balanced_win_share(game, "a")))
         if game.winner:
             others = [agent[game.agent_of(letter)] for seat, letter in enumerate(game.seats) if seat != game.landlord]
             terms = np.concatenate([[1.0], agent[game.landlord_agent], -np.mean(others, axis=0)])
@@ -188,7 +188,7 @@ def _make_rating(agent: str, columns: Sequence[Array], games: Iterable[GameResul
     appearances = [(game, letter) for game in games for letter in PAIR if game.agent_of(letter) == agent]
     deals = len({game.deal for game, _ in appearances})
     overall, landlord, peasants = (_bootstrap_interval(column, deals) for column in columns)
-    wins = float(np.mean([statistics.win_share(game, letter) for game, letter in appearances]))
+    wins = float(np.mean([summaries.win_share(game, letter) for game, letter in appearances]))
     return Rating(agent, overall, landlord, peasants, wins, deals, len(appearances))
 
 
@@ -218,7 +218,7 @@ class Score(NamedTuple):
 
 def make_scores(records: Iterable[GameResult]) -> list[Score]:
     """Make the scores of recorded games, from the point of view of each game's first agent."""
-    return [Score(record.deal, record.a, record.b, statistics.win_share(record, "a")) for record in records]
+    return [Score(record.deal, record.a, record.b, summaries.win_share(record, "a")) for record in records]
 
 
 def fit_ratings(scores: Iterable[Score], fixed: Mapping[str, float]) -> dict[str, Interval]:

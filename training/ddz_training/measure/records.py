@@ -38,8 +38,9 @@ from ddz_env.playing.generators import make_agent_generator
 from ddz_env.playing.many import request_moves
 from ddz_training.measure.agent_pool import AgentPool, can_play_many_games
 from ddz_training.measure.errors import InvalidRecordsError
-from ddz_training.measure.statistics import Interval, clustered_interval, group_by, normal_interval, paired_difference
+from ddz_training.measure.statistics import Interval, clustered_interval, normal_interval, paired_difference
 from ddz_training.measure.store import OnProgress, ignore_progress
+from ddz_training.measure.summaries import group_by
 
 _POSITIONS_AT_ONCE = 8192
 """Positions that are finished side by side; results do not depend on it."""

@@ -32,8 +32,8 @@ from ddz_training.measure.contest import Arena, play_schedule, schedule_pairs
 from ddz_training.measure.duplicate import GameResult, list_seatings
 from ddz_training.measure.errors import BenchmarkFileError, InvalidBenchmarkRequestError, NotReproducedError
 from ddz_training.measure.provenance import Provenance
-from ddz_training.measure.statistics import AgentResult, group_by_pair, summarize
 from ddz_training.measure.store import OnProgress, ResultStore, ignore_progress, read_format
+from ddz_training.measure.summaries import AgentResult, group_by_pair, summarize
 
 FORMAT = "ddz-benchmark-2"
 SCORING = "stake"

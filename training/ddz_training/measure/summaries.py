@@ -1,0 +1,209 @@
+"""Summaries of games: win rates and scores of agents, by pair and against all others.
+
+Win rates in one role count games; everything over both roles is paired by deal.  How the intervals are computed is in
+:mod:`ddz_training.measure.statistics`.  A side's score is the sum over its seats (two peasants at ½ are 1), so that an
+agent's score is minus its opponent's; under Botzone's scoring, which is not zero-sum, it is the mean over its seats.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, TypeVar
+
+from ddz_training.measure.duplicate import PAIR, SIDES, GameResult
+from ddz_training.measure.statistics import Interval, clip_interval, normal_interval, wilson_interval
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """The result of one agent against one opponent, or against all opponents together.
+
+    Attributes:
+        agent: The agent's label.
+        opponent: The opponent's label, ``all`` in standings.
+        deals: Duplicate deals.
+        games: Games.
+        landlord_wins: Win rate as landlord, Wilson.
+        peasant_wins: Win rate as peasants, Wilson.
+        wins: Win rate over both, paired by deal.  A game without a bid is half a win.
+        landlord_score: Average score as landlord.
+        peasant_score: Average score of its peasants together.
+        score: Average score per game, paired by deal.
+        ms_per_decision: Milliseconds per decision, forced moves included.
+        decisions: Decisions.
+        faults: Games that the agent lost by a fault of its own.
+        cpu_ms_per_decision: Milliseconds of a processor per decision, in the games in which it was measured; else NaN.
+    """
+
+    agent: str
+    opponent: str
+    deals: int
+    games: int
+    landlord_wins: Interval
+    peasant_wins: Interval
+    wins: Interval
+    landlord_score: Interval
+    peasant_score: Interval
+    score: Interval
+    ms_per_decision: float
+    decisions: int
+    faults: int
+    cpu_ms_per_decision: float
+
+
+def to_plain_values(result: Any) -> dict[str, Any]:
+    """Return a dataclass's fields as JSON values, with intervals as dicts and NaN as None."""
+    values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(result)), parse_constant=lambda _: None)
+    return values
+
+
+def seats_of(record: GameResult, letter: str, side: str | None = None) -> list[int]:
+    """List the seats of agent A or B in a game, optionally only those on one side."""
+    return [
+        seat
+        for seat, occupant in enumerate(record.seats)
+        if occupant == letter and (side is None or record.side(seat) == side)
+    ]
+
+
+def win_share(record: GameResult, letter: str) -> float:
+    """Compute the share of an agent's seats that won: one half if nobody bid, and 0 for the agent at fault."""
+    if record.fault_by:
+        return float(letter != record.fault_by)
+    if not record.winner:
+        return 0.5
+    return fmean(record.side(seat) == record.winner for seat in seats_of(record, letter))
+
+
+def balanced_win_share(record: GameResult, letter: str) -> float:
+    """Score a game: 1 for a win, 0 for a loss, and one half if equal shares of both agents' seats won.
+
+    With a fixed landlord it is :func:`win_share`.  After an auction the two shares need not add up to 1.
+    """
+    other = "b" if letter == "a" else "a"
+    return (1 + win_share(record, letter) - win_share(record, other)) / 2
+
+
+def side_score(record: GameResult, letter: str, scoring: str, side: str | None = None) -> float:
+    """Compute an agent's score in a game, optionally only for its seats on one side."""
+    returns: tuple[float, ...] = getattr(record, scoring)
+    values = [returns[seat] for seat in seats_of(record, letter, side)]
+    return fmean(values) if scoring == "botzone" else sum(values)
+
+
+def split_wins_by_side(records: Sequence[GameResult]) -> tuple[GameResult, GameResult, tuple[int, int]]:
+    """Return A's game as landlord, its game as peasants, and which of the two it won, for a fixed-landlord deal."""
+    as_landlord, as_peasants = sorted(records, key=lambda record: record.seats != "abb")
+    return as_landlord, as_peasants, (int(win_share(as_landlord, "a") > 0.5), int(win_share(as_peasants, "a") > 0.5))
+
+
+def mean_ms_per_decision(samples: Iterable[tuple[GameResult, str]], clock: str = "ms") -> float:
+    """Compute an agent's mean milliseconds per decision over the given games, or NaN if it never had to act.
+
+    Args:
+        samples: Games, each with the agent's letter.
+        clock: ``ms``, or ``cpu_ms`` for those of a processor in the games that have them.
+    """
+    both = [(getattr(game, f"decisions_{letter}"), getattr(game, f"{clock}_{letter}")) for game, letter in samples]
+    spent = [(count, ms) for count, ms in both if not math.isnan(ms)]
+    decisions = sum(count for count, _ in spent)
+    return sum(count * ms for count, ms in spent) / decisions if decisions else math.nan
+
+
+_Sample = tuple[GameResult, str]  # a game and the letter of the agent in question
+_Value = Callable[[GameResult, str], float]
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
+
+
+def group_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """Group items by a key, keeping the order of groups and items."""
+    groups: dict[_Key, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def group_by_pair(records: Iterable[GameResult]) -> dict[tuple[str, str], list[GameResult]]:
+    """Group games by their pair of agents."""
+    return group_by(records, lambda record: (record.a, record.b))
+
+
+def _mean_by_deal(samples: Iterable[_Sample], value: _Value) -> dict[int, float]:
+    deals = group_by(samples, lambda sample: sample[0].deal)
+    return {deal: fmean(value(*game) for game in games) for deal, games in deals.items()}
+
+
+def _paired_interval(samples: Iterable[_Sample], value: _Value) -> Interval:
+    """Compute the mean of a value with its interval, counting all games of a deal as one observation."""
+    return normal_interval([*_mean_by_deal(samples, value).values()])
+
+
+def wins_by_deal(records: Iterable[GameResult], agent: str, value: _Value = win_share) -> dict[int, float]:
+    """Compute the share of games that an agent won on each deal, by deal number.
+
+    Args:
+        records: Games.
+        agent: Its label.
+        value: What a game counts; :func:`balanced_win_share` where one half must mean that neither is better.
+    """
+    samples = [(record, letter) for record in records for letter in PAIR if record.agent_of(letter) == agent]
+    return _mean_by_deal(samples, value)
+
+
+def _role_win_rate(samples: Iterable[_Sample], side: str) -> Interval:
+    outcomes = [letter != game.fault_by if game.fault_by else game.winner == side for game, letter in samples]
+    return wilson_interval(sum(outcomes), len(outcomes))
+
+
+def _make_result(agent: str, opponent: str, samples: Sequence[_Sample], scoring: str) -> AgentResult:
+    landlord, peasants = ([sample for sample in samples if seats_of(*sample, side)] for side in SIDES)
+    score = functools.partial(side_score, scoring=scoring)
+    return AgentResult(
+        agent=agent,
+        opponent=opponent,
+        deals=len({record.deal for record, _ in samples}),
+        games=len(samples),
+        landlord_wins=_role_win_rate(landlord, SIDES[0]),
+        peasant_wins=_role_win_rate(peasants, SIDES[1]),
+        wins=clip_interval(_paired_interval(samples, win_share), 0.0, 1.0),
+        landlord_score=_paired_interval(landlord, functools.partial(score, side=SIDES[0])),
+        peasant_score=_paired_interval(peasants, functools.partial(score, side=SIDES[1])),
+        score=_paired_interval(samples, score),
+        ms_per_decision=mean_ms_per_decision(samples),
+        decisions=sum(getattr(record, f"decisions_{letter}") for record, letter in samples),
+        faults=sum(record.fault_by == letter for record, letter in samples),
+        cpu_ms_per_decision=mean_ms_per_decision(samples, "cpu_ms"),
+    )
+
+
+def summarize(records: Iterable[GameResult], scoring: str = "win") -> list[AgentResult]:
+    """Compute two results for each pair, one for each agent, in the order in which the pairs appear.
+
+    Args:
+        records: Games of complete deals.
+        scoring: ``win``, ``stake`` or ``botzone``.
+    """
+    return [
+        _make_result(agent, opponent, [(record, letter) for record in games], scoring)
+        for (a, b), games in group_by_pair(records).items()
+        for letter, agent, opponent in (("a", a, b), ("b", b, a))
+    ]
+
+
+def compute_standings(records: Iterable[GameResult], scoring: str = "win") -> list[AgentResult]:
+    """Compute each agent's result against all of its opponents together, best first.
+
+    Every pair plays the same deals, so a deal stays one observation: the mean over all the agent's games on it.
+    """
+    samples = group_by(
+        ((record, letter) for record in records for letter in PAIR), lambda item: item[0].agent_of(item[1])
+    )
+    results = [_make_result(agent, "all", games, scoring) for agent, games in samples.items()]
+    return sorted(results, key=lambda result: -result.wins.mean)

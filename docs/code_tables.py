@@ -169,13 +169,7 @@ def _named(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def demo_link() -> str:
-    """The way to the recorded games, which ``make site`` puts beside the pages."""
-    return 'Without installing: <a href="demo/index.html">recorded games, reviews and puzzles</a> in the browser.'
-
-
 TABLES: dict[str, Callable[[], str]] = {
-    "demo": demo_link,
     "actions": lambda: page_table(tables.make_action_table()),
     "observation": lambda: page_table(tables.make_layout_table("Observation", OBSERVATION)),
     "state": lambda: page_table(tables.make_layout_table("State", STATE)),

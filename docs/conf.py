@@ -14,7 +14,7 @@ from ddz_env import __version__
 
 sys.path.insert(0, str(Path(__file__).parent))  # for what makes the tables
 
-from generate import on_site
+from api_pages import MODULES
 
 project = "ddz-env"
 author = "The ddz-env authors"
@@ -29,6 +29,7 @@ extensions = [
     "sphinx.ext.githubpages",
 ]
 exclude_patterns = ["results"]
+templates_path = ["templates"]
 
 # Links to headings, by the names that a code host gives them.
 myst_heading_anchors = 4
@@ -55,6 +56,16 @@ napoleon_use_ivar = True
 napoleon_numpy_docstring = False
 
 html_theme = "furo"
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "demo.html",  # leads to the recorded games, which `make site` puts beside the pages
+        "sidebar/scroll-end.html",
+    ]
+}
 html_static_path = ["static"]
 html_css_files = ["tables.css"]
 html_title = f"ddz-env {release}"
@@ -64,29 +75,36 @@ html_show_sphinx = False
 
 _OUTSIDE = re.compile(r"\]\(((?:\.\./)+(?:agents|results|tests)/[^)#]*)(?:#[^)]*)?\)")
 _PROJECT = re.compile(r"\]\((?:\.\./)+(CONTRIBUTING|CHANGELOG)\.md")
+_SIGNATURES = re.compile(r"<!-- table: api-(\w+) -->.*<!-- end -->", re.DOTALL)
 
 
-_MODULE = re.compile(r"(?m)^- `([\w.]+)`$")
+def _prepare(_app: Any, page: str, source: list[str]) -> None:
+    """A page as the site has it."""
+    folder, _, name = page.rpartition("/")
+    source[0] = _whole_file(name) if folder == "project" else _lead_outside(_SIGNATURES.sub(_docstrings, source[0]))
 
 
-def _lead_outside(_app: Any, _page: str, source: list[str]) -> None:
+def _whole_file(name: str) -> str:
+    """A file at the top of the repository; the page in its place leads a code host's readers to it."""
+    hidden = "---\nnosearch: true\n---\n\n" if name == "changelog" else ""
+    return f"{hidden}```{{include}} ../../{name.upper()}.md\n:relative-docs: docs/\n```\n"
+
+
+def _lead_outside(text: str) -> str:
     """Links to files that are not pages, which a code host shows, become downloads, or the page that includes them."""
-    text = _OUTSIDE.sub(r"](path:\1)", source[0])
-    source[0] = _PROJECT.sub(lambda link: f"](/project/{link[1].lower()}.md", text)
+    return _PROJECT.sub(lambda link: f"](/project/{link[1].lower()}.md", _OUTSIDE.sub(r"](path:\1)", text))
 
 
-def _fill(_app: Any, page: str, source: list[str]) -> None:
-    """Programs, and the docstrings of the modules that the pages in ``reference/api`` list."""
-    source[0] = on_site(source[0])
-    if page.startswith("reference/api/"):
-        source[0] = _MODULE.sub(_documented, source[0])
+def _docstrings(page: re.Match[str]) -> str:
+    """Whole docstrings, in place of the signatures that a page has."""
+    return "\n".join(map(_documented, MODULES[page[1]]))
 
 
-def _documented(match: re.Match[str]) -> str:
+def _documented(module: str) -> str:
     """A module's heading and docstrings; a package's with what it offers from its modules."""
-    spec = find_spec(match[1])
+    spec = find_spec(module)
     packages = "   :imported-members:\n" if spec and spec.submodule_search_locations else ""
-    return f"## {match[1]}\n\n```{{eval-rst}}\n.. automodule:: {match[1]}\n{packages}```\n"
+    return f"## {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n{packages}```\n"
 
 
 class Search(SearchEnglish):
@@ -120,5 +138,4 @@ function splitQuery(query) {
 def setup(app: Any) -> None:
     """Let Sphinx know of these."""
     app.add_search_language(Search)
-    app.connect("source-read", _lead_outside)
-    app.connect("source-read", _fill)
+    app.connect("source-read", _prepare)

@@ -1,8 +1,7 @@
 """Write the generated parts of pages: ``python docs/generate.py``; with ``--check``, name those that are out of date.
 
 A table is written between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function that makes it.
-``<!-- site: NAME -->`` puts one on the built site only: a program that lies in the checkout.  A figure in a sentence is
-a cell of such a table (``docs/figures.py``).
+A program that a page shows is one of them.  A figure in a sentence is a cell of such a table (``docs/figures.py``).
 The pages are those of ``docs/``, the README, CONTRIBUTING and the model card, which lies beside the shipped weights.
 The notebooks' badges and install lines get the repository's address, which only ``pyproject.toml`` has, and the package
 the strengths of the agents that ``ddz agents`` shows.
@@ -21,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # tests.integrations, whose programs pages show
 
 import agent_strengths
+import api_pages
 import benchmark_tables
 import code_tables
 import figures
@@ -34,13 +34,13 @@ TABLES: dict[str, Callable[[], str]] = {
     **benchmark_tables.TABLES,
     **record_tables.TABLES,
     **integration_pages.TABLES,
+    **api_pages.TABLES,
 }
 """What pages show, by the names in their markers."""
 
 MODEL_CARD = Path("agents/ddz_agents/neural/shipped/MODEL_CARD.md")
 _TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?((?:# )?<!-- end -->)", re.DOTALL)
 """In the head of a model card, which is YAML, the markers come after ``# ``."""
-_ON_SITE = re.compile(r"(?m)^<!-- site: ([\w-]+) -->$")
 _REPOSITORY = re.compile(r'(?m)^Repository = "https://github\.com/([^"]+)"$')
 _ADDRESSED = re.compile(r"(colab\.research\.google\.com/github/|clone --depth 1 https://github\.com/)[^/\s]+/[\w.-]+")
 """What names the repository: the badges and the install lines of the notebooks."""
@@ -70,11 +70,6 @@ def refreshed(text: str) -> str:
     text = figures.with_figures(text, table)
     repository = _REPOSITORY.search((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return _ADDRESSED.sub(rf"\g<1>{repository[1]}", text) if repository else text
-
-
-def on_site(text: str) -> str:
-    """A page with the parts that only the built site shows."""
-    return _ON_SITE.sub(lambda match: table(match[1]), text)
 
 
 def stale(pages: Iterable[Path]) -> dict[Path, str]:

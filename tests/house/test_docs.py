@@ -47,7 +47,7 @@ def test_the_strengths_of_the_agents_are_those_of_the_results() -> None:
 
 def test_every_table_is_on_some_page() -> None:
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
-    shown = set(re.findall(r"(?m)^(?:# )?<!-- (?:table|site): ([\w-]+) -->$", "\n".join(texts)))
+    shown = set(re.findall(r"(?m)^(?:# )?<!-- table: ([\w-]+) -->$", "\n".join(texts)))
     programs = {table for table in generate.TABLES if table.startswith("code-")}  # a page shows one of its library
     assert {*generate.TABLES} - programs <= shown <= {*generate.TABLES}
 

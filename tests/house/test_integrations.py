@@ -16,7 +16,7 @@ PAGES = ROOT / "docs" / "guides" / "integrations"
 
 def test_every_library_has_a_page_that_shows_a_program_and_every_program_learns() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES.glob("*.md"))
-    shown = set(re.findall(r"<!-- site: code-([\w-]+) -->", text)) & PROGRAMS.keys()
+    shown = set(re.findall(r"<!-- table: code-([\w-]+) -->", text)) & PROGRAMS.keys()
     assert {PROGRAMS[name].parent for name in shown} == {path.parent for path in PROGRAMS.values()}
     assert results().keys() == PROGRAMS.keys()
     for name, row in results().items():

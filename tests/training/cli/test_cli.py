@@ -197,6 +197,16 @@ def test_arena_prints_a_table_and_writes_files(here: Path) -> None:
     done(*two, "--table", "t.csv")
     assert Path("t.csv").read_text().startswith("agent,opponent,deals,games,landlord_wins,landlord_wins_low")
     assert "seed" in refused(*two, "--seed", "9")
+    assert "partner" in refused(*two, "--partner", "random")
+
+
+def test_arena_compares_two_agents_against_a_third_beside_a_partner() -> None:
+    shown = done(
+        "arena", "rules", "random", "random-staged", "--deals", 5, "--over", "random", "--partner", "rules"
+    ).stdout
+    assert "rules is the second peasant" in shown
+    assert "Differences on the same deals" in shown
+    assert re.search(r"rules +random +random-staged +5 +[+-]\d", shown)
 
 
 def test_an_agent_is_explained_with_all_its_options_and_without_markup() -> None:

@@ -101,6 +101,10 @@ REFUSED = {
     "arena mymodule:MyAgent random": "no module 'mymodule'",
     "arena day_broken:MyAgent random": "SyntaxError: expected ':' (day_broken.py, line 2)",
     "arena expectimax rules": "add --rules mini",
+    "arena rules random --over random": "name at least three agents",
+    "arena rules random policy --over ghost": "ghost",
+    "arena rules random --partner ghost": "no agent is called 'ghost'",
+    "arena rules random --partner rules --rules bidding": "a partner needs three players and a fixed landlord",
     "show rules poker": "unknown rules preset 'poker'",
     # values
     "arena random rules --deals 0": "0 is not in the range",

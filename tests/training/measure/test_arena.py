@@ -19,7 +19,7 @@ from ddz_training.measure.contest import Arena, run_arena
 from ddz_training.measure.duplicate import DealPlayer, GameResult, Match, list_seatings
 from ddz_training.measure.errors import AgentFailedError, InvalidArenaError
 from ddz_training.measure.statistics import normal_interval, wilson_interval
-from ddz_training.measure.summaries import compute_standings, summarize, to_plain_values
+from ddz_training.measure.summaries import compare_agents, compute_standings, summarize, to_plain_values
 
 
 class Broken:
@@ -197,6 +197,51 @@ def test_summary_of_a_hand_worked_match() -> None:
     assert stakes.score.mean == pytest.approx((4 + (4 - 8) / 2 - 4) / 3)
     botzone, _ = summarize(games, "botzone")
     assert (botzone.landlord_score.mean, botzone.peasant_score.mean) == (1.0, 3.0)
+
+
+def test_a_partner_sits_beside_each_agent_in_both_peasants_seats() -> None:
+    arena = Arena(("rules", "random"), seed=3, timing=False, partner="random-staged")
+    games = run_arena(arena, 20)
+    assert [game.seats for game in games[:4]] == ["abc", "acb", "bac", "bca"]
+    assert games == [
+        game
+        for deal in range(20)
+        for game in DealPlayer(arena.rules, 3, timing=False).play(Match(deal, (*arena.agents, "random-staged")))
+    ]
+    assert {game.landlord_agent for game in games} == {"rules", "random"}
+    strong, weak = summarize(games)
+    assert (strong.deals, strong.games, strong.landlord_wins.count) == (20, 80, 40)
+    assert strong.landlord_wins.mean == pytest.approx(1 - weak.peasant_wins.mean)
+    assert strong.score.mean == pytest.approx(-weak.score.mean)
+    assert strong.wins.mean > 0.6
+    for preset in ("bidding", "mini"):
+        with pytest.raises(InvalidArenaError, match="a partner needs three players and a fixed landlord"):
+            Arena(("rules", "random"), Rules.preset(preset), partner="random")
+
+
+@pytest.mark.parametrize("fault_by", ["b", "c"])
+def test_a_partner_s_fault_is_lost_by_the_agent_beside_it(fault_by: str) -> None:
+    game = dataclasses.replace(record(0, 0, "abc", True), fault_by=fault_by)
+    x, y = summarize([game])
+    assert (x.wins.mean, x.landlord_wins.mean, y.wins.mean, y.peasant_wins.mean) == (1, 1, 0, 0)
+    assert (x.faults, y.faults) == (0, int(fault_by == "b"))
+
+
+def test_two_agents_are_compared_on_the_deals_that_both_have_played_against_a_third() -> None:
+    arena = Arena(("rules", "random", "random-staged"), seed=3, timing=False)
+    games = run_arena(arena, 30)
+    lines = compare_agents(games, "random")
+    assert [(line.agent, line.opponent) for line in lines] == [("rules", "random-staged"), ("random-staged", "rules")]
+    line = lines[0]
+    rates = {(one.agent, one.opponent): one for one in summarize(games)}
+    first, second = rates["rules", "random-staged"], rates["random", "random-staged"]
+    for name in ("landlord_wins", "peasant_wins", "wins", "score"):
+        assert getattr(line, name).mean == pytest.approx(getattr(first, name).mean - getattr(second, name).mean)
+        assert getattr(line, name).count == 30
+    apart = math.hypot(first.wins.half_width, second.wins.half_width)
+    assert 0 < line.wins.half_width < 1.5 * apart
+    some = [game for game in games if game.deal < 10 or "rules" not in (game.a, game.b)]
+    assert compare_agents(some, "random")[0].wins.count == 10
 
 
 def test_games_without_a_landlord_are_half_a_win() -> None:

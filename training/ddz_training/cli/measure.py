@@ -94,13 +94,14 @@ _PEASANTS_TOGETHER = " The two rates of a pair add up to more than 100 %: both w
 
 def print_faults(records: Sequence[duplicate.GameResult]) -> None:
     """Print a red line for each agent that lost games by its own faults: the number of faults and the first one."""
-    for agent in dict.fromkeys(name for record in records for name in (record.a, record.b)):
-        own = [record for record in records if agent in (record.a, record.b)]
-        lost = [record for record in own if record.fault_by and record.agent_of(record.fault_by) == agent]
-        if lost:
-            first = f"deal {lost[0].deal}, game {lost[0].game}, {lost[0].fault}"
-            of_its = pluralize(len(own), "game")
-            report_failed_agent(f"{agent} failed, and so lost, {len(lost)} of its {of_its}; first in {first}")
+    from ddz_training.measure.summaries import group_by
+
+    faults = (record for record in records if record.fault_by)
+    for agent, lost in group_by(faults, lambda record: record.agent_of(record.fault_by)).items():
+        played = sum(agent in (record.a, record.b) for record in records) or len(records)  # a partner is in all of them
+        first = f"deal {lost[0].deal}, game {lost[0].game}, {lost[0].fault}"
+        of_its = pluralize(played, "game")
+        report_failed_agent(f"{agent} failed, and so lost, {len(lost)} of its {of_its}; first in {first}")
 
 
 # --- ddz arena ---------------------------------------------------------------
@@ -116,6 +117,8 @@ def print_faults(records: Sequence[duplicate.GameResult]) -> None:
 @option(
     "--scoring", type=click.Choice(("win", "stake", "botzone")), help="What scores are of; by default as the rules."
 )
+@option("--over", help="Print also by how much each agent does better than this one against the same opponents.")
+@option("--partner", help="An agent that plays the second peasant beside every other; each deal is then four games.")
 @option("--table", type=TABLE, help="Write the final table here (FILE.csv), or table and settings (FILE.json).")
 @take_options_of(ContestOptions)
 def arena(
@@ -126,6 +129,8 @@ def arena(
     deal_file: Path | None,
     tendency: str | None,
     scoring: str | None,
+    over: str | None,
+    partner: str | None,
     table: Path | None,
     options: ContestOptions,
 ) -> None:
@@ -138,12 +143,16 @@ def arena(
       ddz arena rules random --rules bidding,doubling=true --out games.csv
       ddz arena mymodule:MyAgent rules --deals 400 --out games.csv
       ddz arena rollout isuct --deal-file deals.csv --tendency none
+      ddz arena policy policy-v2 rules --over policy-v2
+      ddz arena policy rules --partner rlcard-rule
     """
     from ddz_training.cli.tables import write_table
     from ddz_training.measure.contest import run_arena
     from ddz_training.measure.deal_file import read_deal_file
 
-    contest = _make_arena(agents, options)
+    contest = replace(_make_arena(agents, options), partner=partner)
+    if over is not None:
+        _check_compared(over, contest)
     numbers: int | list[int] = deals
     if deal_file is None and tendency is not None:
         raise InvalidArenaError("only a --deal-file says what deals lean to: leave out --tendency")
@@ -156,7 +165,7 @@ def arena(
 
     def report() -> None:
         played = records or store.results
-        if played and (results := _print_arena(contest, played, scoring)) and table is not None:
+        if played and (results := _print_arena(contest, played, scoring, over)) and table is not None:
             write_table(table, {**store.settings, "scoring": scoring}, results)
 
     with (
@@ -166,12 +175,24 @@ def arena(
         records += run_arena(contest, numbers, first_deal=first_deal, store=store, **how)
 
 
+def _check_compared(over: str, contest: contest.Arena) -> None:
+    """Refuse a comparison with an agent that does not play, or where no two agents have an opponent in common."""
+    check_choice("--over", over, contest.labels, InvalidArenaError)
+    if len(contest.labels) < 3:
+        raise InvalidArenaError("--over compares two agents against a third one: name at least three agents")
+
+
 def _print_arena(
-    contest: contest.Arena, records: Sequence[duplicate.GameResult], scoring: str
+    contest: contest.Arena, records: Sequence[duplicate.GameResult], scoring: str, over: str | None
 ) -> list[summaries.AgentResult]:
     """Print the tables of an arena, and return the results shown in them."""
     from ddz_env.playing.registry import has_time_limit
-    from ddz_training.cli.tables import CPU_TIME, deals_for_one_percent, explain_intervals
+    from ddz_training.cli.tables import (
+        CPU_TIME,
+        deals_for_one_percent,
+        explain_intervals,
+        make_differences_table,
+    )
     from ddz_training.measure import summaries
 
     measured = contest.timing and contest.time_limit is None
@@ -180,10 +201,13 @@ def _print_arena(
     totals = summaries.compute_standings(records, scoring) if len(contest.agents) > 2 else []
     deals = len({record.deal for record in records})
     number = pluralize(deals, "duplicate deal")
-    title = f"{number} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}"
+    beside = "" if contest.partner is None else f" · {contest.partner} is the second peasant"
+    title = f"{number} · {contest.rules.name} rules · {scoring} scoring · seed {contest.seed}{beside}"
     _print_results(results, title, scoring, *hidden, sections=range(1, len(results), 2))
     if totals:
         _print_results(totals, "Against all others", scoring, "against", *hidden)
+    if over is not None:
+        print_table(make_differences_table(summaries.compare_agents(records, over, scoring), scoring))
     print_prose(explain_intervals(scoring) + (_PEASANTS_TOGETHER if contest.rules.bidding != "fixed" else ""), dim=True)
     if (most := max(deals_for_one_percent(result.wins) for result in results)) > deals:
         print_prose(f"For intervals of ± 1 % play about {most:,} deals.", dim=True)

@@ -131,6 +131,27 @@ def make_results_table(results: Sequence[summaries.AgentResult], title: str, sco
     return Table(title, list(columns), [[cell(result) for cell in columns.values()] for result in results])
 
 
+def make_differences_table(differences: Sequence[summaries.PairedDifference], scoring: str) -> Table:
+    """Make the table of how much better agents do than another one against the same opponents, on the same deals.
+
+    Args:
+        differences: One line each.
+        scoring: What scores are of.  Those of ``win`` repeat the win rates, and are left out.
+    """
+    lines = [
+        (
+            *(line.agent, line.over, line.opponent, f"{line.wins.count:,}"),
+            *(rate.text_with_range("+.1f") for rate in (line.landlord_wins, line.peasant_wins, line.wins)),
+            line.score.plus_minus(),
+        )
+        for line in differences
+    ]
+    header = ("agent", "over", "against", "deals", "landlord", "peasants", "overall", "score")
+    shown = len(header) - (scoring == "win")
+    title = "Differences on the same deals, in points of the win rate"
+    return Table(title, header[:shown], [line[:shown] for line in lines])
+
+
 def explain_intervals(scoring: str) -> str:
     """Return the note on confidence intervals that is shown below tables of results."""
     intervals = "95 % intervals: Wilson for one role, normal on the means of the deals for the rest."

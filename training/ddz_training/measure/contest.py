@@ -52,10 +52,12 @@ class Arena(Options):
         on_fault: What a fault of an agent does: ``lose`` that game, or ``stop`` the match.
         names: What tables and files call the agents, one name per agent; their specifications if empty.
         hands: The hands of the deals (:mod:`ddz_training.measure.deal_file`); dealt from the seed if empty.
+        partner: The specification of an agent that plays the second peasant beside every agent; None if each agent
+            plays both.
 
     Raises:
-        InvalidArenaError: If there are fewer than two agents, a value is out of range, or there is not one name per
-            agent, all different.
+        InvalidArenaError: If there are fewer than two agents, a value is out of range, there is not one name per
+            agent, all different, or the rules have no place for a partner.
     """
 
     error = InvalidArenaError
@@ -68,9 +70,10 @@ class Arena(Options):
     on_fault: Literal["lose", "stop"] = "lose"
     names: tuple[str, ...] = ()
     hands: tuple[str, ...] = ()
+    partner: str | None = None
 
     def check(self) -> None:
-        """Refuse too few agents, and agent names that are missing or duplicated."""
+        """Refuse too few agents, names that are missing or duplicated, and a partner who would have no seat."""
         if len(self.agents) < 2:
             raise InvalidArenaError(f"an arena needs two agents, got {len(self.agents)}")
         if self.names and len(self.names) != len(self.agents):
@@ -78,6 +81,8 @@ class Arena(Options):
         for name, times in Counter(self.names).items():
             if times > 1 or not name.strip():
                 raise InvalidArenaError(f"the name {name!r} is empty or given twice: give each agent another one")
+        if self.partner is not None and (self.rules.players != 3 or self.rules.bidding != "fixed"):
+            raise InvalidArenaError(f"a partner needs three players and a fixed landlord, not {self.rules.name!r}")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -100,6 +105,11 @@ class Arena(Options):
         return dict(zip(self.labels, self.agents, strict=True))
 
     @property
+    def players(self) -> tuple[str, ...]:
+        """The specifications of all agents that play, the partner's included."""
+        return self.agents if self.partner is None else (*self.agents, self.partner)
+
+    @property
     def num_pairs(self) -> int:
         """The number of pairs of agents."""
         return math.comb(len(self.agents), 2)
@@ -120,6 +130,7 @@ class Arena(Options):
             "timing": self.timing,
             "time_limit": self.time_limit,
             **describe_given_hands(self.hands),
+            **({} if self.partner is None else {"partner": self.partner}),
         }
 
     def store(
@@ -138,9 +149,9 @@ class Arena(Options):
             InUseError: If another process has the file.
             UnknownAgentError: If an agent does not exist.
         """
-        games = len(list_seatings(self.rules))
+        games = len(list_seatings(self.rules, partner=self.partner is not None))
         settings = settings or self.settings()
-        return ResultStore(GameResult, path, settings, KEY, per_key=games, agents=self.agents, resume=resume)
+        return ResultStore(GameResult, path, settings, KEY, per_key=games, agents=self.players, resume=resume)
 
 
 # --- What is played, and playing it -----------------------------------------------------------------------------------
@@ -178,7 +189,8 @@ def schedule_pairs(arena: Arena, deals: Iterable[int], pairs: Iterable[tuple[str
         >>> list(schedule_pairs(arena, [7])(arena.store()).matches)
         [(7, 'rules', 'random'), (7, 'rules', 'isuct'), (7, 'random', 'isuct')]
     """
-    wanted = make_matches(arena.specs, list(pairs or itertools.combinations(arena.labels, 2)), deals)
+    pairs = list(pairs or itertools.combinations(arena.labels, 2))
+    wanted = make_matches(arena.specs, pairs, deals, arena.partner)
     return lambda store: DueMatches(wanted, len(wanted))
 
 
@@ -217,7 +229,7 @@ def play_schedule(
     due = schedule(store)
     done = sum(key in store.units for key in due.matches)
     left = len(due.matches) - done
-    together = bool(left) and check_agents(arena.agents, arena.time_limit, arena.rules)
+    together = bool(left) and check_agents(arena.players, arena.time_limit, arena.rules)
     on_progress(done, due.total)
     if left:
         at_most = min(processes, due.total - done)

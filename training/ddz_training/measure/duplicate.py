@@ -5,6 +5,9 @@ is the landlord against two A peasants.  With an auction the landlord is not kno
 games on identical cards and the same opener: A alone in seat 0, 1 and 2 against two B, and the same with A and B
 exchanged.  (Then A and B may be peasants together.)
 
+With a partner, a third agent C that is always a peasant, a deal is four games: A is the landlord against B and C, who
+play both peasants in turn, and the same with A and B exchanged.
+
 Each seat's generator follows from (seed, deal, game, seat), so a result depends on nothing but the agents, the rules,
 the seed and the number of the deal.
 
@@ -55,7 +58,7 @@ KEY = ("deal", "a", "b")
 
 LETTERS = string.ascii_lowercase
 """The letter of each agent of a match, by which ``GameResult.seats`` says who sat where."""
-PAIR = LETTERS[:2]
+PAIR, PARTNER = ("a", "b"), "c"
 
 _TWO_PLAYS_EACH = 0x020202  # no spring
 _MAX_FAULT_LENGTH = 300
@@ -79,9 +82,10 @@ class GameResult:
         a: Label of the pair's first agent.
         b: Label of the pair's second agent.
         game: Number of the game within the deal (0, 1; 0..5 with an auction).
-        seats: Who sat where, one letter per seat: ``abb`` is A in seat 0 and B in the others.
+        seats: Who sat where, one letter per seat: ``abb`` is A in seat 0 and B in the others, ``abc`` is A against B
+            and the partner of both.
         landlord: The landlord's seat, -1 without a bid.
-        landlord_agent: Label of the landlord's agent, empty without a bid.
+        landlord_agent: Label of the landlord's agent, empty without a bid; the partner is never the landlord.
         winner: ``landlord``, ``peasants``, or empty without a bid.
         win: Each seat's return under win scoring.
         stake: Each seat's return under stake scoring.
@@ -92,7 +96,7 @@ class GameResult:
         ms_a: Milliseconds per decision of A, compilation not counted (0 where times are not recorded); of games side
             by side (:meth:`DealPlayer.play_block`) the mean of the block.
         ms_b: Milliseconds per decision of B.
-        fault_by: ``a`` or ``b`` if that agent failed and lost the game by it; empty in a game played to its end.
+        fault_by: ``a``, ``b`` or ``c`` if that agent failed and lost the game by it; empty in a game played to its end.
         fault: Where and how it failed.
         cpu_ms_a: Milliseconds of this process's processor per decision of A; NaN where times are not recorded, where
             the agent lives in another process, and in a game that was read from a file, which does not hold it.
@@ -121,8 +125,8 @@ class GameResult:
     cpu_ms_b: float = field(default=math.nan, compare=False, metadata=UNSAVED)
 
     def agent_of(self, letter: str) -> str:
-        """Return the label of the agent for a letter in ``seats``."""
-        return self.a if letter == "a" else self.b
+        """Return the label of the agent for a letter in ``seats``; a partner, which has none here, is called that."""
+        return {"a": self.a, "b": self.b}.get(letter, "the partner")
 
     def side(self, seat: int) -> str:
         """Return a seat's side, ``landlord`` or ``peasants``, or an empty text if nobody bid."""
@@ -155,15 +159,23 @@ def describe_given_hands(hands: Sequence[str]) -> dict[str, str]:
     return {"hands": hashlib.sha256("\n".join(hands).encode()).hexdigest()[:16]} if hands else {}
 
 
-def list_seatings(rules: Rules) -> tuple[str, ...]:
+def list_seatings(rules: Rules, *, partner: bool = False) -> tuple[str, ...]:
     """List the seating of each game that is played on a duplicate deal.
+
+    Args:
+        rules: The rules.
+        partner: Whether a third agent plays the second peasant, which needs three players and a fixed landlord.
 
     Example:
         >>> list_seatings(Rules())
         ('abb', 'baa')
         >>> len(list_seatings(Rules.preset("bidding")))
         6
+        >>> list_seatings(Rules(), partner=True)
+        ('abc', 'acb', 'bac', 'bca')
     """
+    if partner:
+        return "abc", "acb", "bac", "bca"
     others = rules.players - 1
     if rules.bidding == "fixed":
         return "a" + "b" * others, "b" + "a" * others
@@ -176,11 +188,11 @@ def list_seatings(rules: Rules) -> tuple[str, ...]:
 
 
 class Match(NamedTuple):
-    """A deal to be played by two agents from both sides, or by three agents with one seat each.
+    """A deal to be played by two agents from both sides, perhaps with a partner of both, or by one agent per seat.
 
     Attributes:
         deal: Number of the deal.
-        specs: The agents' specifications.
+        specs: The agents' specifications, a partner's last.
         labels: Their names in records and messages; without any the specifications.
     """
 
@@ -196,7 +208,11 @@ class Match(NamedTuple):
     @property
     def key(self) -> tuple[Any, ...]:
         """The match's key in a games file (:data:`KEY`)."""
-        return (self.deal, *self.names)
+        return (self.deal, *self.names[: len(PAIR)])
+
+    def seatings(self, rules: Rules) -> tuple[str, ...]:
+        """List the seating of each game of the match (:func:`list_seatings`)."""
+        return list_seatings(rules, partner=len(self.specs) > len(PAIR))
 
 
 class FinishedGame(NamedTuple):
@@ -299,7 +315,7 @@ class DealPlayer:
         return self.play_block(task) if isinstance(task, list) else self.play(task)
 
     def play(self, match: Match) -> list[GameResult]:
-        """Play every game that a pair of agents plays on one deal.
+        """Play every game of a match, which is those of one deal.
 
         Raises:
             AgentFailedError: If an agent fails and that is to stop the match.
@@ -307,7 +323,7 @@ class DealPlayer:
         """
         return [
             self._make_result(self.play_game(match, number, seats), match, number, seats)
-            for number, seats in enumerate(list_seatings(self.rules))
+            for number, seats in enumerate(match.seatings(self.rules))
         ]
 
     def play_block(self, block: Sequence[Match]) -> list[list[GameResult]]:
@@ -336,7 +352,7 @@ class DealPlayer:
 
     def _play_side_by_side(self, block: Sequence[Match], specs: Sequence[str]) -> list[list[GameResult]]:
         """Play deals side by side with agents that can all play many games at once."""
-        layouts, spent = list_seatings(self.rules), np.zeros((2, len(specs)))
+        layouts, spent = block[0].seatings(self.rules), np.zeros((2, len(specs)))
         games = [(match, number, seats) for match in block for number, seats in enumerate(layouts)]
         rows = np.array([self.deal_state(match.deal).row for match, _, _ in games])
         spec_indices = np.array(  # in specs, of the agent in each seat
@@ -484,7 +500,7 @@ def _fit_into_cell(text: str) -> str:
 
 
 def make_matches(
-    agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int]
+    agents: Mapping[str, str], pairs: Sequence[tuple[str, str]], deals: Iterable[int], partner: str | None = None
 ) -> dict[tuple[Any, ...], Match]:
     """Make the matches of each pair on each deal, keyed by :data:`KEY`.
 
@@ -492,6 +508,8 @@ def make_matches(
         agents: Specification of each agent by its label.
         pairs: Labels.
         deals: Numbers of the deals.
+        partner: Specification of the agent that plays the second peasant beside every other; None for none.
     """
-    wanted = (Match(deal, (agents[a], agents[b]), (a, b)) for deal in deals for a, b in pairs)
+    third = () if partner is None else (partner,)
+    wanted = (Match(deal, (agents[a], agents[b], *third), (a, b, *third)) for deal in deals for a, b in pairs)
     return {match.key: match for match in wanted}

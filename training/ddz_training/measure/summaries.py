@@ -3,6 +3,7 @@
 Win rates in one role count games; everything over both roles is paired by deal.  How the intervals are computed is in
 :mod:`ddz_training.measure.statistics`.  A side's score is the sum over its seats (two peasants at ½ are 1), so that an
 agent's score is minus its opponent's; under Botzone's scoring, which is not zero-sum, it is the mean over its seats.
+A partner (:mod:`ddz_training.measure.duplicate`) counts with the peasant beside it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, TypeVar
 
-from ddz_training.measure.duplicate import PAIR, SIDES, GameResult
-from ddz_training.measure.statistics import Interval, clip_interval, normal_interval, wilson_interval
+from ddz_training.measure.duplicate import PAIR, PARTNER, SIDES, GameResult
+from ddz_training.measure.statistics import (
+    Interval,
+    clip_interval,
+    normal_interval,
+    paired_difference,
+    wilson_interval,
+)
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,29 @@ class AgentResult:
     cpu_ms_per_decision: float
 
 
+@dataclass(frozen=True)
+class PairedDifference:
+    """By how much one agent does better than another against the same opponent, on the deals that both have played.
+
+    Attributes:
+        agent: The agent's label.
+        over: The label of the agent that it is compared with.
+        opponent: The opponent's label.
+        landlord_wins: Difference of the win rates as landlord, paired by deal.
+        peasant_wins: Difference of the win rates as peasants.
+        wins: Difference of the win rates over both.
+        score: Difference of the average scores per game.
+    """
+
+    agent: str
+    over: str
+    opponent: str
+    landlord_wins: Interval
+    peasant_wins: Interval
+    wins: Interval
+    score: Interval
+
+
 def to_plain_values(result: Any) -> dict[str, Any]:
     """Return a dataclass's fields as JSON values, with intervals as dicts and NaN as None."""
     values: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(result)), parse_constant=lambda _: None)
@@ -64,17 +94,18 @@ def to_plain_values(result: Any) -> dict[str, Any]:
 
 
 def seats_of(record: GameResult, letter: str, side: str | None = None) -> list[int]:
-    """List the seats of agent A or B in a game, optionally only those on one side."""
+    """List the seats of agent A or B in a game, its partner's included, optionally only those on one side."""
+    own = {letter} if record.seats[record.landlord] == letter else {letter, PARTNER}
     return [
         seat
         for seat, occupant in enumerate(record.seats)
-        if occupant == letter and (side is None or record.side(seat) == side)
+        if occupant in own and (side is None or record.side(seat) == side)
     ]
 
 
 def win_share(record: GameResult, letter: str) -> float:
     """Compute the share of an agent's seats that won: one half if nobody bid, and 0 for the agent at fault."""
-    if record.fault_by:
+    if record.fault_by in PAIR:
         return float(letter != record.fault_by)
     if not record.winner:
         return 0.5
@@ -157,8 +188,13 @@ def wins_by_deal(records: Iterable[GameResult], agent: str, value: _Value = win_
     return _mean_by_deal(samples, value)
 
 
+def _side_won(record: GameResult, letter: str, side: str) -> bool:
+    """Whether an agent's side won a game in which it was on that side; the agent at fault did not."""
+    return letter != record.fault_by if record.fault_by in PAIR else record.winner == side
+
+
 def _role_win_rate(samples: Iterable[_Sample], side: str) -> Interval:
-    outcomes = [letter != game.fault_by if game.fault_by else game.winner == side for game, letter in samples]
+    outcomes = [_side_won(*sample, side) for sample in samples]
     return wilson_interval(sum(outcomes), len(outcomes))
 
 
@@ -207,3 +243,35 @@ def compute_standings(records: Iterable[GameResult], scoring: str = "win") -> li
     )
     results = [_make_result(agent, "all", games, scoring) for agent, games in samples.items()]
     return sorted(results, key=lambda result: -result.wins.mean)
+
+
+def compare_agents(records: Iterable[GameResult], over: str, scoring: str = "win") -> list[PairedDifference]:
+    """Compute how much better each agent does than another one, against every opponent that both have met.
+
+    Args:
+        records: Games of complete deals.
+        over: The label of the agent that the others are compared with.
+        scoring: ``win``, ``stake`` or ``botzone``.
+    """
+    samples = group_by(
+        ((record, letter) for record in records for letter in PAIR),
+        lambda item: (item[0].agent_of(item[1]), item[0].agent_of("b" if item[1] == "a" else "a")),
+    )
+    return [
+        _make_difference(agent, over, opponent, (own, samples[over, opponent]), scoring)
+        for (agent, opponent), own in samples.items()
+        if agent != over and (over, opponent) in samples
+    ]
+
+
+def _make_difference(
+    agent: str, over: str, opponent: str, both: tuple[Sequence[_Sample], Sequence[_Sample]], scoring: str
+) -> PairedDifference:
+    def difference(value: _Value, side: str | None = None) -> Interval:
+        return paired_difference(
+            *(_mean_by_deal([one for one in samples if seats_of(*one, side)], value) for samples in both)
+        )
+
+    landlord_wins, peasant_wins = (difference(functools.partial(_side_won, side=side), side) for side in SIDES)
+    score = difference(functools.partial(side_score, scoring=scoring))
+    return PairedDifference(agent, over, opponent, landlord_wins, peasant_wins, difference(win_share), score)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -104,6 +105,13 @@ def test_the_version_is_the_same_everywhere_and_the_core_needs_no_torch(built: B
     assert not [line for line in core if line.startswith(("torch", "onnx", "stable", "rlcard", "open", "matplotlib"))]
     for file, line in VERSIONED.items():
         assert line.format(version) in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_the_citation_is_of_the_day_of_the_changelog_which_says_what_is_unreleased() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    [date] = re.findall(rf"(?m)^## \[{re.escape(PROJECT['version'])}\] – (\S+)$", changelog)
+    assert f"\ndate-released: {date}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert "\n## [Unreleased]\n" in changelog
 
 
 def test_a_game_is_played_from_the_installed_wheel_by_its_own_policy(built: Built) -> None:

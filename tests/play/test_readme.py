@@ -18,7 +18,7 @@ def test_the_example_runs() -> None:
 
 
 def test_every_door_exists() -> None:
-    doors = TEXT.partition("## Doors")[2].partition("## An example")[0]
+    doors = TEXT.partition("## Commands and modules")[2].partition("## An example")[0]
     commands = {*re.findall(r"`ddz (\w+)`", doors)}
     assert len(commands) == 8
     assert commands <= {name for _, name, _ in list_commands()}

@@ -72,7 +72,7 @@ def whole(name: str, table: str = "", *columns: str) -> Callable[[], str]:
 
 FINISHING = {
     "mini_uct.csv": "taken at once, in simulations and by the agent",
-    "mini_uct_plain.csv": "not taken at once (`--no-finish`): the paper to the letter",
+    "mini_uct_plain.csv": "not taken at once (`finish=false`), as in the paper",
 }
 """The files of Mini's UCT, and what they differ in."""
 
@@ -355,9 +355,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "full-branching": whole("branching", "full-branching"),
     "tree-size": whole("tree-size"),
     "complexity": whole("complexity"),
+    "complexity-spread": whole("complexity", "complexity-spread"),
     "tendency": whole("tendency"),
     "equivalent-simulated": equivalent_simulated,
     "equivalent-known": equivalent_known,
+    "equivalent-bounds": whole("equivalent-known", "equivalent-bounds"),
     "equivalents": whole("equivalents", "", "rules", "agent", "wins % v `rules`", "`isuct`", "`rollout:particles=0`"),
     "equivalent-knowledge": equivalent_knowledge,
     "holdem": whole("holdem"),

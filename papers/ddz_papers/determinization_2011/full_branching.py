@@ -132,6 +132,7 @@ def branching_table(saved: ex.SavedResults[BranchingResult]) -> Table:
     results = [result for result in saved.results if result.player == PLAYER]
     first = [[result.first.main_groups] for result in results]
     later = [[choices.main_groups for choices in result.later] for result in results]
+    replies = [[choices.main_groups for choices in result.follows] for result in results]
     lines = [
         _compare_median("first decision, main groups", "20 to 70", first),
         _compare_over_300("whole moves", [[result.first.whole_moves] for result in results]),
@@ -140,6 +141,7 @@ def branching_table(saved: ex.SavedResults[BranchingResult]) -> Table:
         _compare_share(
             f"later, played by {PLAYER}, fewer than 10 main groups", "typical", later, lambda count: count < 10
         ),
+        _compare_share(f"replies, played by {PLAYER}, only a pass", "often", replies, lambda count: count == 1),
     ]
     return ex.make_comparison_table("Branching with and without grouping", lines, games_note(saved))
 

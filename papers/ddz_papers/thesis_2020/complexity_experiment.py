@@ -282,6 +282,18 @@ def complexity_table(saved: ex.SavedResults[FirstMoveResult]) -> Table:
     return Table("Monte Carlo complexity by the thesis's rule", ("number", *columns), lines, note)
 
 
+def spread_table(saved: ex.SavedResults[FirstMoveResult]) -> Table:
+    """Make a table of how far apart the values of the first moves lie, by which the thesis compares games."""
+    lines = []
+    for game, children in ex.group_by(saved.results, "game", order=GAMES).items():
+        printed = dict(zip(NUMBERS, THESIS[game].split(), strict=True))
+        values = [child.value for child in children]
+        thesis = float(printed["value, most"]) - float(printed["value, least"])
+        lines.append((game, f"{thesis:.3f}", f"{max(values) - min(values):.3f}"))
+    note = f"The highest mean value of a first move less the lowest; {saved.name}."
+    return Table("Spread of the values of first moves", ("game", "thesis", "ours"), lines, note)
+
+
 def plot_complexity(saved: ex.SavedResults[FirstMoveResult], path: Path) -> None:
     """Plot figures 4.2 to 4.5, with one row per figure and one column per game."""
     games = ex.group_by(saved.results, "game", order=GAMES)
@@ -315,6 +327,6 @@ COMPLEXITY = ex.Experiment(
     work=sample_first_move,
     more=lambda options: {"rules": RULES, "least": counting.MIN_SAMPLES},
     unit="first moves",
-    tables={"complexity": complexity_table},
+    tables={"complexity": complexity_table, "complexity-spread": spread_table},
     plot=plot_complexity,
 )

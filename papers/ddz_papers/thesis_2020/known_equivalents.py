@@ -32,6 +32,8 @@ table 5.1, algorithm 4 between 1 and twice the answer."""
 TABLE_5_1 = {500: "485 ± 40", 1000: "1,020 ± 100", 2000: "1,980 ± 120"}
 TABLE_5_2 = {500: "505 ± 30", 1000: "1,020 ± 80", 2000: "1,960 ± 100"}
 """The mean and standard deviation of ten searches, by algorithm 4 alone and after algorithm 5."""
+BOUNDS_5_2 = {500: ("398 ± 11", "861 ± 19"), 1000: ("824 ± 29", "1,743 ± 41"), 2000: ("1,667 ± 64", "3,642 ± 63")}
+"""Table 5.2's bounds, which algorithm 5 found; the thesis says that all of them enclose the known iterations."""
 
 _BOUND_FACTOR = 8
 
@@ -168,6 +170,26 @@ def known_table(saved: ex.SavedResults[KnownResult]) -> Table:
     return Table("Known iterations recovered", (*header, "thesis"), lines, note)
 
 
+def bounds_table(saved: ex.SavedResults[KnownResult]) -> Table:
+    """Make a table that compares the bounds that algorithm 5 found with those of the thesis's table 5.2."""
+    lines = []
+    doubled = [result for result in saved.results if result.method == "doubling"]
+    for known, results in sorted(ex.group_by(doubled, "known").items()):
+        thesis, ours = BOUNDS_5_2.get(known, ("–", "–")), list[str]()
+        for ends in ([result.lower for result in results], [result.upper for result in results]):
+            ours.append(f"{fmean(ends):,.0f} ± {stdev(ends) if len(ends) > 1 else math.nan:,.0f}")
+        enclosing = sum(result.lower <= known <= result.upper for result in results)
+        cells = (cell for pair in zip(thesis, ours, strict=True) for cell in pair)
+        lines.append((f"{known:,}", *cells, "all", f"{enclosing} of {len(results)}"))
+    bounds = (f"{end}, {whose}" for end in ("lower", "upper") for whose in ("thesis", "ours"))
+    note = (
+        "Bounds: mean and standard deviation over the searches. Enclosed: searches whose bounds enclose the known "
+        f"iterations. {saved.name}."
+    )
+    header = ("iterations", *bounds, "enclosed, thesis", "enclosed, ours")
+    return Table("Bounds of algorithm 5", header, lines, note)
+
+
 EQUIVALENT_KNOWN = ex.Experiment(
     name="equivalent-known",
     source="Peking University thesis 2020, section 5.1.3",
@@ -179,7 +201,7 @@ EQUIVALENT_KNOWN = ex.Experiment(
     work=recover_iterations,
     changeable=("known", "rules", "method", "repetitions", "deals", "step_deals"),  # the last two are the budget
     unit="searches",
-    tables={"equivalent-known": known_table},
+    tables={"equivalent-known": known_table, "equivalent-bounds": bounds_table},
     whole=True,
 )
 

@@ -76,13 +76,17 @@ def _group_by_agents(saved: ex.SavedResults[TendencyResult]) -> dict[str, list[T
 
 def tendency_table(saved: ex.SavedResults[TendencyResult]) -> Table:
     """Make a table that compares the thesis's table 4.1 with our figures."""
-    lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *(f"{THESIS[side]:g}" for side in TENDENCIES), "")]
+    of_leaning = f"{100 * THESIS['peasants'] / (THESIS['landlord'] + THESIS['peasants']):.1f}"
+    printed = (f"{THESIS[side]:g}" for side in TENDENCIES)
+    lines = [("thesis: 5 of Botzone's best 10 v 3 behind the 200th", *printed, of_leaning, "")]
     for name, results in _group_by_agents(saved).items():
         tendencies = [result.tendency for result in results]
         rates = (statistics.wilson_interval(tendencies.count(side), len(tendencies)) for side in TENDENCIES)
-        lines.append((name, *(rate.text_with_range() for rate in rates), f"{len(tendencies):,}"))
-    header = ("judges", *(f"{side} %" for side in TENDENCIES), "deals")
-    note = f"95 % intervals (Wilson). The same deals for all judges; {saved.name}."
+        leaning = len(tendencies) - tendencies.count("none")
+        shares = (*rates, statistics.wilson_interval(tendencies.count("peasants"), leaning))
+        lines.append((name, *(share.text_with_range() for share in shares), f"{len(tendencies):,}"))
+    header = ("agents", *(f"{side} %" for side in TENDENCIES), "peasants, % of leaning", "deals")
+    note = f"95 % intervals (Wilson). All pairs play the same deals, some more of them; {saved.name}."
     return Table("Deal tendency by who judges", header, lines, note)
 
 

@@ -82,6 +82,8 @@ def test_the_columns_of_a_run_mean_what_they_say(tmp_path: Path, monkeypatch: py
         for table in COMPLEXITY.tables.values()
     ]
     assert list(tables[0].lines[0]) == ["m", "43", "57"]
+    values = [one.value for one in found.results]
+    assert tables[1].lines == [("deal 2", "0.270", f"{max(values) - min(values):.3f}")]
 
 
 def test_reversi_and_awari_are_played_by_openspiel() -> None:

@@ -21,7 +21,7 @@ from ddz_env.support.errors import InvalidAgentOptionError
 from ddz_papers.experiments.experiment import SavedResults
 from ddz_papers.thesis_2020 import equivalents as eq
 from ddz_papers.thesis_2020.equivalents import KNOWLEDGE, EquivalentResult
-from ddz_papers.thesis_2020.known_equivalents import KnownResult, draw_bounds, known_table
+from ddz_papers.thesis_2020.known_equivalents import KnownResult, bounds_table, draw_bounds, known_table
 
 RNG = np.random.default_rng(0)
 
@@ -136,3 +136,11 @@ def test_bounds_are_drawn_on_both_sides_and_what_was_found_is_told() -> None:
     ones = [KnownResult(*what, n, 60, 4000, found, 300, 600, 60) for n, found in enumerate((250, 1000))]
     (line,) = known_table(SavedResults(ones, {})).lines
     assert line[4:9] == ("500 ± 490", "1.00 ± 0.98", "0.69", "2 of 2", "120")
+
+
+def test_bounds_of_algorithm_5_stand_beside_the_thesis_and_those_that_miss_are_counted() -> None:
+    what = 500, "half-deck-open", "doubling", 60
+    ones = [KnownResult(*what, n, *bounds, 500, 300, 600, 60) for n, bounds in enumerate([(350, 450), (450, 950)])]
+    other = replace(ones[0], method="binary")
+    (line,) = bounds_table(SavedResults([*ones, other], {})).lines
+    assert line == ("500", "398 ± 11", "400 ± 71", "861 ± 19", "700 ± 354", "all", "1 of 2")

@@ -110,4 +110,4 @@ def test_the_experiment_judges_the_same_deals_by_all_and_its_table_counts_them(t
         tendency_experiment.TendencyResult("policy v rules", deal, lean, 2) for deal, lean in enumerate(leanings)
     ]
     line = tendency_experiment.tendency_table(SavedResults(results, {}, path)).lines[1]
-    assert [cell.split()[0] for cell in line[1:4]] == ["50.0", "30.0", "20.0"]
+    assert [cell.split()[0] for cell in line[1:5]] == ["50.0", "30.0", "20.0", "40.0"]

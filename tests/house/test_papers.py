@@ -1,4 +1,4 @@
-"""Each row of the page "From the papers" names something that exists, or says why it was left out."""
+"""Each row of the page "From the papers" names something that exists, and what is left out has a reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ ROWS = [
     for line in PAGE.read_text(encoding="utf-8").splitlines()
     if line.startswith("| ") and not line.startswith(("| in the ", "| --- "))
 ]
-EMPTY = re.compile(r"(Left out|An illustration): \w")
+LEFT_OUT = re.findall(r"(?m)^- \*\*(.+?)\*\*(.*)$", PAGE.read_text(encoding="utf-8"))
+"""What is left out, and the beginning of the reason."""
 SOMEWHERE = re.compile(r"\]\(|ddz (?:reproduce|study) |agent `|preset `|`[\w-]+:\w+=")
 """What a reader can open or run.  That links lead somewhere is tested with those of all pages."""
 NUMBERED = {
@@ -37,9 +38,9 @@ NUMBERED = {
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None:
-    _, here, note = row
-    assert SOMEWHERE.search(here) if here else EMPTY.match(note)
+def test_a_row_names_what_exists(row: list[str]) -> None:
+    _, here, _ = row
+    assert SOMEWHERE.search(here)
     for experiment in re.findall(r"ddz reproduce ([\w-]+)", here):
         assert experiment in EXPERIMENTS
     for agent in re.findall(r"agent `([\w-]+)`", here):
@@ -56,9 +57,15 @@ def test_a_row_names_what_exists_or_says_why_it_does_not(row: list[str]) -> None
         assert option in {known.name for agent in list_agent_names() for known in list_agent_options(agent)}
 
 
+@pytest.mark.parametrize("what", LEFT_OUT, ids=lambda what: what[0])
+def test_what_is_left_out_has_a_reason(what: tuple[str, str]) -> None:
+    assert re.match(r": [A-Z]\w", what[1])
+
+
 def _numbers(section: str, kind: str) -> set[str]:
-    """The numbers of a kind that a document's rows name first: ``tables 4.2 to 4.5``, ``figures 7 and 8``."""
+    """The numbers of a kind that a document's rows and its list of what is left out name: ``figures 7 and 8``."""
     cells = [line.strip("| ").split(" | ")[0] for line in section.splitlines() if line.startswith("| ")]
+    cells += re.findall(r"(?m)^- \*\*(.+?)\*\*", section)
     found: set[str] = set()
     for listed in re.findall(rf"{kind}s? ((?:\d[\d.-]*(?:, | and | to )?)+)", " ".join(cells)):
         numbers = listed.replace(" and ", " ").replace(",", " ")
@@ -69,7 +76,7 @@ def _numbers(section: str, kind: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("document", "kind"), [(name, kind) for name, kinds in NUMBERED.items() for kind in kinds])
-def test_every_numbered_thing_of_a_document_has_a_row(document: str, kind: str) -> None:
+def test_every_numbered_thing_of_a_document_has_its_place(document: str, kind: str) -> None:
     _, _, section = PAGE.read_text(encoding="utf-8").partition(f"\n## {document}")
     named = _numbers(section.partition("\n## ")[0], kind)
     assert set(NUMBERED[document][kind].split()) - named == set()

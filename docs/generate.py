@@ -3,8 +3,8 @@
 A table is written between ``<!-- table: NAME -->`` and ``<!-- end -->``; ``TABLES`` has the function that makes it.
 A program that a page shows is one of them.  A figure in a sentence is a cell of such a table (``docs/figures.py``).
 The pages are those of ``docs/``, the README, CONTRIBUTING and the model card, which lies beside the shipped weights.
-The notebooks' badges and install lines get the repository's address, which only ``pyproject.toml`` has, and the package
-the strengths of the agents that ``ddz agents`` shows.
+The notebooks' install lines get the repository's address, which only ``pyproject.toml`` has, and a badge once there is
+one (``docs/notebook_badges.py``); the package gets the strengths of the agents that ``ddz agents`` shows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import benchmark_tables
 import code_tables
 import figures
 import integration_pages
+import notebook_badges
 import record_tables
 import result_tables
 
@@ -42,8 +43,8 @@ MODEL_CARD = Path("agents/ddz_agents/neural/shipped/MODEL_CARD.md")
 _TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?((?:# )?<!-- end -->)", re.DOTALL)
 """In the head of a model card, which is YAML, the markers come after ``# ``."""
 _REPOSITORY = re.compile(r'(?m)^Repository = "https://github\.com/([^"]+)"$')
-_ADDRESSED = re.compile(r"(colab\.research\.google\.com/github/|clone --depth 1 https://github\.com/)[^/\s]+/[\w.-]+")
-"""What names the repository: the badges and the install lines of the notebooks."""
+_ADDRESSED = re.compile(r"(clone --depth 1 https://github\.com/)[^/\s]+/[\w.-]+")
+"""What names the repository: the install lines of the notebooks."""
 
 
 def generated_pages() -> list[Path]:
@@ -65,17 +66,35 @@ def table(name: str) -> str:
 
 
 def refreshed(text: str) -> str:
-    """A page with its tables and the repository's address written again."""
+    """A page with its tables, its figures and the repository's address written again."""
     text = _TABLE.sub(lambda match: f"{match[1]}{table(match['name'])}\n{match[3]}", text)
     text = figures.with_figures(text, table)
-    repository = _REPOSITORY.search((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return _ADDRESSED.sub(rf"\g<1>{repository[1]}", text) if repository else text
+    return _ADDRESSED.sub(rf"\g<1>{repository()}", text)
+
+
+@functools.cache
+def repository() -> str:
+    """Owner and name of the repository.
+
+    Raises:
+        SystemExit: If ``pyproject.toml`` has no address in this form.
+    """
+    address = _REPOSITORY.search((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    if address is None:
+        raise SystemExit('pyproject.toml has no line Repository = "https://github.com/OWNER/NAME"')
+    return address[1]
+
+
+def refreshed_page(page: Path, text: str) -> str:
+    """A page or a notebook as it should be."""
+    new = refreshed(text)
+    return notebook_badges.with_badge(new, page.name, repository()) if page.suffix == ".ipynb" else new
 
 
 def stale(pages: Iterable[Path]) -> dict[Path, str]:
     """The pages that are out of date, with the text that they should have."""
     old = {page: page.read_text(encoding="utf-8") for page in pages}
-    new = {page: refreshed(text) for page, text in old.items()}
+    new = {page: refreshed_page(page, text) for page, text in old.items()}
     return {page: text for page, text in new.items() if text != old[page]}
 
 

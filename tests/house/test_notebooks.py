@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import notebook_badges
 import pytest
 
 from tests.packages import ROOT
@@ -48,6 +50,10 @@ def test_notebooks_are_thin_and_show_what_they_print(path: Path) -> None:
     assert "## What we saw" in notebook.cells[-1].source
     lessons = (ROOT / "docs" / "tutorials" / "index.md").read_text(encoding="utf-8")
     assert f"(../../notebooks/{path.name})" in lessons
+
+
+def test_a_notebook_has_a_badge_once_the_repository_has_an_address() -> None:
+    assert doctest.testmod(notebook_badges) == (0, 2)
 
 
 def test_a_learner_is_seen_to_learn() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import notebook_badges
 import pytest
 
+import notebook_badges
 from tests.packages import ROOT
 from tests.release import pyproject
 

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, ForwardRef, NamedTuple, Protocol
 
 from code_tables import opening, safe
+from ddz_env import Rules
 from ddz_training.measure.markdown import format_markdown_table
 
 MODULES = {
@@ -189,9 +190,11 @@ def _unquoted(annotation: object) -> object:
 
 
 def _named(default: object) -> object:
-    """A function and a member of an enumeration by their names, and a function without one as three dots."""
+    """A function, a member of an enumeration and a preset by their names; a function without one as three dots."""
     if inspect.isfunction(default):
         return AsWritten(default.__name__.replace("<lambda>", "..."))
+    if isinstance(default, Rules):
+        return AsWritten(f"Rules.preset({default.name!r})")
     return AsWritten(default) if isinstance(default, Enum) else default
 
 

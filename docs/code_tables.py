@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import importlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,10 +82,32 @@ def _own_agents() -> metadata.EntryPoints:
     return metadata.distribution("ddz-env").entry_points.select(group=GROUP)
 
 
+ALIKE = (
+    ("policy", "policy-without", "neural-ismcts"),
+    ("isuct", "duct", "cheating-uct"),
+    ("expectiminimax", "cheating-alpha-beta"),
+    ("determinized-minimax", "expectimax"),
+    ("payoff", "payoff-search"),
+)
+"""Agents that share options, which the page says once."""
+
+
 def agent_options_tables() -> str:
-    """The options of every agent that has some, each under a heading."""
-    every = {name: tables.make_options_table(name, list_agent_options(name)) for name in sorted(_own_agents().names)}
-    return "\n\n".join(f"### `{name}`\n\n{page_table(table)}" for name, table in every.items() if table.lines)
+    """The options of every agent that has some: of agents that are alike those of all, then what each has besides."""
+    options = {name: tables.make_options_table(name, list_agent_options(name)) for name in sorted(_own_agents().names)}
+    alone = [(name,) for name, table in options.items() if table.lines and not any(name in names for names in ALIKE)]
+    return "\n\n".join(_options_section([options[name] for name in names], names) for names in (*ALIKE, *alone))
+
+
+def _options_section(options: Sequence[Table], names: Sequence[str]) -> str:
+    """A heading, a table of what some agents share, and a table of each one's other options."""
+    first, *others = options
+    shared = [line for line in first.lines if all(line in other.lines for other in others)]
+    parts = [f"### {', '.join(f'`{name}`' for name in names)}", page_table(dataclasses.replace(first, lines=shared))]
+    for name, table in zip(names, options, strict=True):
+        if rest := [line for line in table.lines if line not in shared]:
+            parts += [f"`{name}` also has:", page_table(dataclasses.replace(table, lines=rest))]
+    return "\n\n".join(parts)
 
 
 def agents_table() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import functools
 import itertools
 import json
@@ -57,9 +58,34 @@ def committed(kind: type[Any], name: str) -> SavedResults[Any]:
 
 
 def experiment(name: str, table: str) -> Table:
-    """A table of an experiment, from its committed file."""
+    """A table of an experiment, from its committed file; a note says which policy's weights played."""
     chosen = load_experiment(name)
-    return chosen.tables[table](committed(chosen.result, chosen.file_name))
+    saved = committed(chosen.result, chosen.file_name)
+    made = chosen.tables[table](saved)
+    notes = [made.note, *weights_notes(saved.settings.get("files", {}), made.note)]
+    return dataclasses.replace(made, note=" ".join(filter(None, notes)))
+
+
+def weights_notes(files: Mapping[str, Mapping[str, str]], said: str = "") -> list[str]:
+    """Which agents played by which policy: a sentence for each policy that a table's note does not name yet.
+
+    Args:
+        files: The digests of the weights of each agent, by the names of their files, as a file of results has them.
+        said: The note.
+
+    Example:
+        >>> weights_notes({"policy": {"policy.safetensors": "cea81e728b42ffcb"}, "rules": {}})
+        ['`policy` plays with `policy-v1`.']
+    """
+    agents: dict[str, dict[str, None]] = {}
+    for agent, digests in files.items():
+        for digest in (digest for file, digest in digests.items() if file.startswith("policy")):
+            agents.setdefault(policy_name(digest).partition(" ")[0], {})[f"`{agent.partition(':')[0]}`"] = None
+    return [
+        f"{' and '.join(filter(None, (', '.join(others), last)))} {'play' if others else 'plays'} with `{policy}`."
+        for policy, (*others, last) in agents.items()
+        if policy not in said
+    ]
 
 
 def whole(name: str, table: str = "", *columns: str) -> Callable[[], str]:
@@ -194,6 +220,13 @@ def search_depth() -> str:
     """Depth-limited searches by depth."""
     table = experiment("search-depth", "search-depth")
     return part(table, "agent", "deals", "both %", "95 % interval", rows=lambda row: "depth 2" not in row["search"])
+
+
+def strengths_of_agents() -> str:
+    """All agents against the rule agent, alike."""
+    table = experiment("agent-strength", "strengths-of-agents")
+    header = [f"win % against `{agent_strengths.OPPONENT}`" if head == "win %" else head for head in table.header]
+    return dataclasses.replace(table, header=header).markdown()
 
 
 def policy_strength() -> str:
@@ -369,7 +402,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "tuning": whole("tuning", "", "subject", "method", "gain, search", "gain, fresh deals"),
     "search-parts": whole("search-parts"),
     "levels": whole("levels"),
-    "strengths-of-agents": whole("agent-strength", "strengths-of-agents"),
+    "strengths-of-agents": strengths_of_agents,
     "policy-strength": policy_strength,
     "policy-rates": policy_rates,
     "policy-model-index": policy_model_index,

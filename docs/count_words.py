@@ -44,7 +44,7 @@ def count_words(pages: Iterator[tuple[str, str]]) -> dict[str, tuple[int, int, i
 
     Example:
         >>> count_words(iter([("docs/guides/a.md", "one two\n<!-- table: x -->\nthree\n<!-- end -->\n")]))
-        {'docs/guides': (1, 2, 1), 'all': (1, 2, 1)}
+        {'all': (1, 2, 1), 'docs/guides': (1, 2, 1)}
     """
     counts: dict[str, Counter[str]] = {}
     for path, text in pages:

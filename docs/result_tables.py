@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import NormalDist, median
+from statistics import NormalDist, fmean, median
 from typing import Any
 
 import numpy as np
@@ -287,6 +287,24 @@ def campaign() -> str:
     return format_markdown_table(("run", "million decisions", *(f"v `{opponent}` %" for opponent in opponents)), lines)
 
 
+_EVALUATIONS, _CURVES = "seeds/training_evaluations.csv", "seeds/training_curves.csv"
+
+
+def seeds() -> str:
+    """How strong policies from random weights are after so many minutes: the mean, the least and the most of seeds."""
+    rates = {(seed, update, rival): 100 * float(wins) for seed, update, rival, _, wins, *_ in _csv(_EVALUATIONS)[1]}
+    spent = {(seed, update): (float(rest[-1]), int(rest[1])) for seed, update, *rest in _csv(_CURVES)[1]}
+    names, lines = dict.fromkeys(seed for seed, _ in spent), []
+    for update in map(str, range(150, 1201, 150)):
+        seconds, decisions = (fmean(values) for values in zip(*(spent[seed, update] for seed in names), strict=True))
+        cells = [f"{seconds / 60:.0f}", f"{decisions / 1e6:.1f}"]
+        for rival in ("random", "rules"):
+            of_seeds = [rates[seed, update, rival] for seed in names]
+            cells.append(f"{fmean(of_seeds):.1f} ({min(of_seeds):.1f}–{max(of_seeds):.1f})")
+        lines.append(cells)
+    return format_markdown_table(("minutes", "million decisions", "v `random` %", "v `rules` %"), lines)
+
+
 def climb() -> str:
     """The judgements of candidates, the latest last."""
     header, lines = _csv("climb.csv")
@@ -413,6 +431,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "campaign": campaign,
     "climb": climb,
     "forms": forms,
+    "seeds": seeds,
     "lambda": rows_of("lambda.csv"),
     "filter": rows_of("filter.csv"),
     "gpu-runs": rows_of("gpu_runs.csv"),

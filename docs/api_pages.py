@@ -12,6 +12,8 @@ from enum import Enum
 from types import ModuleType
 from typing import Any, ForwardRef, NamedTuple, Protocol
 
+import numpy as np
+
 from code_tables import opening, safe
 from ddz_env import Rules
 from ddz_training.measure.markdown import format_markdown_table
@@ -190,9 +192,11 @@ def _unquoted(annotation: object) -> object:
 
 
 def _named(default: object) -> object:
-    """A function, a member of an enumeration and a preset by their names; a function without one as three dots."""
+    """Functions, members of an enumeration and presets by their names; arrays and nameless functions as three dots."""
     if inspect.isfunction(default):
         return AsWritten(default.__name__.replace("<lambda>", "..."))
+    if isinstance(default, np.ndarray):
+        return AsWritten("...")
     if isinstance(default, Rules):
         return AsWritten(f"Rules.preset({default.name!r})")
     return AsWritten(default) if isinstance(default, Enum) else default

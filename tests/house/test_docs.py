@@ -100,6 +100,16 @@ def test_the_model_card_is_of_weights_that_ship_and_hugging_face_reads_it() -> N
     assert any(name.endswith("against rules") and value > 0.6 for name, value in wins.items())
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.suffix == ".md"], ids=name)
+def test_every_line_of_a_table_has_as_many_cells_as_its_head(page: Path) -> None:
+    """A code host cuts and fills lines, or ends the table, without a word."""
+    text = re.sub(r"(?ms)^\s*```.*?^\s*```", "", page.read_text(encoding="utf-8"))
+    for table in re.findall(r"(?m)(?:^\|.*\n?)+", text):
+        lines = table.strip().splitlines()
+        assert [line for line in lines if not line.endswith("|")] == []
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1, lines[0]
+
+
 def headings(page: Path) -> set[str]:
     """The names of a page's headings in links, as code hosts and the site make them."""
     text = re.sub(r"(?ms)^\s*```.*?^\s*```", "", page.read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,12 @@ def prose_of(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_figure_in_a_sentence_is_generated_or_says_which_commit_brought_it(page: Path) -> None:
     assert figures.unsourced(prose_of(page)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_line_of_a_paragraph_begins_with_a_mark(page: Path) -> None:
+    """Markdown takes a line that begins with a comment for HTML: its code and links would not be shown as such."""
+    assert re.findall(r"(?m)^ *<!-- (?:figure|measured|quoted).*-->.+$", prose_of(page)) == []
 
 
 MARKED = ("README.md", "README.zh.md", "docs/guides/questions.md", "docs/measurements/policy-results.md")

@@ -233,6 +233,12 @@ def test_experiments_are_listed_and_one_is_explained() -> None:
     assert re.search(r"(?s)--tree-iterations INTEGER .*?\[default: 250\]", shown)
 
 
+@pytest.mark.parametrize("given", [("--only", "random,random-staged"), ("--only", "random", "--only", "random-staged")])
+def test_a_list_is_given_at_once_or_in_parts(given: tuple[str, ...]) -> None:
+    shown = done("reproduce", "agent-strength", "--deals", 2, "--processes", 1, *given).stdout
+    assert re.findall(r"(?m)^(random\S*) +2", shown) in (["random", "random-staged"], ["random-staged", "random"])
+
+
 @pytest.mark.parametrize(
     ("line", "shown"),
     [

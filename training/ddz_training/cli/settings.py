@@ -43,9 +43,13 @@ class SettingsCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, passing its settings as texts."""
-        texts = {name: ctx.params.pop(str(setting.name)) for name, setting in self._setting_options().items()}
-        ctx.params["settings"] = tuple(f"{name}={text}" for name, text in texts.items() if text is not None)
+        """Run the command, passing its settings as texts; a list that was given in parts is joined."""
+        given = {name: ctx.params.pop(str(setting.name)) for name, setting in self._setting_options().items()}
+        ctx.params["settings"] = tuple(
+            f"{name}={','.join(value) if isinstance(value, tuple) else value}"
+            for name, value in given.items()
+            if value not in (None, ())
+        )
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -60,6 +64,7 @@ class SettingsCommand(click.Command):
         return {
             name: click.Option(
                 [_flag(name), name.replace(".", "_")],
+                multiple=tuple in setting.kinds,
                 metavar=_value_placeholder(setting),
                 help=f"{strip_markup(setting.meaning)}  [default: {setting.default_text}]",
             )

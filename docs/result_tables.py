@@ -25,6 +25,7 @@ from ddz_papers.experiments.registry import load_experiment
 from ddz_papers.strengths import agent_strengths
 from ddz_training.learn import training_curves
 from ddz_training.measure.markdown import Table, format_markdown_table
+from ddz_training.measure.store import read_results
 
 RESULTS = Path(__file__).with_name("results")
 
@@ -268,6 +269,24 @@ def policy_model_index() -> str:
     return "\n".join(lines)
 
 
+def belief_calibration() -> str:
+    """How the chances that particles and the network give compare with what came true, by tenths of the chance.
+
+    A cell of the file has, for each tenth, how many chances there were, their sum, and how many came true.
+    """
+    _, rows = read_results(RESULTS / "belief.csv")
+    lines = []
+    for worlds in ("particles", "network"):
+        counts, chances, came_true = np.sum(
+            [[float(number) for number in row[f"{worlds}_bins"].split()] for row in rows], axis=0
+        ).reshape(3, -1)
+        said, true = chances / counts, came_true / counts
+        widest = int(np.argmax(np.abs(true - said)))
+        ends = (f"{said[tenth]:.3f} → {true[tenth]:.3f}" for tenth in (-1, widest))
+        lines.append((worlds, f"{int(counts.sum()):,}", *ends))
+    return format_markdown_table(("worlds from", "chances", "90 to 100 %", "largest gap"), lines)
+
+
 # --- Training ---------------------------------------------------------------------------------------------------------
 
 
@@ -421,6 +440,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "search-parts": whole("search-parts"),
     "levels": whole("levels"),
     "strengths-of-agents": strengths_of_agents,
+    "belief-calibration": belief_calibration,
     "policy-strength": policy_strength,
     "policy-rates": policy_rates,
     "policy-model-index": policy_model_index,

@@ -98,8 +98,8 @@ def whole(name: str, table: str = "", *columns: str) -> Callable[[], str]:
 
 
 FINISHING = {
-    "mini_uct.csv": "taken at once, in simulations and by the agent",
-    "mini_uct_plain.csv": "not taken at once (`finish=false`), as in the paper",
+    "mini_uct.csv": "taken at once, in simulations and by the agent (`--finish true`)",
+    "mini_uct_plain.csv": "not taken at once, as in the paper",
 }
 """The files of Mini's UCT, and what they differ in."""
 
@@ -210,7 +210,7 @@ _INPUTS_OF_LITTLE_WORTH = {
 def equivalent_knowledge() -> str:
     """What pieces of knowledge are worth, without the inputs that are worth next to nothing."""
     columns = ("agent", "without", "factor", "wins % v the whole", "thesis")
-    table = experiment("equivalents", "equivalent-knowledge")
+    table = experiment("equivalent-knowledge", "equivalent-knowledge")
     return part(table, *columns, rows=lambda row: row["without"] not in _INPUTS_OF_LITTLE_WORTH)
 
 

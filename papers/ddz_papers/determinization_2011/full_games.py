@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -95,13 +95,14 @@ class FullOptions(DealListOptions, ex.ParallelOptions):
         games: Games for each deal and line-up; a file can be resumed with more.
         trees: Trees of determinized and of cheating UCT.
         tree_iterations: Iterations per tree; information-set UCT gets the total of all trees.
-        finish: Whether agents and simulations take finishing moves at once; in the paper they do not.
+        finish: Whether agents and simulations take finishing moves at once, as our agents do by default; the paper's
+            do not.
     """
 
     games: Annotated[int, Range(1, 2**32)] = 1
     trees: ex.Count = 40
     tree_iterations: ex.Count = 250
-    finish: bool = True
+    finish: bool = False
 
     @property
     def determinized(self) -> str:
@@ -118,7 +119,7 @@ class FullOptions(DealListOptions, ex.ParallelOptions):
 
         Example:
             >>> FullOptions().information_set(0.44, 500)
-            'isuct:iterations=500,exploration=0.44'
+            'isuct:iterations=500,exploration=0.44,finish=false'
         """
         budget = self.trees * self.tree_iterations if iterations is None else iterations
         return self._with_finish(f"isuct:iterations={budget},exploration={exploration:g}")
@@ -126,6 +127,25 @@ class FullOptions(DealListOptions, ex.ParallelOptions):
     def _with_finish(self, agent: str) -> str:
         return agent if self.finish else f"{agent},finish=false"
 
+
+@dataclass(frozen=True)
+class LandlordOptions(FullOptions):
+    """Options of an experiment that compares landlords against the same two peasants.
+
+    Attributes:
+        peasants: The peasants' search; the paper's is determinized.
+    """
+
+    peasants: Literal["determinized", "information-set"] = "determinized"
+
+    @property
+    def peasant(self) -> str:
+        """The agent specification of both peasants."""
+        return self.determinized if self.peasants == "determinized" else self.information_set()
+
+
+_IN_AGENTS = ("trees", "tree_iterations", "finish", "peasants")
+"""Options that a file records as part of its agents' specifications."""
 
 Agents = tuple[str, ...]
 """Specifications for :func:`ddz_env.playing.registry.make_agent`, one per seat; seat 0 is the landlord."""
@@ -293,7 +313,7 @@ def make_lineup_experiment(
         key=("game", "deal", "lineup"),
         tasks=games,
         worker=functools.partial(GameWorker, name),
-        changeable=("deals", "deal_file", "games", "at", "trees", "tree_iterations", "finish"),  # `agents` has the last
+        changeable=("deals", "deal_file", "games", "at", *_IN_AGENTS),
         more=lambda chosen: {**chosen.list_settings, "agents": dict(make_lineups(chosen).agents)},
         unit="games",
         tables={f"full-{name}": functools.partial(rate_table, title, rows)},
@@ -370,10 +390,10 @@ LANDLORD_RATES = [
 ]
 
 
-def landlord_lineups(options: FullOptions) -> Lineups:
+def landlord_lineups(options: LandlordOptions) -> Lineups:
     """Make the line-ups of three searches as the landlord against determinized UCT."""
     agents = dict(zip(LANDLORDS, (options.cheating, options.determinized, options.information_set()), strict=True))
-    peasant = options.determinized
+    peasant = options.peasant
     lineups = {name: (landlord, peasant, peasant) for name, landlord in agents.items()}
     return Lineups(lineups, {**agents, "peasants": peasant})
 
@@ -389,7 +409,7 @@ LANDLORD_UCT = make_lineup_experiment(
     "section IV.D",
     "Three searches as landlord: 54.0, 42.4 and 42.0 %.\n\nPlays 3 games per deal for each of `games`, of about 0.2 "
     "CPU seconds: 10 CPU minutes by default.  (The paper: 40.)",
-    FullOptions,
+    LandlordOptions,
     landlord_lineups,
     "The landlord against determinized UCT",
     [
@@ -405,7 +425,7 @@ LANDLORD_UCT = make_lineup_experiment(
 
 
 @dataclass(frozen=True)
-class SweepOptions(FullOptions):
+class SweepOptions(LandlordOptions):
     """The options of an experiment that tries several values of a parameter.
 
     Attributes:
@@ -440,7 +460,7 @@ def make_sweep(
     def make_lineups(options: SweepOptions) -> Lineups:
         tried, peasant = (
             ex.check_names(name, [f"{value:g}" for value in options.at or ()], values),
-            options.determinized,
+            options.peasant,
         )
         lineups = {
             label: (landlord(options, value), peasant, peasant) for label, value in values.items() if label in tried

@@ -48,13 +48,13 @@ class UctOptions(ex.SeedOptions):
         games: Games for each deal and agent; the paper played 10.
         deals: Deals that are played, spread evenly over all; the paper played all.
         exploration: Exploration constant of all agents.
-        finish: Take finishing moves at once (the paper does not).
+        finish: Take finishing moves at once, as our agents do by default (the paper's do not).
     """
 
     games: ex.Count = 10
     deals: Annotated[int, Range(1, 8832)] = 8832
     exploration: Annotated[float, Range(0)] = 1.0
-    finish: bool = True
+    finish: bool = False
 
 
 def _search_options(options: UctOptions) -> dict[str, Any]:
@@ -138,5 +138,6 @@ MINI_UCT = ex.Experiment(
     more=lambda options: {name: value for name, value in _search_options(options).items() if value != 1},
     unit="deals",
     tables={"mini-uct-rates": uct_table},
+    file="mini_uct_plain",
     plot=plot_mini_uct,
 )

@@ -31,6 +31,7 @@ EXPERIMENTS = {
     "chances": "strengths.chances:CHANCES",
     "table-chances": "strengths.table_chances:TABLE_CHANCES",
     "equivalents": "thesis_2020.equivalents:EQUIVALENTS",
+    "equivalent-knowledge": "thesis_2020.equivalents:EQUIVALENT_KNOWLEDGE",
     "equivalent-known": "thesis_2020.known_equivalents:EQUIVALENT_KNOWN",
     "equivalent-simulated": "thesis_2020.known_equivalents:EQUIVALENT_SIMULATED",
     "holdem": "payoff_policy.holdem_experiments:HOLDEM",

@@ -40,7 +40,7 @@ _BOUND_FACTOR = 8
 
 @dataclass(frozen=True)
 class KnownOptions(ex.ParallelOptions):
-    """Options of ``equivalent-known``: which known equivalents are looked for, how and how often.
+    """Options of ``equivalent-known``: which known equivalents are looked for, how and how often; table 5.2 by default.
 
     Attributes:
         known: Iterations of the search whose equivalent is looked for; may be repeated.
@@ -51,10 +51,10 @@ class KnownOptions(ex.ParallelOptions):
         step_deals: Duplicate deals of each step of the other searches.
     """
 
-    known: tuple[int, ...] = (500, 1000)
+    known: tuple[int, ...] = (500, 1000, 2000)
     rules: str = THESIS_RULES
-    method: Method = "sequential"
-    repetitions: ex.Count = 20
+    method: Method = "doubling"
+    repetitions: ex.Count = 10
     deals: ex.Count = 2000
     step_deals: ex.Count = finding.STEP_DEALS
 

@@ -115,5 +115,6 @@ TENDENCY = ex.Experiment(
     agents=lambda options: ["policy"],
     unit="deals",
     tables={"tendency": tendency_table},
+    whole=True,
     plot=plot_tendency,
 )

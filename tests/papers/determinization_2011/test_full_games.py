@@ -20,6 +20,7 @@ from ddz_papers.determinization_2011.full_games import (
     LANDLORDS,
     FullOptions,
     GameResult,
+    LandlordOptions,
     win_rate,
     win_rate_difference,
 )
@@ -27,7 +28,7 @@ from ddz_papers.experiments.experiment import SavedResults
 from ddz_training.measure.errors import SettingsMismatchError
 from tests.papers.experiments import committed
 
-TINY = FullOptions(deals=3, games=2, processes=1, trees=2, tree_iterations=4)
+TINY = LandlordOptions(deals=3, games=2, processes=1, trees=2, tree_iterations=4)
 """A game in milliseconds."""
 
 
@@ -47,15 +48,18 @@ def test_the_deals_hold_the_same_cards_for_ever() -> None:
 
 
 def test_line_ups_are_those_of_the_paper_with_the_options_of_the_command() -> None:
-    cheat, plain = "cheating-uct:trees=40,iterations=250", "duct:trees=40,iterations=250"
+    cheat, plain = (f"{name}:trees=40,iterations=250,finish=false" for name in ("cheating-uct", "duct"))
     found = full.cheating_lineups(FullOptions()).lineups
     seats = {name: [seat for seat in range(3) if specs[seat] == cheat] for name, specs in found.items()}
     assert seats == {"nobody": [], "player 1": [0], "player 2": [1], "player 3": [2], "players 2 & 3": [1, 2]}
-    landlords = [cheat, plain, "isuct:iterations=10000,exploration=1"]
-    assert [*full.landlord_lineups(FullOptions()).lineups.values()] == [(one, plain, plain) for one in landlords]
+    landlords = [cheat, plain, "isuct:iterations=10000,exploration=1,finish=false"]
+    found = full.landlord_lineups(LandlordOptions()).lineups
+    assert [*found.values()] == [(one, plain, plain) for one in landlords]
+    found = full.landlord_lineups(LandlordOptions(peasants="information-set", finish=True)).lineups
+    assert {specs[1:] for specs in found.values()} == {("isuct:iterations=10000,exploration=1",) * 2}
     values = {name: specs[0] for _, _, name, specs in full.ITERATIONS_SWEEP.tasks(full.SweepOptions(deals=1))}
     assert len(values) == 7
-    assert values["500"] == "isuct:iterations=500,exploration=0.44"
+    assert values["500"] == "isuct:iterations=500,exploration=0.44,finish=false"
 
 
 @pytest.mark.long

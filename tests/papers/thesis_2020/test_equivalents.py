@@ -123,7 +123,7 @@ def test_an_agent_beyond_the_first_ladder_climbs_the_second(monkeypatch: pytest.
     for beyond, ladders in ((0, eq.SEARCHES[:1]), (1, eq.SEARCHES)):
         found = replace(result("rules", "rules", 9.0, beyond=beyond), rules="half-deck")
         monkeypatch.setattr(eq, "_find_in_search", lambda *task, found=found: replace(found, search=task[-1]))
-        climbed = eq.EQUIVALENTS.run(eq.EquivalentsOptions(only=("rules",), processes=1)).results
+        climbed = eq.EQUIVALENTS.run(eq.EquivalentsOptions(only=("rules",), rules="half-deck", processes=1)).results
         assert [one.search for one in climbed] == [*ladders]
 
 
